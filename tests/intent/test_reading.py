@@ -60,6 +60,7 @@ def test_an_isolation_without_more_is_from_all_on_one_line_in_all_phases() -> No
 
 
 A = '[[type]]\nname = "a"\nreason = "r"\n'
+ISOLATE = '[[type.isolate]]\nmembers = ["b"]\n'
 REFUSED = {
     "colour = 1": ":1: there is no 'colour' here;",
     A + '\nread_mostly = ["b"]': ":5: there is no 'read_mostly' here (did you mean `read-mostly`?);",
@@ -80,7 +81,7 @@ REFUSED = {
     A + "budget = 7": ":4: `budget` is a table, `[type.budget]`;",
     A + '[[type.group]]\nname = "g"\nmembers = []': ":6: `members` names none;",
     A + '[[type.isolate]]\nmembers = ["b"]\nfrom = ["b"]': ":6: `b` cannot be isolated from itself;",
-    A + '[[type.isolate]]\nmembers = ["b"]\nbytes = 100': ":6: `bytes` is the size of a cache line or a pair of them: 32, 64, 128",
+    f"{A}{ISOLATE}bytes = 100": ":6: `bytes` is the size of a cache line or a pair of them: 32, 64, 128, 256",
     A + '[[type.isolate]]\nmembers = ["b"]\nphases = nan': ":6: `phases` is a share from 0 to 1;",
     '[[suppress]]\nrule = "*"\ntype = "a"': ":1: `reason` is missing: it says why that may be;",
     '[[suppress]]\nrule = "*"\ntype = "a"\nreason = "r"\nexpires = "2027-01-31"': ":5: `expires` is a date",

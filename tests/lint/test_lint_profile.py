@@ -11,7 +11,6 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.demo import program
 
-
 pytestmark = pytest.mark.xdist_group("lint of a profile")
 
 
