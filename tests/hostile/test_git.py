@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -115,7 +116,8 @@ def test_programs_and_modules_of_a_tree_are_not_ours(made: Commits, tmp_path: Pa
     (entry / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1\n")
     (entry / "entry_points.txt").write_text("[linesmith.profiles]\nevil = evil:Evil\n")
     argv = [str(LINESMITH), "lint", "--base-ref", base]
-    environment = {"PATH": f".::{made.root.name}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    environment = {**kept, "PATH": f".::{made.root.name}:/usr/bin:/bin", "HOME": str(tmp_path)}
     done = subprocess.run(
         argv, cwd=made.root, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
