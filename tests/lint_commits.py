@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith_command import linesmith
+
 REGULAR, LINK, MODULE = "100644", "120000", "160000"
 # What is a file in the index: its mode and its content (of a submodule the commit).
 Entry = tuple[str, bytes]
@@ -23,22 +25,10 @@ class Commits:
 
     def git(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> str:
         """What git prints."""
-        environment = {
-            **os.environ,
-            **_IDENTITY,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": "/dev/null",
-            **({"GIT_INDEX_FILE": str(index)} if index else {}),
-        }
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.root,
-            env=environment,
-            input=given,
-            capture_output=True,
-            check=True,
-            timeout=300,
-        )
+        own = {**_IDENTITY, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+        environment = {**os.environ, **own, **({"GIT_INDEX_FILE": str(index)} if index else {})}
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=self.root, env=environment, input=given, capture_output=True, check=True)
         return done.stdout.decode().strip()
 
     def commit(self, files: Mapping[str, str | bytes | Entry], parent: str = "") -> str:
@@ -52,10 +42,13 @@ class Commits:
 
     def commit_tree_of(self, entries: Mapping[str, Entry]) -> str:
         """A commit whose tree has these names at its top, even such as git itself would not add."""
-        lines = b"".join(
-            f"{mode} blob {self._blob(content)}\t{name}\0".encode() for name, (mode, content) in entries.items()
-        )
-        return self.git("commit-tree", self.git("mktree", "-z", given=lines), "-m", "made")
+        blobs = {name: (mode, self._blob(content)) for name, (mode, content) in entries.items()}
+        lines = "".join(f"{mode} blob {blob}\t{name}\0" for name, (mode, blob) in blobs.items())
+        return self.git("commit-tree", self.git("mktree", "-z", given=lines.encode()), "-m", "made")
+
+    def lint(self, old: str, new: str, *options: str | Path) -> subprocess.CompletedProcess[str]:
+        """``linesmith lint`` of two revisions."""
+        return linesmith("lint", "--tree", self.root, "--base-ref", old, "--head-ref", new, *options)
 
     def _line(self, name: str, content: str | bytes | Entry) -> bytes:
         mode, text = content if isinstance(content, tuple) else (REGULAR, content)

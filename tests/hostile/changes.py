@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 import random
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from lint_commits import LINK, MODULE, Entry
 from matrix.small_kernel import FILES as KERNEL
@@ -20,44 +22,7 @@ from matrix.small_kernel import HEADER, MAKEFILE
 Content = str | bytes | Entry
 Files = dict[str, Content]
 Dice = random.Random
-
-_OUTSIDE = (
-    "@SECRET@",
-    "../../../../../../../..@SECRET@",
-    "/etc/shadow",
-    "/proc/self/environ",
-    "/proc/1/maps",
-    "/dev/zero",
-)
-_READS = (
-    '#include "{}"\n', "#include <{}>\n", '#define X "{}"\n#include X\n', '#include_next "{}"\n', '#import "{}"\n',
-    '#if __has_include("{}")\nint there;\n#endif\n', '#pragma GCC dependency "{}"\n', 'asm(".incbin \\"{}\\"");\n',
-    'asm(".include \\"{}\\"");\n', '#pragma GCC pch_preprocess "{}"\n', '%:include "{}"\n',
-    'static const char all[] = {{\n#embed "{}"\n}};\n',
-    'int x __attribute__((section(".data\\n.incbin \\"{}\\"\\n.section .more"))) = 1;\n',
-    'asm(".pushsection .debug_str\\n.incbin \\"{}\\"\\n.popsection");\n',
-    'asm(".pushsection .gnu_debugaltlink\\n.asciz \\"{}\\"\\n.fill 20\\n.popsection");\n',
-    'asm(".pushsection .gnu_debuglink\\n.asciz \\"{}\\"\\n.balign 4\\n.long 0\\n.popsection");\n',
-    'asm(".pushsection .debug_sup\\n.short 5\\n.byte 0\\n.asciz \\"{}\\"\\n.byte 1, 1\\n.popsection");\n',
-    '#line 1 "{}"\n#error quoted\n',
-)  # fmt: skip
-_OPTIONS = (
-    "-fplugin=@PLUGIN@", "-fcompare-debug=-fplugin=@PLUGIN@", "-Xclang -load -Xclang @PLUGIN@",
-    "-fpass-plugin=@PLUGIN@", "-mllvm -load=@PLUGIN@", "-wrapper touch,@RAN@", "-B@FOLDER@", "-specs=@KEPT@",
-    "@@KEPT@", "-fopt-info-all=@KEPT@", "-foptimization-record-file=@KEPT@", "-ftime-trace=@KEPT@",
-    "-fdeps-file=@KEPT@", "-fdump-tree-all=@KEPT@", "-o @KEPT@", "-MF @KEPT@", "-MD -MF@KEPT@", "-Wp,-MD,@KEPT@",
-    "-Wa,-a=@KEPT@", "-aux-info @KEPT@", "-save-temps=obj", "-dumpdir @FOLDER@", "-fprofile-use=@SECRET@",
-    "-include @SECRET@", "-imacros @SECRET@", "-isystem @FOLDER@", "-I@FOLDER@", "-iquote@FOLDER@",
-    "-fsanitize-ignorelist=@SECRET@", "--config=@SECRET@", "-fmodule-mapper=|touch@RAN@",
-    "-flto -fuse-ld=@FOLDER@/ld", "-gsplit-dwarf", "--serialize-diagnostics=@KEPT@",
-    "-fdiagnostics-add-output=sarif:file=@KEPT@", "-D -fplugin=@PLUGIN@",
-)  # fmt: skip
-_COMMANDS = ("touch @RAN@", "cat @SECRET@ > @KEPT@", "sh -c 'touch @RAN@'")
-_NAMES = (
-    "-x.h", "--output=x.h", "@KEPT.h", "$(touch ran).h", "a;touch ran;.h", "`touch ran`.h", "a\nb.h", 'a"b.h',
-    "a b.h", "\x1b[2J.h", "a\u202eb.h", "..h", "a/../../b.h", ".git/hooks/post-checkout", ".GIT/config", "con.h",
-    "a\\b.h", "a'b.h", "ÿ.h", "{}.h",
-)  # fmt: skip
+WORDS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("sources").joinpath("changes.toml").read_text())
 
 
 @dataclass(frozen=True)
@@ -92,12 +57,12 @@ def _change(number: int, base: Files, record: str, grown: str) -> Change:
 
 
 def _text(dice: Dice, head: Files, record: str) -> None:
-    front = dice.choice(_READS).format(dice.choice(_OUTSIDE))
+    front = dice.choice(WORDS["reads"]).format(dice.choice(WORDS["outside"]))
     head[record] = front + str(head[record])
 
 
 def _options(dice: Dice, head: Files, record: str) -> None:
-    words = " ".join(dice.sample(_OPTIONS, dice.randint(1, 4)))
+    words = " ".join(dice.sample(WORDS["options"], dice.randint(1, 4)))
     entry = {
         "directory": dice.choice((".", "/", "@FOLDER@", "/proc/self")),
         "file": record,
@@ -118,7 +83,7 @@ def _configuration(dice: Dice, head: Files, _record: str) -> None:
 
 
 def _makefiles(dice: Dice, head: Files, _record: str) -> None:
-    command = dice.choice(_COMMANDS)
+    command = dice.choice(WORDS["commands"])
     head["Makefile"] = dice.choice(
         (f"$(shell {command})\n{MAKEFILE}", MAKEFILE.replace("prepare0:\n", f"prepare0:\n\t{command}\n"))
     )
@@ -140,7 +105,7 @@ def _attributes(dice: Dice, head: Files, _record: str) -> None:
     head[".gitattributes"] = "* filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16 eol=crlf\n"
     head[".gitmodules"] = '[submodule "sub"]\n\tpath = sub\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n'
     head["sub"] = (MODULE, b"1" * 40)
-    head[".lfsconfig"] = f"[lfs]\n\turl = {dice.choice(_COMMANDS)}\n"
+    head[".lfsconfig"] = f"[lfs]\n\turl = {dice.choice(WORDS['commands'])}\n"
 
 
 def _links(dice: Dice, head: Files, record: str) -> None:
@@ -152,7 +117,7 @@ def _links(dice: Dice, head: Files, record: str) -> None:
 
 
 def _names(dice: Dice, head: Files, _record: str) -> None:
-    for name in dice.sample(_NAMES, 3):
+    for name in dice.sample(WORDS["names"], 3):
         head[name] = HEADER.replace("struct s ", "struct other ")
 
 

@@ -17,23 +17,7 @@ from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.report.layout_json import render_json
 from linesmith.analyzer.report.pahole import render_text
 
-SOURCE = """
-struct leaf { int low; struct leaf *next; };
-union word { long whole; struct { char bytes[8]; }; };
-typedef struct { struct leaf leaf; } alias;
-struct outer { int a : 3, b : 9; struct leaf table[2][3]; union word word; alias *held; int (*call)(int);
-  char tail[]; };
-enum kind { ONE, TWO };
-struct outer *outer; enum kind kind; static struct leaf leaf;
-static inline int low(struct leaf *one) { return one->next->low++; }
-int walk(struct outer *one, int many) {
-  int sum = leaf.low;
-  for (int i = 0; i < many; i++) sum += low(&one->table[i & 1][i % 3]) + one->call(one->b);
-  switch (sum & 7) { case 0: one->a = 1; break; case 1: outer = one; break; case 2: kind = TWO; break;
-    case 3: leaf.next = &one->table[0][0]; break; case 4: one->word.bytes[3] = 1; break; default: one->tail[sum]++; }
-  return sum;
-}
-"""
+SOURCE = Path(__file__).with_name("sources").joinpath("unit.c").read_text()
 MAIN = "int main(int count, char **words) { return walk(0, count) + (words != 0); }\n"
 SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 FIELDS = ((0, 4), (4, 4), (8, 8), (24, 8), (32, 8), (40, 4), (44, 4), (48, 8), (56, 8))
@@ -179,7 +163,8 @@ MUTATIONS = (
 )
 
 
-def _layouts(file: Path) -> None:
+def shown(file: Path) -> dwarf.Reading:
+    """What is read of the file, once everything that shows layouts has shown them."""
     reading = dwarf.read_layouts(file)
     chosen = tuple(reading.layouts)[:200]
     render_text(chosen, reading.layouts, expand=True)
@@ -188,10 +173,7 @@ def _layouts(file: Path) -> None:
     for layout in chosen:
         containment.places(layout.id)
         containment.leaves(layout.id, layout.size // 2)
-
-
-def _accesses(file: Path) -> None:
-    dwarf.map_accesses(file)
+    return reading
 
 
 def _touched(file: Path) -> None:
@@ -202,4 +184,4 @@ def _operands(file: Path) -> None:
     dwarf.operands(file, [], [""])
 
 
-KIND = Kind("elf", samples, MUTATIONS, (_layouts, _accesses, _touched, _operands))
+KIND = Kind("elf", samples, MUTATIONS, (shown, dwarf.map_accesses, _touched, _operands))

@@ -12,15 +12,11 @@ from typing import Any
 
 import msgspec
 from c_source import compiled
-from hostile.mutated_elf import SOURCE
+from hostile.mutated_elf import SOURCE, shown
 from hostile.mutation import EXTREMES, Kind, Mutation, Sample, flipped, moved, truncated
 from linesmith_command import linesmith
 
-from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.report.layout_json import render_json
-from linesmith.analyzer.report.pahole import render_text
 from linesmith.analyzer.saved_index import MAGIC, SavedIndex, content
 from linesmith.analyzer.store import IndexedLayouts, built, parsed
 
@@ -124,14 +120,8 @@ MUTATIONS = (
 
 
 def _layouts(file: Path) -> None:
-    reading = read_layouts(file)
+    reading = shown(file)
     chosen = tuple(reading.layouts)
-    render_text(chosen, reading.layouts, expand=True)
-    render_json(chosen, reading)
-    containment = Containment(reading.layouts)
-    for layout in chosen:
-        containment.places(layout.id)
-        containment.leaves(layout.id, layout.size // 2)
     changes(reading.layouts, reading.layouts, paired(chosen, chosen[::-1]))
 
 

@@ -20,37 +20,6 @@ _WORDS = (
     b"0x", b"%", b"|", b"[", b"{", b'"', b"\n", b"\t", b"-", b"9" * 30, b"nan", b"\xff\xfe", b"=", b".", b"null",
     b"1e999",
 )  # fmt: skip
-INTENTS = """\
-[lint]
-select = ["all"]
-ignore = ["avoidable-hole"]
-
-[[type]]
-name = "address_space"
-reason = "exec storms wait for i_mmap_rwsem"
-configuration = ["CONFIG_SMP"]
-hot = ["i_mmap", "i_mmap_rwsem"]
-write-hot = ["i_mmap_rwsem"]
-"""
-PLAN = """\
-[source]
-tree = "."
-command = "make"
-products = ["a.out"]
-
-[machine]
-cpus = 8
-
-[[benchmark]]
-name = "exec-storm"
-threads = [1, 8]
-
-[search]
-type = "address_space"
-
-[budget]
-minutes = 120
-"""
 
 
 def a_number_replaced(random: Random, content: bytearray) -> None:
@@ -98,9 +67,10 @@ def _trace(folder: Path) -> Iterator[Sample]:
     yield Sample("trace", {"trace": file.read_bytes()}, "trace", "trace")
 
 
-def _text_sample(name: str, text: str) -> Callable[[Path], Iterator[Sample]]:
+def _text_sample(name: str) -> Callable[[Path], Iterator[Sample]]:
     def samples(_folder: Path) -> Iterator[Sample]:
-        yield Sample(name, {name: text.encode()}, name, name)
+        text = Path(__file__).with_name("sources").joinpath(name).read_bytes()
+        yield Sample(name, {name: text}, name, name)
 
     return samples
 
@@ -114,17 +84,9 @@ def _replayed(file: Path) -> None:
     open_trace(file, ())
 
 
-def _intents(file: Path) -> None:
-    read_intent(file)
-
-
-def _plan(file: Path) -> None:
-    read_plan(file)
-
-
 KINDS = (
     Kind("profile", _profiles, _TEXT, (_read_profiles,)),
     Kind("trace", _trace, (flipped, truncated, moved), (_replayed,)),
-    Kind("intents", _text_sample("linesmith.toml", INTENTS), _TEXT, (_intents,)),
-    Kind("plan", _text_sample("tune.toml", PLAN), _TEXT, (_plan,)),
+    Kind("intents", _text_sample("intents.toml"), _TEXT, (read_intent,)),
+    Kind("plan", _text_sample("search.toml"), _TEXT, (read_plan,)),
 )

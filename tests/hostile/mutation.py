@@ -41,7 +41,7 @@ class Kind:
     name: str
     samples: Callable[[Path], Iterator[Sample]]
     mutations: Sequence[Mutation]
-    readers: Sequence[Callable[[Path], None]]
+    readers: Sequence[Callable[[Path], object]]
 
 
 class Outcome(StrEnum):
@@ -108,7 +108,7 @@ def _status(kind: Kind, file: Path, told: Path) -> int:
         return 2
 
 
-def _one(reader: Callable[[Path], None], file: Path) -> int:
+def _one(reader: Callable[[Path], object], file: Path) -> int:
     try:
         reader(file)
     except LinesmithError as error:

@@ -6,69 +6,39 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from linesmith_command import LINESMITH
+from linesmith_command import linesmith
 from patch_cases import write_files
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.flags import from_words
 from linesmith.patches.options import RULES, chosen
+from linesmith.patches.unified import unified_diff
 
+OPTIONS = tomllib.loads(Path(__file__).with_name("sources").joinpath("options.toml").read_text())
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
 GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "-fplugin=/x.so", "-fplugin-arg-x-y=z", "-fcompare-debug=-fplugin=/x.so", "-fpass-plugin=/x.so",
-        "-fpass-plugin /x.so", "-mllvm -load=/x.so", "-mllvm=-load=/x.so", "-Xclang -load -Xclang /x.so",
-        "-Xclang=-load", "-B/x", "-B /x", "-specs=/x", "-specs /x", "--specs=/x", "-wrapper sh,-c", "@/x",
-        "-fuse-ld=/x", "--ld-path=/x", "-ccc-gcc-name /x", "-gcc-toolchain /x", "--gcc-toolchain=/x",
-        "-iplugindir=/x", "-fmodule-mapper=|touch ran", "-fmodules", "-fmodule-file=/x",
-        "-fprebuilt-module-path=/x", "-include-pch /x", "-no-canonical-prefixes", "-fthinlto-index=/x",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("words", OPTIONS["loads"])
 def test_what_loads_code_or_options_is_left_out(words: str) -> None:
     found = chosen(["-DA", *words.split(), "-DB"])
     assert found.options == ("-DA", "-DB")
     assert found.left_out
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "-fopt-info-all=/x", "-fopt-info=/x", "-foptimization-record-file=/x", "-fsave-optimization-record",
-        "-ftime-trace=/x", "-ftime-trace", "-fdeps-file=/x", "-fdump-tree-all=/x", "-fdump-rtl-all",
-        "-fdiagnostics-format=json-file", "-fdiagnostics-add-output=sarif:file=/x", "-fdiagnostics-generate-patch",
-        "-fprofile-dir=/x", "-fprofile-use=/x", "-fprofile-instr-generate=/x", "-fcoverage-mapping",
-        "-ftest-coverage", "--coverage", "-fauto-profile=/x", "-save-temps", "-save-temps=obj", "-aux-info=/x",
-        "-fcallgraph-info=su", "-fstack-usage", "-dumpdir=/x", "-gsplit-dwarf", "-MJ/x", "-fada-spec=/x",
-        "-fdump-ada-spec", "-fdump-go-spec=/x", "-flto", "-fcrash-diagnostics-dir=/x", "--serialize-diagnostics=/x",
-        "-fsanitize-ignorelist=/x", "-fsanitize-blacklist=/x", "-fprofile-list=/x", "-fxray-attr-list=/x",
-        "-ivfsoverlay/x", "--config=/x", "--config", "-fembed-offload-object=/x",
-        "-fverify-debuginfo-preserve-export=/x", "-fproc-stat-report=/x",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("word", OPTIONS["files"])
 def test_what_reads_or_writes_a_file_is_left_out(word: str) -> None:
     found = chosen(["-DA", word, "-DB"])
     assert found.options == ("-DA", "-DB")
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "-DA=1", "-UA", "-Iinclude", "-std=gnu11", "-m32", "-m64", "-march=x86-64-v3", "-mcpu=neoverse-n1",
-        "-fshort-enums", "-fpack-struct=4", "-fms-extensions", "-funsigned-char", "-fno-strict-aliasing",
-        "-mno-sse4.2", "-O2", "-nostdinc", "-Wall", "-Werror=return-type", "-Wno-format-security",
-        "-Wframe-larger-than=2048", "-fcf-protection=none", "-fsanitize=kernel-address,undefined",
-        "-mpreferred-stack-boundary=3", "--sysroot=/x", "--target=aarch64-linux-gnu",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("word", OPTIONS["used"])
 def test_what_a_layout_or_a_header_needs_is_used(word: str) -> None:
     assert chosen([word]) == chosen([word, "-o", "a.o", "-c", "-MD", "-MF", "x.d", "a.c"])
     assert chosen([word]).options == (word,)
@@ -76,24 +46,12 @@ def test_what_a_layout_or_a_header_needs_is_used(word: str) -> None:
 
 
 def test_a_value_in_the_next_word_is_no_option_of_its_own() -> None:
-    words = [
-        "-D",
-        "-fplugin=x",
-        "-I",
-        "-B/x",
-        "-isystem",
-        "-specs=x",
-        "-include",
-        "-wrapper",
-        "-target",
-        "x86_64",
-        "-D",
-    ]
-    assert chosen(words).options == (
-        "-D-fplugin=x", "-I-B/x", "-isystem", "-specs=x", "-include", "-wrapper", "--target=x86_64",
-    )  # fmt: skip
+    words = "-D -fplugin=x -I -B/x -isystem -specs=x -include -wrapper -target x86_64 -D"
+    used = "-D-fplugin=x -I-B/x -isystem -specs=x -include -wrapper --target=x86_64"
+    assert chosen(words.split()).options == tuple(used.split())
 
 
+@settings(max_examples=50)
 @given(st.lists(st.text("-=,@ /fgmoWDIUXpluginclardspec0123456789\n'\"", max_size=24), max_size=8))
 def test_each_word_that_is_used_is_allowed(words: list[str]) -> None:
     """A word that is no value starts as a rule has it; what follows an option that takes a value is its value."""
@@ -131,16 +89,12 @@ def diff(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """``diff --patch`` of a change of the header, where the tree records these options."""
     entry = {"directory": str(tree), "file": "src/cache.c", "arguments": ["cc", *options, "-c", "src/cache.c"]}
     write_files(tree, {"compile_commands.json": json.dumps([entry])})
-    write_files(tree.parent, {"a/src/cache.h": HEADER, "b/src/cache.h": GROWN})
-    made = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
-    patch = subprocess.run(made, cwd=tree.parent, capture_output=True, check=False, timeout=30).stdout
-    argv = [str(LINESMITH), "diff", "--patch", "-", "--tree", str(tree)]
-    return subprocess.run(argv, input=patch.decode(), capture_output=True, text=True, check=False, timeout=60)
+    patch = unified_diff(HEADER.encode(), GROWN.encode(), "src/cache.h").decode()
+    return linesmith("diff", "--patch", "-", "--tree", tree, stdin=patch)
 
 
 def test_a_recorded_plugin_is_not_loaded(tree: Path) -> None:
-    done = diff(tree, f"-fcompare-debug=-fplugin={tree.parent}/x.so")
-    assert "cache grows from 16 to 88 bytes" in done.stdout
+    assert "cache grows from 16 to 88 bytes" in diff(tree, f"-fcompare-debug=-fplugin={tree.parent}/x.so").stdout
     assert not (tree.parent / "ran").exists()
 
 

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from itertools import cycle
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH
-from lint_commits import repository
+from lint_commits import Commits, repository
 from matrix.small_kernel import FILES, HEADER, MAKEFILE
 from patch_cases import write_files
 
@@ -29,25 +27,20 @@ def configuration(line: str) -> str:
     return FILES[".config"] + f"{line}\n"
 
 
-def lint(tree: Path, base: str, *options: str) -> subprocess.CompletedProcess[str]:
-    argv = [str(LINESMITH), "lint", "--tree", str(tree), "--base-ref", base, "--head-ref", "HEAD", *options]
-    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
-
-
 @pytest.fixture
-def checked_out(tmp_path: Path) -> tuple[Path, str, Path]:
+def checked_out(tmp_path: Path) -> tuple[Commits, str, Path]:
     """A checkout of a head that brings a ``.config``; the commit of its base; the file that a command would make."""
     made, ran = repository(tmp_path / "tree"), tmp_path / "ran"
     hostile = configuration(f'CONFIG_LOCALVERSION=";touch {ran};: -"') + "CONFIG_PROVE_LOCKING=y\n"
     base = made.commit(KERNEL)
     head = made.commit({**KERNEL, "include/linux/s.h": GROWN, ".config": hostile}, base)
     made.git("reset", "-q", "--hard", head)
-    return made.root, base, ran
+    return made, base, ran
 
 
-def test_a_committed_configuration_is_not_used(checked_out: tuple[Path, str, Path]) -> None:
-    tree, base, ran = checked_out
-    done = lint(tree, base)
+def test_a_committed_configuration_is_not_used(checked_out: tuple[Commits, str, Path]) -> None:
+    made, base, ran = checked_out
+    done = made.lint(base, "HEAD")
     assert "tree/.config was not used, because it may be part of the change" in done.stdout
     assert " 0 changed" in done.stdout
     assert not ran.exists()
@@ -58,16 +51,17 @@ def test_the_configuration_of_the_base_is_used(tmp_path: Path) -> None:
     base = made.commit({**KERNEL, ".config": configuration("CONFIG_PROVE_LOCKING=y")})
     head = made.commit({**KERNEL, "include/linux/s.h": GROWN, ".config": FILES[".config"]}, base)
     made.git("reset", "-q", "--hard", head)
-    assert " 3 changed" in lint(made.root, base).stdout
+    assert " 3 changed" in made.lint(base, head).stdout
 
 
-def test_a_string_that_the_user_names_runs_nothing(checked_out: tuple[Path, str, Path]) -> None:
-    tree, base, ran = checked_out
-    done = lint(tree, base, "--kconfig", str(tree / ".config"))
+def test_a_string_that_the_user_names_runs_nothing(checked_out: tuple[Commits, str, Path]) -> None:
+    made, base, ran = checked_out
+    done = made.lint(base, "HEAD", "--kconfig", made.root / ".config")
     assert " 3 changed" in done.stdout
     assert not ran.exists()
 
 
+@pytest.mark.study
 @pytest.mark.real
 def test_no_string_of_a_real_kernel_runs(kernel_tree: Path, tmp_path: Path) -> None:
     """The strings of x86_64_defconfig get, in turns, what make or a shell of the tree would run."""

@@ -13,6 +13,7 @@ from lint_commits import repository
 
 from linesmith.analyzer.errors import DeadlinePassed
 from linesmith.patches.deadline import Deadline
+from linesmith.patches.unified import unified_diff
 
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
 GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
@@ -25,8 +26,7 @@ def test_what_the_deadline_left_out_is_named(tmp_path: Path) -> None:
     made = repository(tmp_path / "tree")
     base = made.commit({"a.h": HEADER, "slow.h": HEADER.replace("cache", "slow")})
     head = made.commit({"a.h": GROWN, "slow.h": ENDLESS + GROWN.replace("cache", "slow")}, base)
-    words = ("lint", "--tree", made.root, "--base-ref", base, "--head-ref", head, "--deadline", "5")
-    done = linesmith(*words, "--format", "json")
+    done = made.lint(base, head, "--deadline", "5", "--format", "json")
     document = json.loads(done.stdout)
     assert document["unjudged"] == ["slow.h"]
     assert document["remarks"][0] == "1 file was not judged within 5 s: slow.h; --deadline gives more time"
@@ -37,11 +37,7 @@ def test_what_the_deadline_left_out_is_named(tmp_path: Path) -> None:
 def test_a_patch_that_takes_too_long_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a.h").write_text(HEADER)
-    body = "".join(f"+{line}\n" for line in ENDLESS.splitlines())
-    count = body.count("\n")
-    context = "".join(f" {line}\n" for line in HEADER.splitlines()[:2])
-    patch = f"--- a/a.h\n+++ b/a.h\n@@ -1,4 +1,{count + 5} @@\n{body}{context}+\tlong more;\n \tlong uses;\n }};\n"
-    (tmp_path / "p.patch").write_text(patch)
+    (tmp_path / "p.patch").write_bytes(unified_diff(HEADER.encode(), (ENDLESS + GROWN).encode(), "a.h"))
     done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", tmp_path / "tree", "--deadline", "3")
     assert done.stdout == "a.h:22: ERROR: the 3 s of --deadline were over; give more time\n"
     assert done.returncode == 1

@@ -12,60 +12,23 @@ import os
 import resource
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import click
 import pytest
-from linesmith_command import LINESMITH
+from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer.cli import linesmith
+from linesmith.analyzer import cli
 from linesmith.analyzer.demo import program
 
+pytestmark = pytest.mark.xdist_group("full disk")
+SOURCES = Path(__file__).with_name("sources")
 OLD = "the result of last week\n"
-# What stands in a file before, where it must be one that the option may replace.
-BEFORE = {
-    "lint --write-baseline": '{"linesmith_baseline": 1, "accepted": []}\n',
-    "intent --into": '[[type]]\nname = "tree_guard"\nreason = "an entry of last week"\n',
-}
-# How each is tried, in a folder with the example program; {} is the file.
-TRIED = {
-    "layout -o": "layout bench session_index -o {}",
-    "diff -o": "diff bench bench -o {}",
-    "access -o": "access bench --type session_index -o {}",
-    "slab -o": "slab bench session_index -o {}",
-    "index -o": "index bench -o {}",
-    "record -o": "record --on qemu-user -o {} -- /bin/true",
-    "record --trace": "record --on qemu-user -o profile --trace {} -- /bin/true",
-    "hot -o": "hot bench bench.c2c -o {}",
-    "hot --save": "hot bench bench.c2c --save {}",
-    "compare -o": "compare bench bench.c2c again.c2c -o {}",
-    "suggest -o": "suggest bench bench.c2c -o {}",
-    "patch -o": "patch bench bench.c2c --tree . -o {}",
-    "encapsulate -o": "encapsulate session_index.root --accessor root_of --tree . --dry-run -o {}",
-    "encapsulate --rules": "encapsulate session_index.root --accessor root_of --tree . --rules {}",
-    "inline -o": "inline area.lock --tree pointers -o {}",
-    "inline --rules": "inline area.lock --tree pointers --rules {}",
-    "report -o": "report run/plan.run -o {}",
-    "bench -o": "bench run/plan.toml run/faster.patch --resume -o {}",
-    "report --html": "report bench bench.c2c --html {}",
-    "lint -o": "lint bench -o {}",
-    "lint --also": "lint bench --also sarif={}",
-    "lint --write-baseline": "lint bench --write-baseline {}",
-    "intent -o": "intent bench session_index --from bench.c2c -o {}",
-    "intent --into": "intent bench session_index --from bench.c2c --into {}",
-    "doctor -o": "doctor -o {}",
-    "config -o": "config -o {}",
-}
-NOT_TRIED = {
-    "record --log": "the console of a guest, written while it runs",
-    "snapshot -o": "takes the memory of a kernel; written as `index -o` is",
-    "tune -o": "takes long; written as `bench -o` is",
-    "bench --run": "the folder of a run, which is gone on with; see tests/tuning",
-    "tune --run": "the folder of a run, which is gone on with; see tests/tuning",
-    "man -o": "a folder, see below",
-}
+RESULTS: dict[str, dict[str, str]] = tomllib.loads((SOURCES / "results.toml").read_text())
+TRIED, BEFORE, NOT_TRIED = RESULTS["tried"], RESULTS["before"], RESULTS["not-tried"]
 # These start no program that would need room of its own.
 ALONE = (
     "layout -o",
@@ -76,68 +39,14 @@ ALONE = (
     "lint --write-baseline",
     "intent --into",
 )
-AREA_C = """\
-#include <stdlib.h>
-struct lock { int taken; };
-struct area { long start; struct lock *lock; };
-struct area *area_make(void)
-{
-	struct area *area = malloc(sizeof(*area));
-
-	if (!area)
-		return NULL;
-	area->lock = malloc(sizeof(struct lock));
-	if (!area->lock) {
-		free(area);
-		return NULL;
-	}
-	area->lock->taken = 0;
-	return area;
-}
-void area_free(struct area *area)
-{
-	free(area->lock);
-	free(area);
-}
-"""
-ANSWER_C = """\
-#include <stdio.h>
-#include "speed.h"
-int main(void) { printf("speed %d\\n", SPEED); }
-"""
-PLAN = """\
-[judge]
-placebos = 0
-warm_up = 0
-
-[source]
-tree = "."
-command = "cc -g -o answer answer.c"
-products = ["answer"]
-
-[[benchmark]]
-name = "command"
-run = "{answer}"
-pattern = 'speed (?P<value>\\d+)'
-better = "higher"
-"""
-FASTER = """\
-speed: be faster
-
---- a/speed.h
-+++ b/speed.h
-@@ -1 +1 @@
--#define SPEED 100
-+#define SPEED 120
-"""
 
 
 def options_that_name_results() -> set[str]:
     """Every option of every command for a file or a folder that need not be there."""
-    context = click.Context(linesmith)
+    context = click.Context(cli.linesmith)
     found = set()
-    for name in linesmith.list_commands(context):
-        command = linesmith.get_command(context, name)
+    for name in cli.linesmith.list_commands(context):
+        command = cli.linesmith.get_command(context, name)
         assert command is not None
         for option in command.params:
             words = option.metavar or ""
@@ -155,7 +64,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program.build(folder, program.find_compiler())
     _database(folder, sorted(one.name for one in folder.glob("*.c")))
     (folder / "pointers").mkdir()
-    (folder / "pointers" / "area.c").write_text(AREA_C)
+    shutil.copy(SOURCES / "area.c", folder / "pointers")
     _database(folder / "pointers", ["area.c"])
     shutil.copy(folder / "bench.c2c", folder / "again.c2c")
     _finish_run(folder / "run")
@@ -165,10 +74,10 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _finish_run(folder: Path) -> None:
     folder.mkdir()
     (folder / "speed.h").write_text("#define SPEED 100\n")
-    (folder / "answer.c").write_text(ANSWER_C)
-    (folder / "faster.patch").write_text(FASTER)
-    (folder / "plan.toml").write_text(PLAN)
-    subprocess.run([LINESMITH, "bench", "plan.toml", "faster.patch"], cwd=folder, capture_output=True, check=True)
+    for name in ("answer.c", "faster.patch", "plan.toml"):
+        shutil.copy(SOURCES / name, folder)
+    done = linesmith("bench", "plan.toml", "faster.patch", cwd=folder)
+    assert done.returncode == 0, done.stderr
 
 
 def _database(folder: Path, units: list[str]) -> None:
@@ -201,15 +110,18 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
-def run(words: str, folder: Path, largest: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run linesmith in the folder; it may make no file of more than ``largest`` bytes."""
+def limited(words: str, folder: Path, largest: int) -> subprocess.CompletedProcess[str]:
+    """Run the installed program in the folder; it may make no file of more than ``largest`` bytes."""
 
     def limit() -> None:
-        if largest is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
 
     command = [str(LINESMITH), *words.split()]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit)
+
+
+def run(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return linesmith(*words.split(), cwd=folder)
 
 
 def needs(name: str) -> None:
@@ -239,7 +151,7 @@ def test_a_full_disk_leaves_the_old_result(name: str, workplace: Path, small_dis
 def test_a_limit_to_the_size_of_files_leaves_the_old_result(name: str, workplace: Path, tmp_path: Path) -> None:
     result = tmp_path / "result"
     result.write_text(BEFORE.get(name, OLD))
-    done = run(TRIED[name].format(result), workplace, largest=16)
+    done = limited(TRIED[name].format(result), workplace, largest=16)
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"linesmith: cannot write {result}: {os.strerror(errno.EFBIG)}; ")
     assert contents(tmp_path) == {"result": BEFORE.get(name, OLD).encode()}

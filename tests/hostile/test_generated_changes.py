@@ -12,6 +12,7 @@ from hostile.traced import Attack, breaches, built, strangers
 from linesmith.patches.confinement import is_confinable
 
 pytestmark = [
+    pytest.mark.xdist_group("generated changes"),
     pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
     pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock"),
 ]
@@ -22,7 +23,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("example").resolve())
 
 
-@pytest.mark.parametrize("number", range(6))
+MORE = [pytest.param(number, marks=pytest.mark.study) for number in range(2, 12)]
+
+
+@pytest.mark.parametrize("number", [0, 1, *MORE])
 def test_no_command_does_what_a_change_wants(bench: Path, number: int) -> None:
     assert [str(one) for one in breaches(bench, number)] == []
 

@@ -12,10 +12,11 @@ import pytest
 from hostile.mutation import SOUND
 from hostile.mutations import KINDS, trials
 
+COUNTS = {"elf": 26, "index": 20, "profile": 16, "trace": 6, "intents": 12, "plan": 12}
+MORE = [pytest.param(kind, 5 * count, marks=pytest.mark.study) for kind, count in COUNTS.items()]
 
-@pytest.mark.parametrize(
-    ("kind", "count"), [("elf", 110), ("index", 40), ("profile", 40), ("trace", 10), ("intents", 20), ("plan", 20)]
-)
+
+@pytest.mark.parametrize(("kind", "count"), [*COUNTS.items(), *MORE])
 def test_a_damaged_file_is_read_or_refused_with_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, count: int
 ) -> None:

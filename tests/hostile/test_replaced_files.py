@@ -21,18 +21,13 @@ def names(folder: Path) -> list[str]:
     return sorted(one.name for one in folder.iterdir())
 
 
-def test_a_file_gets_its_new_content_and_nothing_lies_beside_it(tmp_path: Path) -> None:
+def test_a_file_gets_its_new_content_and_who_has_the_old_one_open_reads_it_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "result").write_bytes(b"old, and longer")
-    durable.replace(tmp_path / "result", b"new")
-    assert (tmp_path / "result").read_bytes() == b"new"
-    assert names(tmp_path) == ["result"]
-
-
-def test_who_has_the_old_file_open_reads_it_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "result").write_bytes(b"old")
     with (tmp_path / "result").open("rb") as file:
         durable.replace(tmp_path / "result", b"new")
-        assert file.read() == b"old"
+        assert file.read() == b"old, and longer"
+    assert (tmp_path / "result").read_bytes() == b"new"
+    assert names(tmp_path) == ["result"]
 
 
 def test_an_interrupt_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -47,20 +42,16 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) 
     assert names(tmp_path) == ["result"]
 
 
-def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
-    (tmp_path / "result").write_bytes(b"old")
-    (tmp_path / "result").chmod(0o640)
-    durable.replace(tmp_path / "result", b"new")
-    assert (tmp_path / "result").stat().st_mode & 0o7777 == 0o640
-
-
-def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+def test_a_file_keeps_its_permissions_and_a_new_one_has_those_that_the_umask_leaves(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "old").chmod(0o604)
     before = os.umask(0o027)
     try:
-        durable.replace(tmp_path / "result", b"new")
+        for name in ("old", "new"):
+            durable.replace(tmp_path / name, b"new")
     finally:
         os.umask(before)
-    assert (tmp_path / "result").stat().st_mode & 0o7777 == 0o640
+    assert [(tmp_path / name).stat().st_mode & 0o7777 for name in ("old", "new")] == [0o604, 0o640]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
@@ -71,22 +62,17 @@ def test_a_file_keeps_its_owner_where_root_replaces_it(tmp_path: Path) -> None:
     assert (tmp_path / "result").stat().st_uid == OTHER_USER
 
 
-def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_links_stay_and_the_file_that_they_lead_to_is_replaced_or_made(tmp_path: Path, there: bool) -> None:
     (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "target").write_bytes(b"old")
+    if there:
+        (tmp_path / "there" / "target").write_bytes(b"old")
     (tmp_path / "second").symlink_to("there/target")
     (tmp_path / "first").symlink_to(tmp_path / "second")
     durable.replace(tmp_path / "first", b"new")
     assert (tmp_path / "first").is_symlink()
     assert (tmp_path / "there" / "target").read_bytes() == b"new"
     assert names(tmp_path / "there") == ["target"]
-
-
-def test_a_link_to_nothing_has_its_target_made(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("target")
-    durable.replace(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_bytes() == b"new"
 
 
 def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
@@ -120,12 +106,9 @@ def test_a_pipe_with_a_name_is_written_to(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_device_is_written_to() -> None:
+def test_a_device_is_written_to_and_one_without_room_is_an_error_that_names_it() -> None:
     durable.replace(Path("/dev/null"), b"new")
     assert Path("/dev/null").is_char_device()
-
-
-def test_a_device_without_room_is_an_error_that_names_it() -> None:
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         durable.replace(Path("/dev/full"), b"new")
 

@@ -15,9 +15,8 @@ from linesmith.analyzer.errors import ConfigurationError, DeclarationNotFound
 from linesmith.patches.declaration import declaration
 from linesmith.patches.included import included
 
-# Seconds of CPU for a MiB; what is linear takes less than one of them, what is not takes minutes.
-LIMIT = 10
-MIB = 1 << 20
+# Seconds of CPU for a text of so many bytes; what is linear takes a tenth of them, what is not many times as much.
+LIMITS = [(256 << 10, 5), pytest.param(1 << 20, 10, marks=pytest.mark.study)]
 # One for each way in which a reader once went back over what it had read.
 TELLING = (
     '\\"', "struct queue a[", "(struct queue){1,2},", '#include "', '#include "a.h"', "struct queue {", "queues",
@@ -33,19 +32,23 @@ def readers_of_c() -> list[tuple[Reader, Shape]]:
     return [(readers[name], shape) for name in chosen for shape in shapes]
 
 
+@pytest.mark.parametrize(("size", "limit"), LIMITS)
 @pytest.mark.parametrize(("reader", "shape"), readers_of_c())
-def test_a_text_that_repeats_itself_does_not_stall_a_reader(reader: Reader, shape: Shape) -> None:
-    assert cpu_seconds(reader, shape.text(MIB), LIMIT) is not None
+def test_a_text_that_repeats_itself_does_not_stall_a_reader(
+    reader: Reader, shape: Shape, size: int, limit: int
+) -> None:
+    assert cpu_seconds(reader, shape.text(size), limit) is not None
 
 
+@pytest.mark.parametrize(("size", "limit"), LIMITS)
 @pytest.mark.parametrize(("readers", "shapes"), [(some, known) for known, some in READERS[1:]])
 def test_other_files_of_a_tree_do_not_stall_their_readers(
-    readers: tuple[Reader, ...], shapes: dict[str, Shape]
+    readers: tuple[Reader, ...], shapes: dict[str, Shape], size: int, limit: int
 ) -> None:
     telling = ("a key of many parts", "names of parts", "a deep list", "a ruler", "'CONFIG_'", "'Subject: [\\n'")
     for reader in readers:
         for name in (one for one in telling if one in shapes):
-            assert cpu_seconds(reader, shapes[name].text(MIB), LIMIT) is not None, name
+            assert cpu_seconds(reader, shapes[name].text(size), limit) is not None, name
 
 
 def test_a_record_with_a_body_longer_than_64_kib_is_not_looked_at_and_said(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import patch_files
 
+pytestmark = pytest.mark.xdist_group("unseen characters")
 CHARACTERS = (
     *"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c",
     *"\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u3164\u2028\u2029\ufe0f\U000e0041\U000e0100",
@@ -84,19 +85,13 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[str | Path, ...]:
     return "--base", old, "--head", renamed(compiled(folder, NOT_ALIGNED, name="new"), names)
 
 
-def test_every_character_shows_by_its_number_in_text(every: Path) -> None:
-    done = linesmith("layout", every, "every")
-    assert done.returncode == 0
-    assert unseen_in(done.stdout) == []
-    for number in range(len(CHARACTERS)):
-        assert f"{visible(member(number))};" in done.stdout
-
-
-def test_every_character_is_exact_in_json_and_escaped_there(every: Path) -> None:
-    done = linesmith("layout", every, "every", "--format", "json")
-    assert unseen_in(done.stdout) == []
-    (layout,) = json.loads(done.stdout)["records"]
-    assert [one["name"] for one in layout["members"]] == [member(number) for number in range(len(CHARACTERS))]
+def test_every_character_shows_by_its_number_in_text_and_is_exact_in_json(every: Path) -> None:
+    names = [member(number) for number in range(len(CHARACTERS))]
+    text, document = (linesmith("layout", every, "every", *form).stdout for form in ((), ("--format", "json")))
+    assert unseen_in(text + document) == []
+    assert [name for name in names if f"{visible(name)};" not in text] == []
+    (layout,) = json.loads(document)["records"]
+    assert [one["name"] for one in layout["members"]] == names
 
 
 @pytest.mark.parametrize(
@@ -151,18 +146,16 @@ def test_a_lint_as_json_has_the_exact_names(builds: tuple[str | Path, ...]) -> N
     assert [one["type"] for one in report["violations"]] == ["struct coun\u202e"]
 
 
-def test_a_baseline_has_the_exact_names_and_steers_nobody(builds: tuple[str | Path, ...], tmp_path: Path) -> None:
+def test_files_that_are_written_steer_nobody_and_hold_the_exact_names(
+    builds: tuple[str | Path, ...], workplace: Path, tmp_path: Path
+) -> None:
     linesmith("lint", *builds, "--write-baseline", tmp_path / "known.json")
     text = (tmp_path / "known.json").read_text()
-    assert unseen_in(text) == []
     assert [one["type"] for one in json.loads(text)["accepted"]] == ["struct coun\u202e"]
     assert linesmith("lint", *builds, "--baseline", tmp_path / "known.json").returncode == 0
-
-
-def test_an_intent_steers_nobody(workplace: Path) -> None:
     done = linesmith("intent", workplace / "bench", BIDI, "--from", workplace / "bench.c2c")
     assert done.returncode == 0, done.stderr
-    assert unseen_in(done.stdout) == []
+    assert unseen_in(text + done.stdout) == []
     assert r'name = "sess\u202e_index"' in done.stdout
 
 

@@ -4,23 +4,22 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH
+from linesmith_command import linesmith
 from lint_commits import Commits, repository
 from patch_cases import write_files
 
 from linesmith.patches.confinement import is_confinable
 from linesmith.patches.source_bytes import source_bytes
+from linesmith.patches.unified import unified_diff
 from linesmith.patches.visible_files import visible
 
 pytestmark = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
 
 HIDDEN = "ossifrage"
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
-Judge = Callable[[str, str], str]
 
 
 def checkout(folder: Path, files: dict[str, str]) -> Commits:
@@ -29,27 +28,25 @@ def checkout(folder: Path, files: dict[str, str]) -> Commits:
     return made
 
 
-def patch_of(folder: Path, before: str, after: str) -> bytes:
-    write_files(folder, {"a/src/cache.h": before, "b/src/cache.h": after})
-    argv = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
-    return subprocess.run(argv, cwd=folder, capture_output=True, check=False, timeout=30).stdout
-
-
 def judged(folder: Path, front: str, *options: str) -> str:
     """What ``lint --patch`` and ``diff --patch`` say of a change that puts ``front`` into the header."""
-    grown = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
-    patch = patch_of(folder, HEADER, front + grown)
+    grown = front + HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
+    patch = unified_diff(HEADER.encode(), grown.encode(), "src/cache.h").decode()
     said = ""
-    for words in (("lint",), ("diff",)):
-        argv = [str(LINESMITH), *words, "--patch", "-", "--tree", str(folder / "tree"), *options]
-        done = subprocess.run(argv, input=patch, capture_output=True, check=False, timeout=120)
-        said += (done.stdout + done.stderr).decode()
-        assert b"Traceback" not in done.stderr
+    for word in ("lint", "diff"):
+        done = linesmith(word, "--patch", "-", "--tree", folder / "tree", *options, stdin=patch)
+        said += done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
     return said
 
 
-@pytest.mark.parametrize("name", [".env", "secrets.h", "keys/id_rsa", ".git/config", "../beside.h", "build/secret.txt"])
-@pytest.mark.parametrize("front", ['#include "@"\n', '#define X "@"\n#include X\n', 'asm(".incbin \\"@\\"");\n'])
+INCLUDE, MACRO, INCBIN = '#include "@"\n', '#define X "@"\n#include X\n', 'asm(".incbin \\"@\\"");\n'
+UNTRACKED = ("secrets.h", "keys/id_rsa", ".git/config", "../beside.h", "build/secret.txt")
+
+
+@pytest.mark.parametrize(
+    ("front", "name"), [*((one, ".env") for one in (INCLUDE, MACRO, INCBIN)), *((INCLUDE, one) for one in UNTRACKED)]
+)
 def test_no_text_of_a_change_reads_an_untracked_file(tmp_path: Path, name: str, front: str) -> None:
     made = checkout(tmp_path / "tree", {"src/cache.h": HEADER})
     secret = made.root / name

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hostile.changes import Change, Content, kernel_change, program_change
+from hostile.changes import WORDS, Change, Content, kernel_change, program_change
 from lint_commits import Commits, repository
 from matrix.small_kernel import FILES
 from patch_cases import write_files
@@ -33,35 +33,7 @@ _SECONDS = 300
 _CALLS = "execve,execveat,open,openat,openat2,creat"
 _OPENED = re.compile(r"^\d+ +(open|openat|openat2|creat)\((.*)\) += \d+<([^>]*)>")
 _RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
-# Read by the C library, the dynamic linker, git and Python, whatever is compiled.
-_SYSTEM = (
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
-    "/etc/ld.so.preload", "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/gitattributes",
-    "/etc/perl", "/etc/locale.alias", "/etc/gitconfig", "/etc/hosts", "/etc/host.conf", "/etc/resolv.conf",
-    "/etc/ssl/openssl.cnf", "/dev/null", "/dev/urandom", "/dev/random",
-    "/sys/devices/system/cpu", "/sys/fs/cgroup", "/proc/self", "/proc/meminfo", "/proc/stat", "/proc/cpuinfo",
-    "/proc/sys", "/proc/filesystems", "/proc/version", "/proc/mounts", "pipe:",
-)  # fmt: skip
-
-
-# Makes the file `ran` beside itself where it is loaded.
-_PLUGIN = """\
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
-int plugin_is_GPL_compatible;
-__attribute__((constructor)) static void loaded(void)
-{
-  Dl_info self;
-  char place[4096];
-  dladdr((void *)loaded, &self);
-  snprintf(place, sizeof place, "%s", self.dli_fname);
-  snprintf(place, sizeof place, "%s/ran", dirname(place));
-  creat(place, 0600);
-}
-"""
+_SYSTEM: tuple[str, ...] = tuple(WORDS["system"])
 
 
 @dataclass(frozen=True)
@@ -224,8 +196,8 @@ def built(folder: Path) -> Path:
     """The example program of the package with its sources and a plugin that leaves a trace, below ``folder``."""
     directory = program.unpack(folder / "bench")
     made = program.build(directory, program.find_compiler())
-    (folder / "plugin.c").write_text(_PLUGIN)
-    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(folder / "plugin.c")]
+    plugin = Path(__file__).with_name("sources") / "plugin.c"
+    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(plugin)]
     subprocess.run(argv, check=True, timeout=60)
     return made
 

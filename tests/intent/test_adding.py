@@ -23,9 +23,7 @@ def test_what_is_there_stays_to_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "linesmith.toml"
     path.write_bytes(KEPT.encode())
     path.chmod(0o640)
-
     add_to(path, (PIPE,))
-
     text = path.read_bytes().decode()
     assert text == f'{KEPT}\n\n[[type]]\nname = "pipe"\nreason = "full"\n'
     assert [one.record for one in intent_in(text).types] == ["inode", "pipe"]
@@ -33,54 +31,38 @@ def test_what_is_there_stays_to_the_byte(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
-    add_to(tmp_path / "linesmith.toml", (PIPE,))
-
-    assert (tmp_path / "linesmith.toml").read_text() == '[[type]]\nname = "pipe"\nreason = "full"\n'
-
-
-def test_an_entry_is_not_written_over(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_made_and_an_entry_for_another_configuration_is_added(tmp_path: Path) -> None:
     path = tmp_path / "linesmith.toml"
-    path.write_text('# mine\n[[type]]\nname = "pipe"\nreason = "mine"\n')
-
-    with pytest.raises(IntentError, match=r"linesmith\.toml:2: pipe has an entry, which stays as it is"):
-        add_to(path, (PIPE,))
-
-    assert [one.reason for one in read_intent(path).types] == ["mine"]
-
-
-def test_an_entry_for_another_configuration_is_added(tmp_path: Path) -> None:
-    path = tmp_path / "linesmith.toml"
-    add_to(path, (TypeIntent("pipe", "small", configuration=("!CONFIG_SMP",)),))
-
     add_to(path, (PIPE,))
+    assert path.read_text() == '[[type]]\nname = "pipe"\nreason = "full"\n'
+    add_to(path, (TypeIntent("pipe", "small", configuration=("!CONFIG_SMP",)),))
+    assert [one.reason for one in read_intent(path).types] == ["full", "small"]
 
-    assert [one.reason for one in read_intent(path).types] == ["small", "full"]
 
-
-def test_a_file_that_cannot_be_read_is_not_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '# mine\n[[type]]\nname = "pipe"\nreason = "mine"\n',
+            r"linesmith\.toml:2: pipe has an entry, which stays as it is",
+        ),
+        ("[[type]\n", "this is no TOML"),
+        (
+            'type = [{name = "inode", reason = "r"}]\n',
+            "nothing can be added behind its end .*; write each type as a table",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_added_to_is_not_touched(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "linesmith.toml"
-    path.write_text("[[type]\n")
-
-    with pytest.raises(IntentError, match="this is no TOML"):
+    path.write_text(text)
+    with pytest.raises(IntentError, match=said):
         add_to(path, (PIPE,))
-
-    assert path.read_text() == "[[type]\n"
+    assert path.read_text() == text
 
 
 def test_a_symbolic_link_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
     (tmp_path / "linesmith.toml").symlink_to("other")
-
     with pytest.raises(IntentError, match="is a symbolic link"):
         add_to(tmp_path / "linesmith.toml", (PIPE,))
-
-
-def test_a_file_of_inline_tables_cannot_be_added_to(tmp_path: Path) -> None:
-    path = tmp_path / "linesmith.toml"
-    path.write_text('type = [{name = "inode", reason = "r"}]\n')
-
-    with pytest.raises(IntentError, match=r"nothing can be added behind its end .*; write each type as a table"):
-        add_to(path, (PIPE,))
-
-    assert [one.record for one in read_intent(path).types] == ["inode"]

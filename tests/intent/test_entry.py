@@ -22,29 +22,24 @@ LAYOUTS = table(PIPE)
 
 def test_members_are_told_by_what_was_sampled_on_them() -> None:
     line = finding(PIPE, [hot("head", 0, 8, 950, 50), hot("tail", 8, 8, 3000, 10), hot("ops", 16, 8, 97, 3)])
-
     found = usage([line], PIPE, LAYOUTS)
-
     assert (found.hot, found.write_hot, found.read_mostly) == (("tail", "head", "ops"), ("head",), ("tail",))
     assert found.samples == 4110
 
 
 def test_a_member_that_must_be_written_is_write_hot_though_no_store_was_sampled() -> None:
     line = finding(PIPE, [replace(hot("head", 0, 8, 100), write_inferred="lock"), hot("tail", 8, 8, 100)])
-
     assert usage([line], PIPE, LAYOUTS).write_hot == ("head",)
 
 
 def test_what_has_less_than_a_hundredth_of_the_samples_is_not_hot() -> None:
     line = finding(PIPE, [hot("head", 0, 8, 1000), hot("tail", 8, 8, 9)])
-
     assert usage([line], PIPE, LAYOUTS).hot == ("head",)
 
 
 def test_members_of_another_object_on_the_line_are_left_out() -> None:
     line = finding(PIPE, [hot("head", 0, 8, 100)])
     other = replace(hot("ops", 0, 8, 100), offset=32, object_offset=0)
-
     assert usage([replace(line, members=(*line.members, other))], PIPE, LAYOUTS).hot == ("head",)
 
 
@@ -67,18 +62,14 @@ def test_a_member_that_fits_a_line_stands_for_its_parts(path: str, told: str) ->
     outer = struct("outer", held("lock", lock), held("big", big), scalar("name", 16, dimensions=(16,)))
     size = outer.size
     line = finding(outer, [hot(path, 0, 4, 100)])
-
     found = usage([line], outer, table(count, lock, row, big, outer))
-
     assert (found.hot, size) == ((told,) if told else (), 160)
 
 
 def test_the_recommended_candidate_says_what_stays_apart() -> None:
     line = meeting(PIPE, "head", "ops", samples=200)
     (answer,) = suggestions([line], LAYOUTS)
-
     parted = parted_by(answer.candidates[0], line.triage.pairs, 64)
-
     assert [(one.first, one.second) for one in parted] == [("head", "ops")]
     assert parted[0].after < 1
 
@@ -86,9 +77,7 @@ def test_the_recommended_candidate_says_what_stays_apart() -> None:
 def test_of_two_builds_what_meets_less_is_parted() -> None:
     after = struct("pipe", scalar("head"), scalar("name", 64, dimensions=(64,)), scalar("tail"), scalar("ops"))
     pairs = (ConflictPair("tail", "head", "head", 5), ConflictPair("tail", "ops", "ops", 5))
-
     parted = parted_between((PIPE, LAYOUTS), (after, table(after)), pairs, 64)
-
     assert parted == (Parted("head", "tail", 64, 0.0),)
 
 
@@ -101,7 +90,6 @@ def test_isolations_are_told_for_each_written_member_and_share() -> None:
         Parted("tail", "head", 64, 0.0),
         Parted("ops", "tail", 64, 1.0),
     )
-
     assert isolations(parted) == (
         Isolation(("head",), ("ops", "tail")),
         Isolation(("head",), ("name",), 64, 0.13),
@@ -120,7 +108,6 @@ def test_a_budget_is_for_the_larger_record_that_a_change_makes() -> None:
 
 def test_objects_per_slab_are_counted_where_the_cache_is_known() -> None:
     bare = struct("inode", scalar("all", 600, dimensions=(75,)))
-
     assert budget(bare, Kernel()).objects_per_slab == 8 * 4096 // 608
     assert budget(replace(bare, name="nobody_knows"), Kernel()).objects_per_slab is None
 
@@ -179,21 +166,17 @@ def test_what_code_cannot_name_and_what_hardly_waits_is_no_reason() -> None:
 
 def test_shares_alone_give_no_number_of_accesses() -> None:
     reason = entry(replace(grounds(PIPE, "c2c.txt"), nominal=True)).reason
-
     assert reason.startswith("c2c.txt: 1 line holds a struct pipe; head is written beside ops (in 75% of")
 
 
 def test_a_hostile_name_of_a_profile_can_be_read_again() -> None:
     made = entry(grounds(PIPE, 'a"\n[[type]]\x1b[2J\udc80\\'))
-
     (read,) = intent_in(written_type(made)).types
-
     assert replace(read, place="") == made
 
 
 def test_members_that_code_cannot_name_are_not_isolated() -> None:
     parted = (Parted("head", "ops of line 7", 64, 0.0),)
-
     assert entry(replace(grounds(PIPE, "c2c.txt"), parted=parted)).isolations == ()
 
 

@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import replace
 from datetime import date
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.intent import intent_in, written, written_type
@@ -73,18 +73,37 @@ def without_places(intent: Intent) -> Intent:
     )
 
 
+@settings(max_examples=50)
 @given(intents)
-def test_what_is_written_is_read_as_it_was(intent: Intent) -> None:
-    assert without_places(intent_in(written(intent))) == intent
+def test_what_is_written_is_read_as_it_was_from_the_line_on_which_it_begins(intent: Intent) -> None:
+    text = written(intent)
+    found = intent_in(text)
+    assert without_places(found) == intent
+    lines = [text.split("\n")[int(one.place.partition(":")[2]) - 1] for one in found.types]
+    assert lines == ["[[type]]"] * len(intent.types)
 
 
-@given(st.lists(types, min_size=1, max_size=3))
-def test_places_are_the_lines_on_which_the_types_begin(wanted: list[TypeIntent]) -> None:
-    lines = written(Intent("", tuple(wanted))).split("\n")
+WRITTEN = r"""[[type]]
+name = "address_space"
+reason = "exec storms wait for \"i_mmap\""
+hot = [
+    "quite_a_long_member_0", "quite_a_long_member_1", "quite_a_long_member_2",
+    "quite_a_long_member_3",
+]
 
-    found = intent_in("\n".join(lines)).types
+[type.budget]
+bytes = 256
+objects-per-slab = 21
 
-    assert [lines[int(one.place.partition(":")[2]) - 1] for one in found] == ["[[type]]"] * len(wanted)
+[[type.isolate]]
+members = ["i_mmap_rwsem"]
+from = ["i_mmap"]
+
+[[type.isolate]]
+members = ["i_pages"]
+bytes = 128
+phases = 0.25
+"""
 
 
 def test_a_type_is_written_in_few_lines() -> None:
@@ -95,41 +114,15 @@ def test_a_type_is_written_in_few_lines() -> None:
         isolations=(Isolation(("i_mmap_rwsem",), ("i_mmap",)), Isolation(("i_pages",), bytes=128, phases=0.25)),
         hot=tuple(f"quite_a_long_member_{number}" for number in range(4)),
     )
-
-    assert written_type(intent) == (
-        "[[type]]\n"
-        'name = "address_space"\n'
-        'reason = "exec storms wait for \\"i_mmap\\""\n'
-        "hot = [\n"
-        '    "quite_a_long_member_0", "quite_a_long_member_1", "quite_a_long_member_2",\n'
-        '    "quite_a_long_member_3",\n'
-        "]\n"
-        "\n"
-        "[type.budget]\n"
-        "bytes = 256\n"
-        "objects-per-slab = 21\n"
-        "\n"
-        "[[type.isolate]]\n"
-        'members = ["i_mmap_rwsem"]\n'
-        'from = ["i_mmap"]\n'
-        "\n"
-        "[[type.isolate]]\n"
-        'members = ["i_pages"]\n'
-        "bytes = 128\n"
-        "phases = 0.25\n"
-    )
+    assert written_type(intent) == WRITTEN
 
 
-def test_a_name_with_a_line_end_stays_one_text() -> None:
+def test_a_suppression_has_its_day_and_a_name_with_a_line_end_stays_one_text() -> None:
     """No compiler makes such a name, but debug information may hold it."""
-    text = written(Intent(types=(TypeIntent('a"\n[[type]]\x7f', "why"),)))
-    assert tomllib.loads(text)["type"][0]["name"] == 'a"\n[[type]]\x7f'
-
-
-def test_a_suppression_with_its_day() -> None:
     one = Suppression("avoidable-hole", "ixgbe_*", "the device reads it", expires=date(2027, 1, 31))
-
     assert written(Intent("", (), (one,))) == (
         '[[suppress]]\nrule = "avoidable-hole"\ntype = "ixgbe_*"\n'
         'reason = "the device reads it"\nexpires = 2027-01-31\n'
     )
+    text = written(Intent(types=(TypeIntent('a"\n[[type]]\x7f', "why"),)))
+    assert tomllib.loads(text)["type"][0]["name"] == 'a"\n[[type]]\x7f'

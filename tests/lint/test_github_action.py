@@ -61,7 +61,7 @@ def filled(text: str, inputs: dict[str, str]) -> str:
 def run_step(folder: Path, tree: Path, **inputs: str | Path) -> Step:
     """``shell: bash`` of a runner is this command line; see the workflow syntax, ``jobs.<job_id>.steps[*].shell``."""
     step, runner = lint_step(), folder / "runner"
-    runner.mkdir()
+    runner.mkdir(parents=True)
     (runner / "script.sh").write_text(step["run"])
     given = {name.replace("_", "-"): str(value) for name, value in inputs.items()}
     environment = {
@@ -92,36 +92,24 @@ def change(tmp_path: Path) -> Change:
     return changed_tree(tmp_path)
 
 
-def test_the_action_is_one_by_the_schema_of_actions() -> None:
+def test_the_action_is_one_by_the_schema_of_actions_and_its_scripts_pass_shellcheck() -> None:
     checker = LINESMITH.with_name("check-jsonschema")
     subprocess.run([checker, "--builtin-schema", "vendor.github-actions", ACTION], check=True)
-
-
-def test_no_input_is_put_into_a_script() -> None:
-    assert [step for step in action()["runs"]["steps"] if "${{" in step.get("run", "")] == []
-
-
-def test_the_action_uses_no_other_action() -> None:
-    assert [step for step in action()["runs"]["steps"] if "uses" in step] == []
-
-
-def test_the_scripts_pass_shellcheck() -> None:
     for step in action()["runs"]["steps"]:
-        subprocess.run(
-            ["shellcheck", "--shell=bash", "-"], input=f"set -eo pipefail\n{step['run']}", text=True, check=True
-        )
+        assert "${{" not in step.get("run", ""), "no input is put into a script"
+        assert "uses" not in step, "it uses no other action"
+        script = f"set -eo pipefail\n{step['run']}"
+        subprocess.run(["shellcheck", "--shell=bash", "-"], input=script, text=True, check=True)
 
 
-def test_violations_are_annotations_of_the_changed_file(tmp_path: Path, change: Change) -> None:
+def test_violations_are_annotations_and_results_are_files_that_later_steps_can_use(
+    tmp_path: Path, change: Change
+) -> None:
     step = run_step(tmp_path, change.tree, base=change.old, head=change.new)
     assert step.status == 1
     assert [line.partition("::struct")[0] for line in step.commands] == [
         "::warning file=new.c,line=1,title=alignment-lost"
     ]
-
-
-def test_results_are_files_that_later_steps_can_use(tmp_path: Path, change: Change) -> None:
-    step = run_step(tmp_path, change.tree, base=change.old, head=change.new)
     assert step.outputs["status"] == "1"
     assert json.loads(Path(step.outputs["sarif"]).read_text())["runs"][0]["results"][0]["ruleId"] == "alignment-lost"
     assert step.summary == Path(step.outputs["markdown"]).read_text()
@@ -133,13 +121,10 @@ def test_one_build_alone_and_nothing_to_tell(tmp_path: Path, change: Change) -> 
     assert (step.status, step.outputs["status"], step.commands) == (0, "0", [])
 
 
-def test_the_least_severity_that_fails_is_an_input(tmp_path: Path, change: Change) -> None:
-    assert run_step(tmp_path, change.tree, base=change.old, head=change.new, fail_on="error").status == 0
-
-
-def test_intents_of_the_tree_hold(tmp_path: Path, change: Change) -> None:
+def test_the_least_severity_that_fails_is_an_input_and_intents_of_the_tree_hold(tmp_path: Path, change: Change) -> None:
+    assert run_step(tmp_path / "one", change.tree, base=change.old, head=change.new, fail_on="error").status == 0
     (change.tree / "linesmith.toml").write_text('[lint]\nignore = ["alignment-lost"]\n')
-    assert run_step(tmp_path, change.tree, base=change.old, head=change.new).status == 0
+    assert run_step(tmp_path / "two", change.tree, base=change.old, head=change.new).status == 0
 
 
 def test_a_lint_that_cannot_be_done_says_so_with_status_2(tmp_path: Path, change: Change) -> None:

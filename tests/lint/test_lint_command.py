@@ -1,139 +1,187 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith lint`` as a user runs it on compiled files."""
+"""``linesmith lint`` as a user runs it on compiled files: what is judged, accepted and written, and when it fails."""
 
 from __future__ import annotations
 
+import gzip
 import json
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from c_source import compiled
 from linesmith_command import LINESMITH, linesmith
-from lint_builds import ALIGNED, NOT_ALIGNED
+from lint_builds import ALIGNED, NOT_ALIGNED, Change, changed_tree
+
+LOST = "new.c:1: WARNING: struct counter: was aligned to 64 bytes and is not any more [alignment-lost]"
+IGNORED = '[lint]\nignore = ["alignment-lost"]\n'
+SUPPRESSED = '[[suppress]]\nrule = "alignment-lost"\ntype = "counter"\nreason = "per CPU now"\n'
+EXPIRED = "expires = 2020-01-01\n"
+CONFIGURED = '[[type]]\nname = "counter"\nreason = "hot"\nconfiguration = ["CONFIG_SMP"]\n'
+FORMS = ("json", "sarif", "github", "gitlab", "markdown")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two builds, ``old.o`` and ``new.o``, between which a record lost its alignment."""
+    folder = tmp_path_factory.mktemp("built")
+    compiled(folder, ALIGNED, name="old")
+    compiled(folder, NOT_ALIGNED, name="new")
+    return folder
 
 
 @pytest.fixture
-def builds(tmp_path: Path) -> tuple[str, Path, str, Path]:
-    """Options that name a build and one in which a record lost its alignment."""
-    return "--base", compiled(tmp_path, ALIGNED, name="old"), "--head", compiled(tmp_path, NOT_ALIGNED, name="new")
+def change(built: Path, tmp_path: Path) -> Change:
+    """A folder of one's own for what is wanted, with the builds of ``built``."""
+    return Change(tmp_path, built / "old.o", built / "new.o")
 
 
-def test_a_violation_is_told_with_its_place_and_exit_status_1(
-    tmp_path: Path, builds: tuple[str, Path, str, Path]
-) -> None:
-    done = linesmith("lint", *builds, cache=tmp_path / "cache")
-    assert (done.returncode, done.stderr) == (1, "")
-    first = "new.c:1: WARNING: struct counter: was aligned to 64 bytes and is not any more [alignment-lost]"
-    assert done.stdout.splitlines()[0] == first
+def lint(change: Change, *options: str | Path, wanted: str = "") -> subprocess.CompletedProcess[str]:
+    if wanted:
+        (change.tree / "linesmith.toml").write_text(wanted)
+    return linesmith("lint", "--base", change.old, "--head", change.new, *options, cwd=change.tree)
 
 
-def test_nothing_to_tell_is_exit_status_0(tmp_path: Path) -> None:
-    done = linesmith("lint", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
+@pytest.mark.parametrize(
+    ("wanted", "options", "status", "said"),
+    [
+        ("", "", 1, f"{LOST}\n"),
+        ("", "--ignore alignment-lost", 0, "no violations in 1 record, 1 changed, 1 watched\n"),
+        ("", "--fail-on note", 1, LOST),
+        ("", "--fail-on warning", 1, LOST),
+        ("", "--fail-on error", 0, LOST),
+        ("", "--fail-on never", 0, LOST),
+        (IGNORED, "--select alignment-lost", 1, LOST),  # the command line has the last word
+        (SUPPRESSED, "", 0, "; 1 accepted"),
+        (
+            SUPPRESSED + EXPIRED,
+            "",
+            1,
+            "linesmith.toml:1: WARNING: counter: the suppression of alignment-lost expired on",
+        ),
+        (SUPPRESSED + EXPIRED, "", 1, LOST),
+        (
+            SUPPRESSED.replace("alignment-lost", "slab-growth"),
+            "--ignore alignment-lost",
+            0,
+            "linesmith.toml:1: NOTE: counter: the suppression of slab-growth meets no violation",
+        ),
+        (
+            CONFIGURED,
+            "",
+            1,
+            "note: linesmith.toml:1: what is wanted of counter where CONFIG_SMP is set was not checked",
+        ),
+    ],
+)
+def test_what_is_told_and_whether_it_fails(change: Change, wanted: str, options: str, status: int, said: str) -> None:
+    done = lint(change, *options.split(), wanted=wanted)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--type", "counter")])
+def test_nothing_to_tell_of_one_build_is_exit_status_0(change: Change, options: tuple[str, ...]) -> None:
+    done = linesmith("lint", change.old, *options, cwd=change.tree)
     assert (done.returncode, done.stdout) == (0, "no violations in 1 record, 1 watched\n")
 
 
-def test_a_type_that_is_named_counts_as_tuned(tmp_path: Path) -> None:
-    done = linesmith("lint", compiled(tmp_path, NOT_ALIGNED), "--type", "counter", cache=tmp_path / "cache")
-    assert done.stdout == "no violations in 1 record, 1 watched\n"
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "give one build, ELF, or two of them as --base OLD and --head NEW"),
+        ("--base {old}", "add --head NEW\n"),
+        ("--head {new}", "add --base OLD, or give it alone as ELF\n"),
+        ("{old} {new}", "; give --base {old} --head {new}\n"),
+        ("--base {old} {new}", "; give --base {old} --head {new}\n"),
+        ("{old} --head {new}", "; give --base {old} --head {new}\n"),
+        ("--base {old} --head {new} --ignore alignmentlost", "no rule is called 'alignmentlost'"),
+        (
+            "--base {old} --head {new} --also xml=lint.xml",
+            "xml=lint.xml is no FORMAT=FILE; write it like sarif=lint.sarif",
+        ),
+        ("--base {old} --head {new} --also sarif=none/lint.sarif", "cannot write"),
+        ("--base {old} --head {new} --also json={old}", "{old}"),  # a build is never written over
+        ("--base {old} --head {new} --also json=a --also sarif=a", "a"),  # two outputs are two files
+    ],
+)
+def test_what_cannot_be_done_is_told_before_the_work(change: Change, words: str, said: str) -> None:
+    places = {"old": change.old, "new": change.new}
+    before = change.old.read_bytes()
+    done = linesmith("lint", *words.format(**places).split(), cwd=change.tree)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said.format(**places) in done.stderr
+    assert change.old.read_bytes() == before
+    assert list(change.tree.iterdir()) == []
 
 
-@pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
-def test_raw_btf_says_no_machine_so_none_is_told_as_another(tmp_path: Path) -> None:
-    elf, blob = compiled(tmp_path, ALIGNED), tmp_path / "blob"
-    subprocess.run(["pahole", f"--btf_encode_detached={blob}", elf], check=True)
-    done = linesmith("lint", "--base", blob, "--head", elf, cache=tmp_path / "cache")
-    assert done.returncode == 0
-    assert [line for line in done.stdout.splitlines() if line.startswith("note: ")] == [
-        "note: BTF states no alignments and no places, so no alignment that was lost is told; give builds with DWARF"
-    ]
+def test_the_file_with_intents_is_found_in_the_root_of_the_git_tree_or_named(tmp_path: Path) -> None:
+    change = changed_tree(tmp_path)
+    (change.tree / "linesmith.toml").write_text(IGNORED)
+    (change.tree / "drivers").mkdir()
+    builds = ("--base", change.old, "--head", change.new)
+    assert linesmith("lint", *builds, cwd=change.tree / "drivers").returncode == 0
+    assert linesmith("lint", *builds, cwd=tmp_path).returncode == 1
+    assert linesmith("lint", *builds, "--intent", change.tree / "linesmith.toml", cwd=tmp_path).returncode == 0
+    baseline = change.tree / "known.json"
+    for _ in range(2):
+        assert lint(change, "--tree", change.tree, "--write-baseline", baseline).returncode == 0
 
 
-def test_json_has_the_violation_as_it_is(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
-    done = linesmith("lint", *builds, "--format", "json", cache=tmp_path / "cache")
-    (violation,) = json.loads(done.stdout)["violations"]
+def test_json_says_what_was_accepted_and_why(change: Change) -> None:
+    (violation,) = json.loads(lint(change, "--format", "json").stdout)["violations"]
     assert (violation["rule"], violation["type"]) == ("alignment-lost", "struct counter")
+    (accepted,) = json.loads(lint(change, "--format", "json", wanted=SUPPRESSED).stdout)["accepted"]
+    assert (accepted["reason"], accepted["by"]) == ("per CPU now", "linesmith.toml:1")
 
 
-def test_one_of_two_builds_is_asked_for(tmp_path: Path) -> None:
-    done = linesmith("lint", "--base", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("add --head NEW\n")
+def test_a_baseline_accepts_what_there_was_and_replaces_baselines_only(change: Change) -> None:
+    baseline = change.tree / "known.json"
+    written = lint(change, "--write-baseline", baseline)
+    assert (written.returncode, written.stdout) == (0, "no violations in 1 record, 1 changed, 1 watched; 1 accepted\n")
+    assert lint(change, "--baseline", baseline).returncode == 0
+    assert lint(change, "--baseline", baseline, "--write-baseline", baseline).returncode == 0
+    done = lint(change, "--write-baseline", change.tree / "linesmith.toml", wanted="# mine\n")
+    assert done.returncode == 2
+    assert "is there and is no baseline, so it stays as it is" in done.stderr
+    assert (change.tree / "linesmith.toml").read_text() == "# mine\n"
 
 
-@pytest.mark.parametrize("shape", ["{old} {new}", "--base {old} {new}", "{old} --head {new}"])
-def test_two_builds_in_another_way_are_told_how_to_be_given(tmp_path: Path, shape: str) -> None:
-    old, new = compiled(tmp_path, ALIGNED, name="old"), compiled(tmp_path, NOT_ALIGNED, name="new")
-    done = linesmith("lint", *shape.format(old=old, new=new).split(), cache=tmp_path / "cache")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f"; give --base {old} --head {new}\n")
+def test_the_configuration_of_a_build_is_given_or_carried_by_a_kernel(change: Change) -> None:
+    (change.tree / ".config").write_text("CONFIG_SMP=y\n")
+    assert "was not checked" not in lint(change, "--kconfig", change.tree / ".config", wanted=CONFIGURED).stdout
+    packed = "".join(f"\\{byte:03o}" for byte in gzip.compress(b"CONFIG_SMP=y\n", mtime=0))
+    source = f'{NOT_ALIGNED} const char config[] = "IKCFG_ST{packed}IKCFG_ED";'
+    kernel = Change(change.tree, change.old, compiled(change.tree, source, name="kernel"))
+    assert "was not checked" not in lint(kernel).stdout
 
 
-def test_a_build_with_the_change_alone_lacks_what_was_before(tmp_path: Path) -> None:
-    done = linesmith("lint", "--head", compiled(tmp_path, ALIGNED), cache=tmp_path / "cache")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("add --base OLD, or give it alone as ELF\n")
-
-
-def test_neither_one_build_nor_two_are_told_both_ways(tmp_path: Path) -> None:
-    done = linesmith("lint", cache=tmp_path / "cache")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "give one build, ELF, or two of them as --base OLD and --head NEW" in done.stderr
-
-
-def test_every_form_is_written_where_it_is_asked_for(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
-    forms = {form: tmp_path / f"lint.{form}" for form in ("json", "sarif", "github", "gitlab", "markdown")}
-    also = [text for form, file in forms.items() for text in ("--also", f"{form}={file}")]
-    done = linesmith("lint", *builds, *also, cache=tmp_path / "cache")
+def test_every_form_is_written_where_it_is_asked_for(change: Change) -> None:
+    done = lint(change, *(f"--also={form}=lint.{form}" for form in FORMS))
     assert done.stdout.startswith("new.c:1: WARNING: ")
-    for form, file in forms.items():
-        assert file.read_text() == linesmith("lint", *builds, "--format", form, cache=tmp_path / "cache").stdout
-
-
-def test_a_result_that_cannot_be_written_is_told_before_the_work(
-    tmp_path: Path, builds: tuple[str, Path, str, Path]
-) -> None:
-    done = linesmith("lint", *builds, "--also", f"sarif={tmp_path}/none/lint.sarif", cache=tmp_path / "cache")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot write" in done.stderr
-
-
-def test_a_form_nobody_knows_is_told_with_those_there_are(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
-    done = linesmith("lint", *builds, "--also", "xml=lint.xml", cache=tmp_path / "cache")
-    assert done.returncode == 2
-    assert "xml=lint.xml is no FORMAT=FILE; write it like sarif=lint.sarif" in done.stderr
-
-
-def test_a_build_is_never_written_over(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
-    before = builds[1].read_bytes()
-    done = linesmith("lint", *builds, "--also", f"json={builds[1]}", cache=tmp_path / "cache")
-    assert done.returncode == 2
-    assert builds[1].read_bytes() == before
+    for form in FORMS:
+        assert (change.tree / f"lint.{form}").read_text() == lint(change, "--format", form).stdout
 
 
 def test_names_of_a_build_do_not_steer_a_terminal(tmp_path: Path) -> None:
     named = '# 1 "a\\033[2J::error::b.c"\n'
-    builds = [
+    old, new = (
         compiled(tmp_path, f"{named}{source}", name=name) for name, source in (("o", ALIGNED), ("n", NOT_ALIGNED))
-    ]
-    done = linesmith("lint", "--base", builds[0], "--head", builds[1], cache=tmp_path / "cache")
+    )
+    done = lint(Change(tmp_path, old, new))
     assert "struct counter: was aligned" in done.stdout
     assert "\x1b" not in done.stdout
 
 
-def test_the_same_builds_give_the_same_bytes(tmp_path: Path, builds: tuple[str, Path, str, Path]) -> None:
+def test_the_same_builds_give_the_same_bytes_with_another_order_of_sets(change: Change) -> None:
     def results(seed: str) -> list[bytes]:
-        """What a run says in all forms, with another order of sets and an index of its own."""
-        folder = tmp_path / seed
+        folder = change.tree / seed
         folder.mkdir()
-        also = [f"--also={form}={folder}/{form}" for form in ("json", "sarif", "github", "gitlab", "markdown")]
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "LINESMITH_CACHE_DIR": str(tmp_path / f"cache-{seed}")}
-        options = ["--select", "all", *also]
-        text = subprocess.run(
-            [LINESMITH, "lint", *builds, *options], env=environment, capture_output=True, check=False
-        ).stdout
+        also = [f"--also={form}={folder}/{form}" for form in FORMS]
+        builds = ["--base", str(change.old), "--head", str(change.new)]
+        argv = [str(LINESMITH), "lint", *builds, "--select", "all", *also]
+        environment = {"PYTHONHASHSEED": seed, "LINESMITH_CACHE_DIR": str(change.tree / f"cache-{seed}")}
+        text = subprocess.run(argv, env=environment, capture_output=True, check=False).stdout
         return [text, *(file.read_bytes() for file in sorted(folder.iterdir()))]
 
     first = results("0")

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from linesmith_command import LINESMITH
+from c_source import compiled
+from linesmith_command import LINESMITH, linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lint.md"
@@ -43,13 +44,10 @@ def test_the_example_for_pre_commit_is_one(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
 
 
-def test_the_workflow_pins_what_it_uses_by_commit() -> None:
+def test_the_workflow_pins_what_it_uses_by_commit_and_may_read_and_nothing_else() -> None:
     used = [step["uses"] for step in workflow()["jobs"]["lint"]["steps"] if "uses" in step]
     assert len(used) == 3
     assert [one for one in used if not re.search(r"@([0-9a-f]{40}|COMMIT)$", one)] == []
-
-
-def test_the_workflow_may_read_and_nothing_else() -> None:
     assert workflow()["permissions"] == {}
     assert [job["permissions"] for job in workflow()["jobs"].values()] == [{"contents": "read"}]
     assert workflow()[True] == "pull_request"  # YAML 1.1 takes the key `on` for a boolean
@@ -57,11 +55,7 @@ def test_the_workflow_may_read_and_nothing_else() -> None:
 
 def test_the_example_of_a_suppression_is_understood(tmp_path: Path) -> None:
     (tmp_path / "linesmith.toml").write_text(block("toml", "expires"))
-    (tmp_path / "a.c").write_text(ALIGNED)
-    subprocess.run(["gcc", "-g", "-c", "a.c"], cwd=tmp_path, check=True)
-    done = subprocess.run(
-        [LINESMITH, "lint", "a.o", "--format", "json"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = linesmith("lint", compiled(tmp_path, ALIGNED), "--format", "json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["violations"]) == (0, [])
 
 

@@ -11,6 +11,8 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.demo import program
 
+pytestmark = pytest.mark.xdist_group("lint of a profile")
+
 
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:

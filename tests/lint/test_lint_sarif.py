@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from violations_by_hand import hostile_reports, report, violation
 
 from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity
@@ -41,10 +41,6 @@ def result_of(**fields: object) -> Json:
     return dict(result)
 
 
-def test_a_document_without_results_is_sarif() -> None:
-    assert run_of(report())["results"] == []
-
-
 def test_the_driver_brings_the_page_of_each_rule() -> None:
     (rule,) = run_of(report())["tool"]["driver"]["rules"]
     assert (rule["id"], rule["name"]) == ("alignment-lost", "AlignmentLost")
@@ -55,20 +51,16 @@ def test_the_driver_brings_the_page_of_each_rule() -> None:
 
 
 def test_a_result_names_its_rule_place_and_member() -> None:
-    result = result_of(member="lock", advice="move it back")
+    result = result_of(member="lock", advice="move it back", figures=(Figure("size", 64, None),))
     assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("alignment-lost", 0, "warning")
     assert result["message"]["text"] == "struct a: lock was aligned to 64 bytes and is not any more; move it back"
+    assert result["properties"]["figures"] == [{"name": "size", "old": 64, "new": None, "unit": "bytes"}]
     (place,) = result["locations"]
     assert place["physicalLocation"] == {
         "artifactLocation": {"uri": "include/a.h", "uriBaseId": "SRCROOT"},
         "region": {"startLine": 7},
     }
     assert place["logicalLocations"] == [{"name": "lock", "fullyQualifiedName": "struct a.lock", "kind": "member"}]
-
-
-def test_figures_come_along() -> None:
-    result = result_of(figures=(Figure("size", 64, None),))
-    assert result["properties"]["figures"] == [{"name": "size", "old": 64, "new": None, "unit": "bytes"}]
 
 
 @pytest.mark.parametrize(
@@ -84,31 +76,25 @@ def test_a_place_is_a_uri(file: str, uri: str) -> None:
     assert result_of(file=file)["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
-def test_a_violation_without_a_file_has_a_logical_place_alone() -> None:
-    assert list(result_of(file=None, line=None)["locations"][0]) == ["logicalLocations"]
+def test_a_message_makes_no_link_and_no_placeholder_and_needs_no_file() -> None:
+    result = result_of(message="is [here](https://example.org) {0}", file=None, line=None)
+    assert result["message"]["text"] == r"struct a: is \[here\](https://example.org) {{0}}"
+    assert list(result["locations"][0]) == ["logicalLocations"]
 
 
-def test_a_message_makes_no_link_and_no_placeholder() -> None:
-    text = result_of(message="is [here](https://example.org) {0}")["message"]["text"]
-    assert text == r"struct a: is \[here\](https://example.org) {{0}}"
-
-
-def test_what_is_accepted_is_a_suppressed_result() -> None:
-    run = run_of(report(accepted=(Accepted(violation(), "frozen ABI", "linesmith.toml:12"),)))
+def test_what_is_accepted_is_suppressed_remarks_are_notifications_and_severities_levels() -> None:
+    accepted = (Accepted(violation(), "frozen ABI", "linesmith.toml:12"),)
+    run = run_of(report(accepted=accepted, remarks=("struct b is not in NEW",)))
     assert run["results"][0]["suppressions"] == [
         {"kind": "external", "status": "accepted", "justification": "frozen ABI (linesmith.toml:12)"}
     ]
-
-
-def test_remarks_are_notifications_of_the_tool() -> None:
-    (invocation,) = run_of(report(remarks=("struct b is not in NEW",)))["invocations"]
+    (invocation,) = run["invocations"]
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "struct b is not in NEW"
-
-
-def test_severities_are_levels() -> None:
     assert [result_of(severity=one)["level"] for one in Severity] == ["note", "warning", "error"]
+    assert run_of(report())["results"] == []
 
 
+@settings(max_examples=25)
 @given(hostile_reports)
 def test_no_input_leaves_the_standard(found: LintReport) -> None:
     assert len(run_of(found)["results"]) == len(found.violations) + len(found.accepted)

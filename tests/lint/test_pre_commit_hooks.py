@@ -40,18 +40,18 @@ def run_hook(folder: Path, tree: Path, hook: str, *arguments: str) -> subprocess
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
 
 
+BUDGET = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
+
+
 def test_the_manifest_is_one() -> None:
     subprocess.run([sys.executable, "-m", "pre_commit", "validate-manifest", MANIFEST], check=True)
 
 
-def test_a_commit_that_spoils_a_layout_is_stopped(tmp_path: Path, change: Change) -> None:
-    done = run_hook(tmp_path, change.tree, "linesmith-lint", "--base", "old.o", "--head", "new.o")
+def test_a_commit_that_spoils_a_layout_is_stopped_and_one_that_does_not_passes(tmp_path: Path, change: Change) -> None:
+    done = run_hook(tmp_path / "one", change.tree, "linesmith-lint", "--base", "old.o", "--head", "new.o")
     assert done.returncode == 1
     assert "new.c:1: WARNING: struct counter: was aligned to 64 bytes" in done.stdout
-
-
-def test_a_commit_that_spoils_nothing_passes(tmp_path: Path, change: Change) -> None:
-    done = run_hook(tmp_path, change.tree, "linesmith-lint", "old.o")
+    done = run_hook(tmp_path / "two", change.tree, "linesmith-lint", "old.o")
     assert (done.returncode, "Passed" in done.stdout) == (0, True)
 
 
@@ -63,29 +63,19 @@ def test_a_file_of_intents_that_says_nonsense_is_stopped(tmp_path: Path, change:
     assert "linesmith.toml:1: " in done.stdout
 
 
-def test_what_is_staged_is_linted_without_a_build(tmp_path: Path, change: Change) -> None:
-    (change.tree / "linesmith.toml").write_text(
-        '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
-    )
-    committed(change.tree)
-    passed = run_hook(tmp_path / "first", change.tree, "linesmith-lint-staged")
-    assert (passed.returncode, "Passed" in passed.stdout) == (0, True)
+@pytest.mark.parametrize("first", [False, True], ids=["a later commit", "the first commit"])
+def test_what_is_staged_is_linted_without_a_build(tmp_path: Path, change: Change, first: bool) -> None:
+    (change.tree / "linesmith.toml").write_text(BUDGET)
+    if first:
+        shutil.rmtree(change.tree / ".git")
+        subprocess.run(["git", "init", "--quiet", change.tree], check=True)
+    else:
+        committed(change.tree)
+        passed = run_hook(tmp_path / "first", change.tree, "linesmith-lint-staged")
+        assert (passed.returncode, "Passed" in passed.stdout) == (0, True)
     (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
-    subprocess.run(["git", "add", "new.c"], cwd=change.tree, check=True)
+    subprocess.run(["git", "add", "new.c", "linesmith.toml"], cwd=change.tree, check=True)
     done = run_hook(tmp_path / "second", change.tree, "linesmith-lint-staged")
     assert done.returncode == 1
     assert "new.c:1: WARNING: struct counter: " in done.stdout
-    assert "[budget-exceeded]" in done.stdout
-
-
-def test_the_first_commit_of_a_repository_is_linted_too(tmp_path: Path, change: Change) -> None:
-    shutil.rmtree(change.tree / ".git")
-    subprocess.run(["git", "init", "--quiet", change.tree], check=True)
-    (change.tree / "linesmith.toml").write_text(
-        '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
-    )
-    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
-    subprocess.run(["git", "add", "new.c", "linesmith.toml"], cwd=change.tree, check=True)
-    done = run_hook(tmp_path, change.tree, "linesmith-lint-staged")
-    assert done.returncode == 1
     assert "[budget-exceeded]" in done.stdout

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which rules are on."""
+"""Which rules are on, and how ``linesmith explain`` explains them."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from linesmith_command import linesmith
 
 from linesmith.analyzer.errors import RuleUnknown
 from linesmith.analyzer.lint.rule_choice import chosen_rules
@@ -17,52 +20,53 @@ RULES = tuple(
 )
 
 
-def chosen(*choices: LintChoice) -> list[str]:
-    return [one.name for one in chosen_rules(choices, RULES)]
+def chosen(*choices: tuple[str, str]) -> str:
+    """The rules that are on where each choice selects and ignores these."""
+    every = [LintChoice(tuple(select.split()), tuple(ignore.split())) for select, ignore in choices]
+    return " ".join(one.name for one in chosen_rules(every, RULES))
 
 
-def choice(select: str = "", ignore: str = "") -> LintChoice:
-    return LintChoice(tuple(select.split()), tuple(ignore.split()))
+@pytest.mark.parametrize(
+    ("choices", "on"),
+    [
+        ([], "lock-moved group-left"),
+        ([("group-docs", "")], "lock-moved group-left group-docs"),
+        ([("", "lock-moved")], "group-left"),
+        ([("", "group-*")], "lock-moved"),
+        ([("all", "lock-moved")], "group-left group-docs"),
+        ([("lock-moved", "all")], "lock-moved"),
+        ([("group-left", "group-*")], "lock-moved group-left"),  # a name wins over a pattern
+        ([("all", "all")], ""),  # ignore wins where both say the same
+        ([("", "lock-moved"), ("lock-moved", "")], "lock-moved group-left"),  # the last choice has the last word
+    ],
+)
+def test_rules_are_turned_on_and_off_by_names_and_patterns(choices: list[tuple[str, str]], on: str) -> None:
+    assert chosen(*choices) == on
 
 
-def test_the_default_rules_are_on_in_their_order() -> None:
-    assert chosen() == ["lock-moved", "group-left"]
+@pytest.mark.parametrize(("choice", "name"), [(("", "lock-mooved"), "lock-mooved"), (("x*", ""), "x*")])
+def test_a_name_or_a_pattern_of_no_rule_is_refused(choice: tuple[str, str], name: str) -> None:
+    with pytest.raises(RuleUnknown, match=re.escape(f"no rule is called '{name}'")):
+        chosen(choice)
 
 
-def test_a_rule_is_turned_on_by_name() -> None:
-    assert chosen(choice("group-docs")) == ["lock-moved", "group-left", "group-docs"]
+def test_a_rule_is_explained_by_its_page_and_without_one_all_are_listed() -> None:
+    listed = linesmith("explain").stdout
+    assert re.search(r"^alignment-lost .* a record or member is no longer aligned to cache lines", listed, re.MULTILINE)
+    page = linesmith("explain", "alignment-lost").stdout
+    assert page.startswith("alignment-lost\n\n  A record, or one of its members, asked for an alignment")
+    assert "\nWhat to do\n\n  Keep the attribute." in page
 
 
-def test_a_rule_is_turned_off_by_name() -> None:
-    assert chosen(choice(ignore="lock-moved")) == ["group-left"]
-
-
-def test_a_pattern_means_all_rules_called_so() -> None:
-    assert chosen(choice(ignore="group-*")) == ["lock-moved"]
-
-
-def test_all_but_one_and_one_but_no_other() -> None:
-    assert chosen(choice("all", "lock-moved")) == ["group-left", "group-docs"]
-    assert chosen(choice("lock-moved", "all")) == ["lock-moved"]
-
-
-def test_a_name_wins_over_a_pattern() -> None:
-    assert chosen(choice("group-left", "group-*")) == ["lock-moved", "group-left"]
-
-
-def test_ignore_wins_where_both_say_the_same() -> None:
-    assert chosen(choice("all", "all")) == []
-
-
-def test_the_command_line_has_the_last_word() -> None:
-    assert chosen(choice(ignore="lock-moved"), choice("lock-moved")) == ["lock-moved", "group-left"]
-
-
-def test_a_rule_nobody_knows_is_refused() -> None:
-    with pytest.raises(RuleUnknown, match="no rule is called 'lock-mooved'"):
-        chosen(choice(ignore="lock-mooved"))
-
-
-def test_a_pattern_that_means_no_rule_is_refused() -> None:
-    with pytest.raises(RuleUnknown, match=r"no rule is called 'x\*'"):
-        chosen(choice("x*"))
+@pytest.mark.parametrize(
+    ("word", "step"),
+    [
+        ("alignmentlost", "did you mean alignment-lost?"),
+        ("isolaton-broken", "did you mean isolation-broken?"),
+        ("xyzzy", "`linesmith explain` lists the rules"),
+    ],
+)
+def test_a_rule_nobody_knows_is_told_with_the_one_that_is_near(word: str, step: str) -> None:
+    done = linesmith("explain", word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"linesmith: no rule is called '{word}'; {step}\n"

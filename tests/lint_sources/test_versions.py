@@ -13,6 +13,11 @@ from linesmith.patches.versions.git import repository_of
 from linesmith.patches.versions.versions import MOST_BYTES, Versions, revisions
 
 
+@pytest.fixture
+def made(tmp_path: Path) -> Commits:
+    return repository(tmp_path / "tree")
+
+
 def compare(made: Commits, old: str, new: str, folder: str = "") -> tuple[Versions, dict[str, str]]:
     """The versions, and the files of the image by name; a link is told by what it points to."""
     with revisions(repository_of(made.root / folder), old, new, lambda _: None) as found:
@@ -24,8 +29,7 @@ def compare(made: Commits, old: str, new: str, folder: str = "") -> tuple[Versio
         return found, told
 
 
-def test_files_that_differ_are_read_from_git_and_the_first_version_lies_in_the_cache(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_files_that_differ_are_read_from_git_and_the_first_version_lies_in_the_cache(made: Commits) -> None:
     old = made.commit({"a.h": "int x;", "sub/b.c": "int y;", "text": "t"})
     new = made.commit({"a.h": "long x;", "sub/b.c": "int y;", "c.h": "new", "text": "u"}, old)
     found, files = compare(made, old, new)
@@ -35,11 +39,10 @@ def test_files_that_differ_are_read_from_git_and_the_first_version_lies_in_the_c
     ]
     assert files == {"a.h": "int x;", "sub/b.c": "int y;", "text": "t"}
     assert found.remarks == ()
-    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+    assert [path.name for path in made.root.iterdir()] == [".git"]
 
 
-def test_the_image_follows_from_one_base_to_the_next(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_the_image_follows_from_one_base_to_the_next(made: Commits) -> None:
     first = made.commit({"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": (LINK, b"b.h")})
     second = made.commit({"a": "now a file", "b.h": "2", "link/y.h": "4"}, first)
     assert compare(made, first, first)[1] == {"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": "b.h"}
@@ -47,19 +50,17 @@ def test_the_image_follows_from_one_base_to_the_next(tmp_path: Path) -> None:
     assert compare(made, first, second)[1] == {"a/x.h": "1", "b.h": "2", "gone/z.h": "3", "link": "b.h"}
 
 
-def test_a_folder_of_a_repository_is_a_tree_of_its_own(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_a_folder_of_a_repository_is_a_tree_of_its_own(made: Commits) -> None:
     old = made.commit({"sub/a.h": "1", "b.h": "1"})
     new = made.commit({"sub/a.h": "2", "b.h": "2"}, old)
-    (tmp_path / "sub").mkdir()
+    (made.root / "sub").mkdir()
     found, files = compare(made, old, new, "sub")
     assert [one.file for one in found.changes] == ["a.h"]
     assert files == {"a.h": "1"}
 
 
 @pytest.mark.parametrize("name", ["", "nothing", "--upload-pack=touch /tmp/x", "-h", "HEAD:a.h", "a\nb"])
-def test_what_names_no_commit_is_an_error(tmp_path: Path, name: str) -> None:
-    made = repository(tmp_path)
+def test_what_names_no_commit_is_an_error(made: Commits, name: str) -> None:
     with pytest.raises(TreeError, match="revision"):
         compare(made, name, made.commit({"a.h": "1"}))
 
@@ -70,8 +71,7 @@ def test_a_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b.h", 'a".h', "a\n.h", "$(touch x).h", "a;b.h", "\u202ea.h", "a\\.h"])
-def test_names_that_would_have_to_be_quoted_are_left_out(tmp_path: Path, name: str) -> None:
-    made = repository(tmp_path)
+def test_names_that_would_have_to_be_quoted_are_left_out(made: Commits, name: str) -> None:
     found, _ = compare(made, made.commit({"ok.h": "1"}), made.commit({"ok.h": "1", name: "2"}))
     assert found.changes == ()
     (remark,) = found.remarks
@@ -81,15 +81,13 @@ def test_names_that_would_have_to_be_quoted_are_left_out(tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize("name", ["..", ".git", ".GIT", "."])
-def test_names_that_lead_out_of_the_tree_are_never_written(tmp_path: Path, name: str) -> None:
-    made = repository(tmp_path)
+def test_names_that_lead_out_of_the_tree_are_never_written(made: Commits, name: str) -> None:
     evil = made.commit_tree_of({name: ("100644", b"x"), "a.h": ("100644", b"1")})
     assert compare(made, evil, evil)[1] == {"a.h": "1"}
 
 
 @pytest.mark.parametrize("target", [b"/etc/passwd", b"../../etc/passwd", b"../../out", b"a/../b", b""])
-def test_links_that_leave_the_tree_are_not_made(tmp_path: Path, target: bytes) -> None:
-    made = repository(tmp_path)
+def test_links_that_leave_the_tree_are_not_made(made: Commits, target: bytes) -> None:
     evil = made.commit({"a.h": "1", "sub/link.h": (LINK, target), "good.h": (LINK, b"a.h")})
     assert compare(made, evil, evil)[1] == {"a.h": "1", "good.h": "a.h"}
 
@@ -97,8 +95,7 @@ def test_links_that_leave_the_tree_are_not_made(tmp_path: Path, target: bytes) -
 NOT_FOLLOWED = "not followed: check out what both revisions name, and what differs there is judged"
 
 
-def test_a_changed_link_or_a_submodule_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_a_changed_link_or_a_submodule_in_place_of_a_file_is_not_followed(made: Commits) -> None:
     old = made.commit({"a.h": "1", "m.h": "1"})
     new = made.commit({"a.h": (LINK, b"/etc/passwd"), "m.h": (MODULE, old.encode())})
     found, _ = compare(made, old, new)
@@ -113,21 +110,16 @@ def with_submodule(folder: Path, text: str) -> tuple[Commits, Commits, str]:
     return made, inner, made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, first.encode())})
 
 
-def test_a_submodule_is_read_at_the_commit_that_the_base_names(tmp_path: Path) -> None:
+def test_a_submodule_is_read_at_the_commit_that_the_base_names_once_it_is_checked_out(tmp_path: Path) -> None:
     made, inner, old = with_submodule(tmp_path, "1")
+    inner.root.rename(tmp_path / "later")
+    assert "lib/inner.h" not in compare(made, old, old)[1]
+    (tmp_path / "later").rename(inner.root)
     second = inner.commit({"inner.h": "2"})
     inner.git("update-ref", "HEAD", second)
     assert compare(made, old, old)[1]["lib/inner.h"] == "1"
     new = made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, second.encode())}, old)
     assert compare(made, new, new)[1]["lib/inner.h"] == "2"
-
-
-def test_a_submodule_may_be_checked_out_later(tmp_path: Path) -> None:
-    made, inner, old = with_submodule(tmp_path, "1")
-    inner.root.rename(tmp_path / "later")
-    assert "lib/inner.h" not in compare(made, old, old)[1]
-    (tmp_path / "later").rename(inner.root)
-    assert compare(made, old, old)[1]["lib/inner.h"] == "1"
 
 
 def changes(found: Versions) -> list[tuple[str, bytes | None, bytes | None]]:
@@ -149,53 +141,35 @@ def test_what_another_commit_of_a_submodule_changes_is_a_change(tmp_path: Path) 
     assert files["lib/inner.h"] == "1"
 
 
-def test_a_submodule_that_came_or_went_is_as_many_files(tmp_path: Path) -> None:
+def test_a_submodule_that_came_went_or_became_a_folder_is_as_many_files(tmp_path: Path) -> None:
     made, _, with_it = with_submodule(tmp_path, "1")
-    without = made.commit({"a.h": "a"})
+    without, folder = made.commit({"a.h": "a"}), made.commit({"lib/inner.h": "2"})
     assert changes(compare(made, without, with_it)[0]) == [("a.h", b"a", None), ("lib/inner.h", None, b"1")]
     assert changes(compare(made, with_it, without)[0]) == [("a.h", None, b"a"), ("lib/inner.h", b"1", None)]
+    assert changes(compare(made, with_it, folder)[0]) == [("lib/inner.h", b"1", b"2")]
+    assert changes(compare(made, folder, with_it)[0]) == [("lib/inner.h", b"2", b"1")]
 
 
-def test_a_submodule_that_became_a_folder_is_compared_file_by_file(tmp_path: Path) -> None:
-    made, _, module = with_submodule(tmp_path, "1")
-    folder = made.commit({"lib/inner.h": "2"})
-    assert changes(compare(made, module, folder)[0]) == [("lib/inner.h", b"1", b"2")]
-    assert changes(compare(made, folder, module)[0]) == [("lib/inner.h", b"2", b"1")]
-
-
-def test_commits_of_a_submodule_that_are_not_at_hand_are_told(tmp_path: Path) -> None:
-    made, _, old = with_submodule(tmp_path, "1")
-    found, _ = compare(made, old, made.commit(naming("1" * 40), old))
-    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
-
-
-def test_a_submodule_that_is_not_checked_out_is_told(tmp_path: Path) -> None:
-    made, inner, old = with_submodule(tmp_path, "1")
-    second = inner.commit({"inner.h": "2"})
-    inner.root.rename(tmp_path / "later")
-    found, _ = compare(made, old, made.commit(naming(second), old))
-    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
-
-
-def test_a_submodule_behind_a_link_is_another_repository(tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", ["not at hand", "not checked out", "behind a link"])
+def test_commits_of_a_submodule_that_cannot_be_read_are_told(tmp_path: Path, case: str) -> None:
     made, inner, old = with_submodule(tmp_path / "made", "1")
-    second = inner.commit({"inner.h": "2"})
-    inner.root.rename(tmp_path / "elsewhere")
-    inner.root.symlink_to(tmp_path / "elsewhere")
+    second = "1" * 40 if case == "not at hand" else inner.commit({"inner.h": "2"})
+    if case != "not at hand":
+        inner.root.rename(tmp_path / "elsewhere")
+    if case == "behind a link":
+        inner.root.symlink_to(tmp_path / "elsewhere")
     found, files = compare(made, old, made.commit(naming(second), old))
     assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
-    assert "lib/inner.h" not in files
+    assert ("lib/inner.h" in files) == (case == "not at hand")
 
 
-def test_a_giant_file_is_left_out(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_a_giant_file_is_left_out(made: Commits) -> None:
     found, _ = compare(made, made.commit({"a.h": "1"}), made.commit({"a.h": b" " * (MOST_BYTES + 1)}))
     assert found.changes == ()
     assert found.remarks == ("1 file (a.h) left out, larger than 8 MiB or missing in the repository",)
 
 
-def test_changed_files_of_the_build_are_told_and_not_run(tmp_path: Path) -> None:
-    made = repository(tmp_path)
+def test_changed_files_of_the_build_are_told_and_not_run(made: Commits) -> None:
     old = made.commit({"Makefile": "all:\n", "a.h": "1"})
     new = made.commit({"Makefile": "$(shell touch /tmp/evil)\n", "fs/Kbuild": "x", "a.h": "1"}, old)
     found, files = compare(made, old, new)

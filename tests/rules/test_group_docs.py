@@ -9,46 +9,15 @@ from pathlib import Path
 import pytest
 from hand_made import scalar, struct
 from linesmith_command import linesmith
-from lint_commits import repository
+from lint_commits import Commits, repository
 from rule_cases import before_and_now, broken
 
 from linesmith.analyzer.lint.group_docs import group_docs
 from linesmith.analyzer.model import DocumentedMember, GroupDoc, Layout, Member
 
 FILE = "Documentation/networking/net_cachelines/s.rst"
-LOOSE = """\
-===================================
-s struct fast path usage breakdown
-===================================
-
-Type                Name           fastpath_tx_access  fastpath_rx_access  Comments
-..struct            ..s
-u32                 sent           read_write          -                   xmit
-struct_very_long_name_of_a_type* seen                        read_mostly   input
-char                name[16]
-"""
-RULED = """\
-s struct fast path usage breakdown
-
-==================== ==================== =================== =================== ==========
-Type                 Name                 fastpath_tx_access  fastpath_rx_access  comment
-==================== ==================== =================== =================== ==========
-u32                  sent                 read_write                              xmit
-struct very long *   seen                                     read_mostly         input
-char                 name[16]
-==================== ==================== =================== =================== ==========
-"""
-SOURCE = """\
-struct s {
-	char __cacheline_group_begin__s_write_tx[0];
-	int sent;
-	char __cacheline_group_end__s_write_tx[0];
-	char __cacheline_group_begin__s_read_rx[0];
-	int seen;
-	char __cacheline_group_end__s_read_rx[0];
-	char name[16];
-};
-"""
+SOURCES = Path(__file__).with_name("sources")
+LOOSE, RULED, SOURCE = ((SOURCES / name).read_text() for name in ("loose.rst", "ruled.rst", "s.h"))
 
 
 @pytest.mark.parametrize("table", [LOOSE, RULED])
@@ -59,9 +28,7 @@ def test_both_forms_of_tables_are_read(table: str) -> None:
         ("seen", "", "read_mostly"),
         ("name", "", ""),
     ]
-    assert (
-        doc.members[0].line == table.splitlines().index(next(line for line in table.splitlines() if "sent" in line)) + 1
-    )
+    assert "sent" in table.splitlines()[doc.members[0].line - 1]
 
 
 @pytest.mark.parametrize(
@@ -71,54 +38,53 @@ def test_other_texts_have_no_table(text: str) -> None:
     assert group_docs({FILE: text}) == {}
 
 
-def told(folder: Path, after: str, table: str = LOOSE) -> list[str]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Commits, str]:
+    """A repository, and the commit of a struct with its table."""
+    found = repository(tmp_path_factory.mktemp("docs") / "tree")
+    return found, found.commit({"s.h": SOURCE, FILE: LOOSE})
+
+
+def told(made: tuple[Commits, str], after: str, table: str = LOOSE, before: str = LOOSE) -> list[str]:
     """The lines of the rule for a change of the struct, and perhaps of its table."""
-    made = repository(folder / "tree")
-    old = made.commit({"s.h": SOURCE, FILE: LOOSE})
-    new = made.commit({"s.h": after, FILE: table}, old)
-    done = linesmith("lint", "--tree", made.root, "--base-ref", old, "--head-ref", new, "--select", "group-docs")
+    commits, old = made
+    old = old if before is LOOSE else commits.commit({"s.h": SOURCE, FILE: before})
+    new = commits.commit({"s.h": after, FILE: table}, old)
+    done = linesmith("lint", "--tree", commits.root, "--base-ref", old, "--head-ref", new, "--select", "group-docs")
     assert done.returncode in (0, 1), done.stderr
     return [line.removeprefix(f"{FILE}:") for line in done.stdout.splitlines() if "[group-docs]" in line]
 
 
-def test_a_member_that_is_gone(tmp_path: Path) -> None:
-    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "")) == [
-        f"9: WARNING: struct s: name is gone, and {FILE} still has a row for it [group-docs]"
-    ]
+SENT, SEEN, NAME = "\tint sent;\n", "\tint seen;\n", "\tchar name[16];\n"
 
 
-def test_a_member_that_is_new(tmp_path: Path) -> None:
-    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "\tchar name[16];\n\tint more;\n")) == [
-        f"5: WARNING: struct s: more is new, and {FILE} has no row for it [group-docs]"
-    ]
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (SOURCE.replace(NAME, ""), f"9: WARNING: struct s: name is gone, and {FILE} still has a row for it"),
+        (
+            SOURCE.replace(NAME, f"{NAME}\tint more;\n"),
+            f"5: WARNING: struct s: more is new, and {FILE} has no row for it",
+        ),
+        (
+            SOURCE.replace(SENT, "").replace(SEEN, SEEN + SENT),
+            f"7: WARNING: struct s: sent is in the group s_read_rx now, and {FILE} says read_write in tx",
+        ),
+        (
+            SOURCE.replace(SENT, "").replace(NAME, NAME + SENT),
+            f"7: WARNING: struct s: sent left the group s_write_tx, and {FILE} says read_write in tx",
+        ),
+    ],
+    ids=["gone", "new", "in another group", "in no group"],
+)
+def test_what_became_of_a_member_is_told_at_its_row(made: tuple[Commits, str], after: str, said: str) -> None:
+    assert told(made, after) == [f"{said} [group-docs]"]
 
 
-def test_a_member_in_another_group(tmp_path: Path) -> None:
-    moved = SOURCE.replace("\tint sent;\n", "").replace("\tint seen;\n", "\tint seen;\n\tint sent;\n")
-    assert told(tmp_path, moved) == [
-        f"7: WARNING: struct s: sent is in the group s_read_rx now, and {FILE} says read_write in tx [group-docs]"
-    ]
-
-
-def test_a_member_that_left_its_group(tmp_path: Path) -> None:
-    moved = SOURCE.replace("\tint sent;\n", "").replace("\tchar name[16];\n", "\tchar name[16];\n\tint sent;\n")
-    assert told(tmp_path, moved) == [
-        f"7: WARNING: struct s: sent left the group s_write_tx, and {FILE} says read_write in tx [group-docs]"
-    ]
-
-
-def test_a_table_that_was_changed_with_the_struct(tmp_path: Path) -> None:
-    more = LOOSE + "u32                 more\n"
-    assert told(tmp_path, SOURCE.replace("\tchar name[16];\n", "\tchar name[16];\n\tint more;\n"), more) == []
-
-
-def test_what_was_out_of_date_before_stays_untold(tmp_path: Path) -> None:
+def test_a_table_that_was_changed_with_the_struct_or_was_wrong_before_is_not_told(made: tuple[Commits, str]) -> None:
+    assert told(made, SOURCE.replace(NAME, f"{NAME}\tint more;\n"), LOOSE + "u32                 more\n") == []
     stale = LOOSE.replace("sent           read_write ", "sent           -          ") + "u32   nothing\n"
-    made = repository(tmp_path)
-    old = made.commit({"s.h": SOURCE, FILE: stale})
-    new = made.commit({"s.h": SOURCE.replace("name[16]", "name[20]"), FILE: stale}, old)
-    done = linesmith("lint", "--tree", made.root, "--base-ref", old, "--head-ref", new)
-    assert "group-docs" not in done.stdout
+    assert told(made, SOURCE.replace("name[16]", "name[20]"), stale, stale) == []
 
 
 DOC = GroupDoc(
@@ -137,13 +103,9 @@ def against_rows(old: Layout, new: Layout) -> list[tuple[str, str]]:
     return [(one.member or "", one.message) for one in found]
 
 
-def test_a_row_behind_one_that_is_still_right_is_looked_at() -> None:
+def test_a_row_behind_one_that_is_still_right_is_looked_at_and_markers_need_no_row() -> None:
     sent, seen = scalar("sent"), scalar("seen")
     old = struct("s", *marked("s_write_tx", sent), *marked("s_read_rx", seen))
     new = struct("s", *marked("s_write_tx", sent), seen)
     assert against_rows(old, new) == [("seen", f"left the group s_read_rx, and {FILE} says read_mostly in rx")]
-
-
-def test_markers_of_groups_need_no_row() -> None:
-    sent, seen = scalar("sent"), scalar("seen")
-    assert against_rows(struct("s", sent, seen), struct("s", *marked("s_write_tx", sent), seen)) == []
+    assert against_rows(struct("s", sent, seen), new) == []

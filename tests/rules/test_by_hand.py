@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What rules say of changes that the tables in C cannot show: many holders, facts of the source, damaged names."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hand_made import held, scalar, struct, union
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_cases import alone, before_and_now, broken, side
+from rule_tables import NAMED, changed
+
+from linesmith.analyzer.geometry import Span, meet, phases
+from linesmith.analyzer.model import FactKind, Isolation, Layout, Member, SourceFact, TypeIntent
+
+HOT = struct("subject", scalar("hot"))
+
+
+def apart(**said: Any) -> tuple[TypeIntent, ...]:
+    return (TypeIntent("subject", "measured", isolations=(Isolation(("hot",), **said),)),)
+
+
+def held_in(*more: Member, name: str = "holder", align: int | None = None) -> Layout:
+    return struct(name, held("first", HOT), *more, align=align)
+
+
+def test_what_the_base_had_is_not_told_between_two_builds() -> None:
+    near, far = scalar("near"), scalar("far")
+    old, new = held_in(near, align=64), held_in(near, far, align=64)
+    fresh = held_in(far, name="fresh", align=64)
+    (one,) = broken("isolation-broken", before_and_now((HOT, old), (HOT, new, fresh), "asked", apart()))
+    assert one.type == "struct fresh"
+
+
+def test_more_objects_than_before_are_told() -> None:
+    old, new = held_in(scalar("near", align=32)), held_in(scalar("near"))
+    (one,) = broken("isolation-broken", before_and_now((HOT, old), (HOT, new), "asked", apart()))
+    assert one.message.startswith("can share a line with near in 7 of 8 phases")
+
+
+@pytest.mark.parametrize("count", [32, 40])
+def test_of_many_holders_those_beyond_32_are_counted(count: int) -> None:
+    many = [held_in(scalar("near"), name=f"holder{number}") for number in range(count)]
+    found = broken("isolation-broken", alone(HOT, *many, tuned="asked", intents=apart()))
+    assert len({one.type for one in found[:32]}) == 32
+    rest = [(one.type, one.message) for one in found[32:]]
+    said = ("struct subject", "is not alone in 8 more places where other records hold it")
+    assert rest == ([said] if count > 32 else [])
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 20), st.sampled_from((64, 128)), st.booleans())
+def test_a_neighbour_is_told_for_exactly_the_gaps_that_allow_it(words: int, size: int, held_by_value: bool) -> None:
+    gap = [scalar("gap", 8 * words, dimensions=(words,))] if words else []
+    if held_by_value:
+        layouts, wanted = [HOT, held_in(*gap, scalar("cold"))], apart(bytes=size)
+    else:
+        layouts = [struct("subject", scalar("hot"), *gap, scalar("cold"))]
+        wanted = apart(apart_from=("cold",), bytes=size)
+    found = broken("isolation-broken", alone(*layouts, tuned="asked", intents=wanted))
+    meets = any(meet(Span(0, 8), Span(8 * (words + 1), 8), size, phase) for phase in phases(8, size))
+    assert any("cold" in one.subject.split(", ") for one in found) == meets
+
+
+def test_alignment_that_only_one_of_the_builds_states_is_not_new(tmp_path: Path) -> None:
+    """BTF states none, and no files either."""
+    both = changed(tmp_path, "u64 read, written, more;", "u64 read; CACHELINE_PADDING(_pad_); u64 written, more;")
+    assert both.old is not None
+    assert broken("isolation-new", replace(both, old=replace(both.old, file=""))) == []
+
+
+def test_the_way_to_a_record_through_unions_of_unions_is_looked_for_once_in_each() -> None:
+    layouts = [HOT]
+    for level in range(14):
+        layouts.append(union(f"level{level}", held("one", layouts[-1]), held("two", layouts[-1])))
+    assert broken("isolation-broken", alone(*layouts, tuned="asked", intents=apart())) == []
+
+
+def test_what_is_relied_on_to_be_at_its_offset_is_not_shifted(tmp_path: Path) -> None:
+    change = changed(tmp_path, "u64 links, seq, late;", "u64 links; u32 state; u64 seq; u32 flags; u64 late;")
+    assert [one.member for one in broken("avoidable-hole", change)] == ["flags"]
+    facts = (SourceFact(FactKind.OFFSET, ("late",), "asserted"),)
+    assert broken("avoidable-hole", replace(change, facts=facts)) == []
+
+
+def test_members_that_damaged_debug_information_has_no_names_of_go_by_their_numbers() -> None:
+    links, state, seq, nameless, flags = (scalar(*one) for one in (("l", 8), ("s", 4), ("q", 8), ("", 8), ("f", 4)))
+    old, new = struct("any", links, seq, nameless), struct("any", links, state, seq, nameless, flags)
+    (one,) = broken("avoidable-hole", before_and_now((old,), (new,), NAMED))
+    assert one.member == "f"
+
+
+def test_a_stale_intent_is_told_at_its_entry(tmp_path: Path) -> None:
+    (found,) = broken("intent-stale", changed(tmp_path, "u64 second;", "u64 seconds;", '? hot = ["second"]'))
+    assert (found.file, found.line) == ("linesmith.toml", 1)
+
+
+def test_what_is_known_of_a_build_goes_with_it() -> None:
+    build = side(struct("any", scalar("late")))
+    assert len(build.starts.of(build.layouts.variants("any")[0])) == 1
+    there = weakref.ref(build.containment)
+    del build
+    gc.collect()
+    assert there() is None
