@@ -10,9 +10,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tuning.project import APART, PLAN, at_work, plan_of, project
+from tuning.project import APART, PLAN, at_work, project
 
 from linesmith.analyzer.model import Result, Site, Variant
+from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
 from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.turn import measured_machine, turn, waiting_for
@@ -103,7 +104,7 @@ def test_progress_tells_that_another_run_benchmarks(tmp_path: Path) -> None:
         with at_work(tmp_path / "run", folder) as (opened, pool):
             return bench(plan, [Variant("apart", (APART,))], opened, pool, hear)
 
-    plan = plan_of(folder, PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0"))
+    plan = plan_in(PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0"), folder)
     machine = measured_machine(plan.site)
     with ThreadPoolExecutor() as threads:
         with turn(machine, tmp_path / "other.run", tmp_path, told):
