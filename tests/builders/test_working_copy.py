@@ -12,6 +12,8 @@ from builders.projects import plant
 
 from linesmith.analyzer.errors import PatchRefused, TreeError
 from linesmith.plugins.builders.census import Census, take
+from linesmith.plugins.builders.fitting import check_fit
+from linesmith.plugins.builders.leftovers import unfinished
 from linesmith.plugins.builders.patching import Plain
 from linesmith.plugins.builders.working_copy import WorkingCopy, bring, patched
 
@@ -170,3 +172,50 @@ def test_text_is_appended_to_what_the_patches_leave(tree: Path) -> None:
     assert patched(census(tree), (PATCH,), {"a.h": "more\n"}) == {"a.h": Plain(b"1\nmore\n")}
     with pytest.raises(TreeError, match=r"has no none\.c, which a placebo of it changes; go without placebos"):
         patched(census(tree), (), {"none.c": ""})
+
+
+# Whether a patch fits is seen from the tree as it lies there.
+def test_a_patch_that_fits_is_passed_over_in_silence(tree: Path) -> None:
+    check_fit(tree, (PATCH,))
+    assert (tree / "a.h").read_text() == "one\n"
+    check_fit(tree, (PATCH, PATCH.replace("+1", "+uno").replace("-one", "-1")))  # fits what an earlier one made
+    (tree / "a.o").write_text("left by a build\n")
+    check_fit(tree, ("--- /dev/null\n+++ b/a.o\n@@ -0,0 +1 @@\n+made\n",))
+
+
+def test_a_patch_that_does_not_fit_is_refused(tree: Path) -> None:
+    (tree / "link").symlink_to("sub")
+    for patches, why in (
+        ((PATCH, PATCH), r"hunk 1 of a\.h"),
+        (("",), "holds no unified diff"),
+        (("--- a/link/b.c\n+++ b/link/b.c\n@@ -1 +1 @@\n-two\n+2\n",), "behind a symbolic link"),
+    ):
+        with pytest.raises(PatchRefused, match=why):
+            check_fit(tree, patches)
+    with pytest.raises(TreeError, match="name the source tree"):
+        check_fit(tree / "none", (PATCH,))
+
+
+# What a build that was stopped has left is trusted only when Kbuild's record says that it was finished.
+WHOLE = "cmd_a.o := gcc -c -o a.o a.c\n\ndeps_a.o := \\\n  a.h \\\n\na.o: $(deps_a.o)\n\n$(deps_a.o):\n"
+SHORT = "cmd_built-in.a := ar built-in.a\n"
+
+
+def test_only_targets_with_a_whole_and_newer_record_are_finished(tmp_path: Path) -> None:
+    assert list(unfinished(tmp_path, 0)) == []
+    plant({"old.o": ""}, tmp_path)
+    time.sleep(0.05)
+    since = time.time_ns() - 20_000_000
+    plant({"a.o": "", ".a.o.cmd": WHOLE, "sub/built-in.a": "", "sub/.built-in.a.cmd": SHORT}, tmp_path)
+    plant(
+        {"no_record.o": "", "cut.o": "", ".cut.o.cmd": WHOLE[:60], "short.o": "", ".short.o.cmd": "cmd_short.o :="},
+        tmp_path,
+    )
+    plant({".again.o.cmd": WHOLE}, tmp_path)
+    time.sleep(0.05)
+    plant({"again.o": ""}, tmp_path)
+    time.sleep(2.1)
+    plant({"last.o": "", ".last.o.cmd": WHOLE}, tmp_path)
+    assert sorted(unfinished(tmp_path, since)) == [
+        ".cut.o.cmd", ".last.o.cmd", ".short.o.cmd", "again.o", "cut.o", "last.o", "no_record.o", "short.o",
+    ]  # fmt: skip
