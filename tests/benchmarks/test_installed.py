@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 from benchmarks.cases import CASES
 from benchmarks.running import measured
 
@@ -21,30 +20,27 @@ PERF, STRESS_NG = benchmark("perf-bench"), benchmark("stress-ng")
 has_stress_ng = pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 
 
-def study(suite: str, amount: dict[str, Setting]) -> ParameterSet:
-    """A suite whose kind another one shows."""
-    return pytest.param(suite, amount, marks=pytest.mark.study)
+QUICK: dict[str, dict[str, Setting]] = {
+    "sched pipe": {"loops": 1000},
+    "mem memcpy": {"loops": 10, "size": "64KB"},
+    "futex hash": {"seconds": 1},
+    "epoll wait": {"seconds": 1},
+}
+OTHERS: dict[str, dict[str, Setting]] = {
+    "sched messaging": {"loops": 20},
+    "syscall basic": {"loops": 10000},
+    "mem memset": {"loops": 10},
+    "futex wake": {},
+    "futex wake-parallel": {},
+    "futex requeue": {},
+    "epoll ctl": {"seconds": 1},
+}
 
 
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
-@pytest.mark.parametrize(
-    ("suite", "amount"),
-    [
-        study("sched messaging", {"loops": 20}),
-        ("sched pipe", {"loops": 1000}),
-        study("syscall basic", {"loops": 10000}),
-        ("mem memcpy", {"loops": 10, "size": "64KB"}),
-        study("mem memset", {"loops": 10}),
-        ("futex hash", {"seconds": 1}),
-        study("futex wake", {}),
-        study("futex wake-parallel", {}),
-        study("futex requeue", {}),
-        ("epoll wait", {"seconds": 1}),
-        study("epoll ctl", {"seconds": 1}),
-    ],
-)
-def test_a_suite_runs_here(suite: str, amount: dict[str, Setting], scratch: Path) -> None:
-    assert min(measured("perf-bench", {"suite": suite, **amount}, 2, scratch).values()) > 0
+@pytest.mark.parametrize("suite", [*QUICK, *(pytest.param(one, marks=pytest.mark.study) for one in OTHERS)])
+def test_a_suite_runs_here(suite: str, scratch: Path) -> None:
+    assert min(measured("perf-bench", {"suite": suite, **(QUICK | OTHERS)[suite]}, 2, scratch).values()) > 0
 
 
 def test_without_a_suite_it_is_the_scheduler(scratch: Path) -> None:
