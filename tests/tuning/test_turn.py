@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -56,10 +57,17 @@ def test_the_second_run_begins_when_the_first_has_ended(tmp_path: Path) -> None:
     assert told.sentences == ["waiting for first.run, which benchmarks on lab"]
 
 
-def test_runs_on_two_machines_do_not_wait(tmp_path: Path) -> None:
+def test_runs_on_two_machines_or_without_a_place_for_locks_do_not_wait(tmp_path: Path) -> None:
+    """Guests and programs are measured on this host, and what is behind ssh elsewhere."""
     told = Told()
     with turn("lab", Path("first.run"), tmp_path, told), turn("other", Path("second.run"), tmp_path, told):
         assert told.sentences == []
+    assert measured_machine(Site("qemu")) == measured_machine(Site("here"))
+    assert measured_machine(Site("ssh", settings=(("host", "lab-1"),))) == "lab-1"
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("a file")
+    with turn("lab", Path("first.run"), tmp_path, told):
+        assert told.sentences[0].startswith("no other run is kept from benchmarking on lab meanwhile (")
 
 
 def test_a_run_that_was_killed_holds_no_machine(tmp_path: Path) -> None:
@@ -79,18 +87,6 @@ def test_what_an_attempt_that_was_killed_waited_for_is_forgotten(tmp_path: Path)
     logs_of("block-1.2", tmp_path)
     logs_of("block-10", tmp_path)
     assert waiting_for(tmp_path, "block-1") == ""
-
-
-def test_where_no_lock_can_be_kept_the_run_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
-    told = Told()
-    with turn("lab", Path("first.run"), tmp_path, told):
-        assert told.sentences[0].startswith("no other run is kept from benchmarking on lab meanwhile (")
-
-
-def test_a_guest_and_a_program_are_measured_on_this_host_and_ssh_elsewhere() -> None:
-    assert measured_machine(Site("qemu")) == measured_machine(Site("here"))
-    assert measured_machine(Site("ssh", settings=(("host", "lab-1"),))) == "lab-1"
 
 
 def test_progress_tells_that_another_run_benchmarks(tmp_path: Path) -> None:
