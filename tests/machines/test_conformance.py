@@ -25,7 +25,9 @@ LOOKALIKE = (
     "done 1 0 1.0 2.0 0 5 5\r\nend\nready\n\x1b[31mred\x1b[0m\n"
     "Kernel panic - not syncing: only text\nOut of memory: Killed process 1 (init)\n{}{other}\n"
 )
-HUNG = "sleep 77001"
+# Other workers and runs may try the same on another machine at the same time.
+HUNG = f"sleep 77001{os.getpid()}"
+LEFT = f"sleep 4321{os.getpid()}"
 ALLOWED = ("grep", "Cpus_allowed_list", "/proc/self/status")
 ABSENT = "no-such-program-anywhere"
 GREETING = (("GREETING", "a 'b' $c"),)
@@ -39,8 +41,8 @@ STEPS = {
     "words reach the program as they are": (Step(("echo", "a  b", "$HOME", "*", "'")), 0, "a  b $HOME * '\n"),
     "an absent program has the status of a shell": (Step((ABSENT,)), 127, ""),
     "a killed program has the status of a shell": (shell("kill -SEGV $$"), 128 + 11, ""),
-    "a step may leave processes": (shell("sleep 4321 & (setsid sleep 4321 &); echo left two"), 0, "left two\n"),
-    "the next step finds none of them": (shell("grep -sl '432[1]' /proc/[0-9]*/cmdline; exit 0"), 0, ""),
+    "a step may leave processes": (shell(f"{LEFT} & (setsid {LEFT} &); echo left two"), 0, "left two\n"),
+    "the next step finds none of them": (shell(f"grep -sl '432[1]{os.getpid()}' /proc/[0-9]*/cmdline; exit 0"), 0, ""),
     "a silent step": (Step(("sleep", "0.5"), silent=True), 0, ""),
     "there is no input": (Step(("cat",)), 0, ""),
     "a step runs in an empty folder": (shell("ls -A; echo mine >file; ls -A"), 0, "file\n"),

@@ -56,7 +56,7 @@ def test_a_step_that_prints_without_end_is_ended(here: Place, tmp_path: Path) ->
 
 def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: Path) -> None:
     def kill() -> None:
-        while not processes_with("sleep 77005"):
+        while not processes_with(f"sleep 77005{os.getpid()}"):
             pass
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
@@ -66,9 +66,9 @@ def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: P
     killer = Thread(target=kill)
     killer.start()
     with pytest.raises(GuestFailed, match="what watched over step 1 was killed"):
-        here.run((Step(("sleep", "77005")),), tmp_path)
+        here.run((Step(("sleep", f"77005{os.getpid()}")),), tmp_path)
     killer.join()
-    assert lingering("sleep 77005") == []
+    assert lingering(f"sleep 77005{os.getpid()}") == []
 
 
 def test_a_program_named_by_a_relative_path_is_one_of_where_we_are(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shlex
@@ -108,11 +109,11 @@ def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: P
     # In /proc/net/tcp 0A is a socket that listens: as long as there is one, the server takes connections.
     listening = f"grep -q ' 0100007F:{sshd.port:04X} 00000000:0000 0A ' /proc/net/tcp"
     down = f"kill $(cat {sshd.folder}/pid); while {listening}; do sleep 0.1; done"
-    dying = f"{down}; {CUT_OFF}; sleep 77003"
+    dying = f"{down}; {CUT_OFF}; sleep 77003{os.getpid()}"
     try:
         with pytest.raises(GuestHung, match="went out of reach while running step 1"):
             place.run((shell(dying),), tmp_path)
-        assert lingering("sleep 77003") == []
+        assert lingering(f"sleep 77003{os.getpid()}") == []
     finally:
         sshd.start()
 
@@ -120,8 +121,8 @@ def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: P
 def test_a_connection_that_ends_alone_is_told(ssh: Place, tmp_path: Path) -> None:
     why = r"the connection to 127\.0\.0\.1 ended while running step 1 .*; see .*ssh\.errors"
     with pytest.raises(GuestFailed, match=why):
-        ssh.run((shell(f"{CUT_OFF}; sleep 77004"),), tmp_path)
-    assert lingering("sleep 77004") == []
+        ssh.run((shell(f"{CUT_OFF}; sleep 77004{os.getpid()}"),), tmp_path)
+    assert lingering(f"sleep 77004{os.getpid()}") == []
 
 
 def test_paths_are_replaced_whole_and_only_those_of_files_that_go_along(ssh: Place, sshd: Sshd, tmp_path: Path) -> None:
