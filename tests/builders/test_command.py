@@ -14,10 +14,10 @@ from builders.projects import MAKEFILE, SOURCES, plant
 
 from linesmith.analyzer.errors import BuildFailed, CompilerKilled, DiskFull, LinesmithError, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
-from linesmith.plugins.builders.command import CommandBuilder
 from linesmith.plugins.builders.wrappers import salt_flags
+from linesmith.plugins.registry import builder
 
-BUILDER = CommandBuilder()
+BUILDER = builder("command")
 Build = Callable[..., Built]
 
 

@@ -16,9 +16,9 @@ from builders.projects import CASES, SOURCES, plant
 from linesmith.analyzer.errors import BuildFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.builders import kconfig
-from linesmith.plugins.builders.kbuild import KbuildBuilder
+from linesmith.plugins.registry import builder
 
-BUILDER = KbuildBuilder()
+BUILDER = builder("kbuild")
 LINE = 64
 
 
@@ -101,7 +101,7 @@ def test_it_is_configured_only_when_that_may_change_something(recipe: Recipe, tm
         "tinyconfig",
         "olddefconfig",
         "prepare",
-        KbuildBuilder().commands(recipe, Variant("v"))[-1].rpartition(" ")[2],
+        builder("kbuild").commands(recipe, Variant("v"))[-1].rpartition(" ")[2],
     ]
     assert targets == [everything, everything[-1:], everything, everything]
 

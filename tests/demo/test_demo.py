@@ -64,7 +64,7 @@ def test_one_cpu_is_enough_and_is_said_to_show_nothing() -> None:
     taskset = shutil.which("taskset")
     assert taskset is not None
     one = str(min(os.sched_getaffinity(0)))
-    argv = [taskset, "-c", one, LINESMITH, "demo"]
+    argv: list[str | Path] = [taskset, "-c", one, LINESMITH, "demo"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0
     assert f"CPUs used: 1 ({one}); only one CPU is at hand" in done.stdout

@@ -144,7 +144,7 @@ def test_steps_end_when_we_are_killed(place: Place, tmp_path: Path) -> None:
     steps = (Step(("sh", "-c", f"{program} & (setsid {program} &); {program}")),)
     built = Built("build", tmp_path, place.products)
     (tmp_path / "order").write_bytes(pickle.dumps((place.machine, place.site, built, steps, tmp_path)))
-    argv = [sys.executable, "-c", RUNNER, tmp_path / "order"]
+    argv: list[str | Path] = [sys.executable, "-c", RUNNER, tmp_path / "order"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as runner:
         assert runner.stdout
         while "running step 1" not in runner.stdout.readline():

@@ -92,7 +92,7 @@ def test_auto_says_what_it_chose_and_why_and_how_the_program_ended(tmp_path: Pat
 
 
 def test_input_and_output_are_the_program_s_own(tmp_path: Path) -> None:
-    argv = [LINESMITH, *USER, "-o", tmp_path / "profile", "--", "/bin/cat"]
+    argv: list[str | Path] = [LINESMITH, *USER, "-o", tmp_path / "profile", "--", "/bin/cat"]
     done = subprocess.run(argv, input="through\n", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "through\n")
 
@@ -123,7 +123,7 @@ def test_what_leaves_no_recording_is_told(tmp_path: Path, program: Path) -> None
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupt_leaves_no_child(tmp_path: Path, how: signal.Signals) -> None:
-    argv = [LINESMITH, *USER, "-o", tmp_path / "profile", "--", "/bin/sleep", "98765"]
+    argv: list[str | Path] = [LINESMITH, *USER, "-o", tmp_path / "profile", "--", "/bin/sleep", "98765"]
     recording = subprocess.Popen(argv, stderr=subprocess.DEVNULL, start_new_session=True)
     child = wait_for(lambda: next(iter(children_of(recording.pid)), 0))
     os.kill(recording.pid, how)

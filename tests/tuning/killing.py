@@ -132,6 +132,7 @@ def _differences(run: Path, undisturbed: Result) -> Iterator[str]:
         yield "the run is not finished"
     yield from _gaps(run)
     counts = [sum(one.fidelity is Fidelity.SIMULATION for one in each.trials) for each in (result, undisturbed)]
+    found: list[object]
     if any(counts):
         found = [(result.best is None, counts[0]), (undisturbed.best is None, counts[1])]
     else:
