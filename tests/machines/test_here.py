@@ -50,7 +50,7 @@ def test_a_step_that_is_killed_for_want_of_memory(here: Place, tmp_path: Path) -
 
 def test_a_step_that_prints_without_end_is_ended(here: Place, tmp_path: Path) -> None:
     with pytest.raises(GuestFailed, match=r"step 1 \(yes\) printed more than 64 MiB and was killed"):
-        here.run((Step(("yes",)),), tmp_path)
+        here.run((Step(("yes",), seconds=60),), tmp_path)
     (tmp_path / "step-1.output").unlink()
 
 
