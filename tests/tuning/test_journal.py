@@ -85,8 +85,10 @@ def test_a_patch_with_bytes_that_are_no_text_is_kept_as_it_is(run: RunDirectory)
 
 
 def test_the_next_process_hears_what_was_running(run: RunDirectory) -> None:
-    run.journal.begin("build-v1")
-    run.journal.begin("block-3")
+    for task in ("build-v1", "block-2", "block-3"):
+        run.journal.begin(task)
+    with run.journal.transaction():
+        run.journal.end("block-2")
     path = run.path
     run.close()
     with RunDirectory.open(path) as again:
