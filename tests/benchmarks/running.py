@@ -7,8 +7,7 @@ import tempfile
 from pathlib import Path
 
 from linesmith.analyzer.model import Built, Setting, Site
-from linesmith.plugins.machines.here import HereMachine
-from linesmith.plugins.registry import benchmark
+from linesmith.plugins.registry import benchmark, machine
 
 
 def measured(name: str, settings: dict[str, Setting], threads: int, scratch: Path) -> dict[str, float]:
@@ -17,7 +16,7 @@ def measured(name: str, settings: dict[str, Setting], threads: int, scratch: Pat
     assert tested.obstacle(settings) is None
     steps = tested.steps(settings, threads, scratch)
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    session = HereMachine().run(Site("here"), Built("", folder, ()), steps, folder, lambda _: None)
+    session = machine("here").run(Site("here"), Built("", folder, ()), steps, folder, lambda _: None)
     values = dict(tested.parse(settings, session.done))
     assert list(values) == [metric.name for metric in tested.metrics(settings)]
     return values

@@ -10,9 +10,9 @@ from benchmarks.running import measured
 
 from linesmith.analyzer.errors import BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Setting, Step
-from linesmith.plugins.benchmarks.command import CommandBenchmark
+from linesmith.plugins.registry import benchmark
 
-COMMAND = CommandBenchmark()
+COMMAND = benchmark("command")
 
 
 def parsed(output: str, errors: str = "", /, **settings: Setting) -> dict[str, float]:

@@ -3,20 +3,39 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from benchmarks import conformance
-from benchmarks.cases import CASES
-from benchmarks.conformance import Case
+from benchmarks.cases import CASES, ONE_STEP, Case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.model import Done, Setting
 from linesmith.plugins.api import Benchmark
 from linesmith.plugins.registry import benchmark
 
-SOME = 40
+# What gets into outputs: other programs' words, half lines, numbers that are none, things that terminals obey.
+PIECES = (
+    "nan",
+    "inf",
+    "-1",
+    "0",
+    "1e999",
+    "9" * 400,
+    "\n",
+    "\r",
+    "|",
+    ":",
+    "\x1b[31m",
+    "\0",
+    "٣",
+    "\ufffd",
+    "average:",
+)
 
 
 @pytest.fixture(params=sorted(CASES))
@@ -35,39 +54,72 @@ def test_every_installed_benchmark_has_a_case() -> None:
     assert {case.benchmark for case in CASES.values()} == set(entry_points(group="linesmith.benchmarks").names)
 
 
-def test_the_name_is_that_of_the_entry_point(tested: Benchmark, case: Case) -> None:
+def test_metrics_and_values_are_those_of_the_output(tested: Benchmark, case: Case) -> None:
+    """The same each time, whatever a silent step has said before."""
     assert tested.name == case.benchmark
+    metrics, values = tested.metrics(case.settings), tested.parse(case.settings, [case.done])
+    names = [metric.name for metric in metrics]
+    assert metrics == tested.metrics(case.settings)
+    assert len(set(names)) == len(names) > 0
+    assert [name for name, _ in values] == names
+    assert dict(values) == pytest.approx(case.values)
+    before = Done(replace(ONE_STEP, silent=True), 0, "7 of 9\n" + case.output[:20])
+    assert tested.parse(case.settings, [before, case.done]) == values
 
 
-def test_metrics_are_named_and_parsed(tested: Benchmark, case: Case) -> None:
-    conformance.check_metrics(tested, case)
-
-
-def test_values_are_those_of_the_output(tested: Benchmark, case: Case) -> None:
-    conformance.check_values(tested, case)
-
-
-def test_steps_follow_from_settings_and_threads(tested: Benchmark, case: Case, scratch: Path) -> None:
-    conformance.check_steps(tested, case, scratch)
-
-
-def test_operations_are_counted_or_the_time_is_set(tested: Benchmark, case: Case) -> None:
-    conformance.check_operations(tested, case)
+def test_steps_and_operations_follow_from_settings_and_threads(tested: Benchmark, case: Case, scratch: Path) -> None:
+    steps = tested.steps(case.settings, 3, scratch)
+    assert steps == tested.steps(case.settings, 3, scratch)
+    assert "3" in steps[-1].command
+    assert "5" in tested.steps(case.settings, 5, scratch)[-1].command
+    assert not steps[-1].silent
+    assert all(step.seconds > 0 for step in steps)
+    with pytest.raises(BenchmarkUnknown, match=r"cannot run with 0 threads; give 1 to"):
+        tested.steps(case.settings, 0, scratch)
+    # Not fewer operations for more threads; none where the time is set.
+    one, three = (tested.operations(case.settings, threads) for threads in (1, 3))
+    assert (one is None) == (three is None)
+    assert one is None or 1 <= one <= (three or 0)
 
 
 def test_unknown_settings_are_refused(tested: Benchmark, case: Case) -> None:
-    conformance.check_unknown_settings(tested, case)
+    given: dict[str, Setting] = {**case.settings, "limti": 3}
+    for use in (tested.metrics, tested.obstacle, lambda given: tested.parse(given, [case.done])):
+        with pytest.raises(BenchmarkUnknown, match=r"has no setting 'limti' \(did you mean limit\?\)"):
+            use(given)
 
 
-def test_a_failed_command_is_told_with_its_last_words(tested: Benchmark, case: Case) -> None:
-    conformance.check_failure(tested, case)
+def test_a_failed_command_and_silence_are_told(tested: Benchmark, case: Case) -> None:
+    failed = replace(case.done, status=3, errors="first\nlost \x1b[31mits way\n")
+    why = r"program word ended with status 3; its last lines: .*lost  \[31mits way"
+    with pytest.raises(BenchmarkFailed, match=why):
+        tested.parse(case.settings, [failed])
+    with pytest.raises(BenchmarkNonsense, match="it printed nothing"):
+        tested.parse(case.settings, [replace(case.done, output="", errors="", seconds=0.0)])
 
 
-def test_silence_is_nonsense(tested: Benchmark, case: Case) -> None:
-    conformance.check_silence(tested, case)
+def garbled(case: Case) -> st.SearchStrategy[Done]:
+    """The case's output with a piece cut out, and something else in its place."""
+
+    def spoilt(start: int, length: int, put: str, status: int) -> Done:
+        text = case.output or case.errors
+        text = text[:start] + put + text[start + length :]
+        return replace(case.done, output=text, errors="", status=status)
+
+    size = len(case.output or case.errors)
+    put = st.one_of(st.just(""), st.sampled_from(PIECES), st.text(max_size=8))
+    return st.builds(spoilt, st.integers(0, size), st.integers(0, size), put, st.sampled_from((0, 0, 0, 1)))
 
 
-@settings(max_examples=SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_garbled_output_gives_values_or_a_named_error(tested: Benchmark, case: Case, data: st.DataObject) -> None:
-    conformance.check_garbled(tested, case, data.draw(conformance.garbled(case)))
+def test_garbled_output_gives_sound_values_or_a_named_error(tested: Benchmark, case: Case, data: st.DataObject) -> None:
+    words = "sound"
+    try:
+        values = tested.parse(case.settings, [data.draw(garbled(case))])
+        assert [name for name, _ in values] == [metric.name for metric in tested.metrics(case.settings)]
+        assert all(math.isfinite(value) and value > 0 for _, value in values)
+    except (BenchmarkFailed, BenchmarkNonsense) as error:
+        words = str(error)
+    assert words.isprintable()
+    assert len(words) < 2000

@@ -11,8 +11,7 @@ from benchmarks.running import measured
 
 from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Done, Setting, Step
-from linesmith.plugins.benchmarks.unixbench import UnixBench
-from linesmith.plugins.benchmarks.will_it_scale import WillItScale
+from linesmith.plugins.registry import benchmark
 
 # Counts how often its command ends well within the time.
 LOOPER = """\
@@ -66,27 +65,18 @@ def contents(folder: Path) -> list[str]:
     return sorted(str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names)
 
 
-def test_shells_of_unixbench_run_without_its_script(unixbench: Path, scratch: Path) -> None:
+def test_unixbench_runs_with_and_without_its_script_and_nothing_is_written_there(
+    unixbench: Path, scratch: Path
+) -> None:
     before = contents(unixbench)
-    settings: dict[str, Setting] = {"directory": str(unixbench), "test": "shell8", "seconds": 1}
-    assert measured("unixbench", settings, 2, scratch)["shell8"] > 60
-    assert contents(unixbench) == before
-
-
-def test_the_script_of_unixbench_writes_nothing_there(unixbench: Path, scratch: Path) -> None:
-    before = contents(unixbench)
-    settings: dict[str, Setting] = {
-        "directory": str(unixbench),
-        "test": "shell8",
-        "way": "script",
-        "iterations": 4,
-    }
-    assert measured("unixbench", settings, 2, scratch) == {"shell8": 24.5}
+    settings: dict[str, Setting] = {"directory": str(unixbench), "test": "shell8"}
+    assert measured("unixbench", settings | {"seconds": 1}, 2, scratch)["shell8"] > 60
+    assert measured("unixbench", settings | {"way": "script", "iterations": 4}, 2, scratch) == {"shell8": 24.5}
     assert contents(unixbench) == before
 
 
 def test_a_folder_with_spaces_is_one_word(tmp_path: Path, scratch: Path) -> None:
-    step = UnixBench().steps({"directory": str(tmp_path / "my bench"), "test": "spawn"}, 1, scratch)[0]
+    step = benchmark("unixbench").steps({"directory": str(tmp_path / "my bench"), "test": "spawn"}, 1, scratch)[0]
     assert step.command[-2:] == (f"{tmp_path}/my bench/pgms/spawn", "10")
 
 
@@ -94,7 +84,7 @@ def test_copies_that_did_not_tell_are_missed() -> None:
     text = "benchmark copies\nworkers 2\noperations 2\nseconds 10\ncpu-seconds 1\nper-second 0.2\n"
     done = Done(Step(("copies",)), 0, text, "COUNT|5|60|lpm\n")
     with pytest.raises(BenchmarkNonsense, match="1 of 2 copies told what they counted"):
-        UnixBench().parse({"directory": "/opt", "test": "shell8"}, [done])
+        benchmark("unixbench").parse({"directory": "/opt", "test": "shell8"}, [done])
 
 
 def test_a_program_of_unixbench_that_fails_is_told(unixbench: Path, scratch: Path) -> None:
@@ -108,23 +98,9 @@ def test_a_program_of_unixbench_that_fails_is_told(unixbench: Path, scratch: Pat
 def test_what_is_not_built_is_named(tmp_path: Path) -> None:
     settings: dict[str, Setting] = {"directory": str(tmp_path), "test": "context1"}
     assert (
-        UnixBench().obstacle(settings) == f"{tmp_path}/pgms/context1 is not there; build unixbench in its folder first"
+        benchmark("unixbench").obstacle(settings)
+        == f"{tmp_path}/pgms/context1 is not there; build unixbench in its folder first"
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"directory": "/opt"}, "needs a test: give test = one of shell1, shell8"),
-        ({"test": "shell8"}, 'does not come with linesmith; say where it is with directory = "/path/to/UnixBench"'),
-        ({"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
-        ({"directory": "/opt", "test": "execl", "iterations": 3}, "give seconds instead, when the way is programs"),
-        ({"directory": "/opt", "test": "execl", "way": "script", "seconds": 3}, "give iterations instead"),
-    ],
-)
-def test_settings_of_unixbench_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
-    with pytest.raises(BenchmarkUnknown, match=words):
-        UnixBench().metrics(settings)
 
 
 def test_a_test_case_of_will_it_scale_runs(tmp_path: Path, scratch: Path) -> None:
@@ -136,18 +112,31 @@ def test_a_test_case_of_will_it_scale_runs(tmp_path: Path, scratch: Path) -> Non
 def test_seconds_of_warm_up_are_no_measurement() -> None:
     done = Done(Step(("x",)), 0, "warmup\nmin:1 max:1 total:1\naverage:11\n")
     with pytest.raises(BenchmarkNonsense, match="it has no average of a measurement"):
-        WillItScale().parse({"directory": "/opt", "testcase": "open1"}, [done])
+        benchmark("will-it-scale").parse({"directory": "/opt", "testcase": "open1"}, [done])
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("name", "settings", "words"),
     [
-        ({"directory": "/opt"}, 'needs a test case: give testcase = "page_fault1"'),
-        ({"directory": "/opt", "testcase": "../sh"}, r"has no test case '../sh'"),
-        ({"testcase": "open1"}, 'say where it is with directory = "/path/to/will-it-scale"'),
-        ({"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
+        ("unixbench", {"directory": "/opt"}, "needs a test: give test = one of shell1, shell8"),
+        (
+            "unixbench",
+            {"test": "shell8"},
+            'does not come with linesmith; say where it is with directory = "/path/to/UnixBench"',
+        ),
+        ("unixbench", {"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
+        (
+            "unixbench",
+            {"directory": "/opt", "test": "execl", "iterations": 3},
+            "give seconds instead, when the way is programs",
+        ),
+        ("unixbench", {"directory": "/opt", "test": "execl", "way": "script", "seconds": 3}, "give iterations instead"),
+        ("will-it-scale", {"directory": "/opt"}, 'needs a test case: give testcase = "page_fault1"'),
+        ("will-it-scale", {"directory": "/opt", "testcase": "../sh"}, r"has no test case '../sh'"),
+        ("will-it-scale", {"testcase": "open1"}, 'say where it is with directory = "/path/to/will-it-scale"'),
+        ("will-it-scale", {"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
     ],
 )
-def test_settings_of_will_it_scale_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
+def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Setting], words: str) -> None:
     with pytest.raises(BenchmarkUnknown, match=words):
-        WillItScale().metrics(settings)
+        benchmark(name).metrics(settings)

@@ -15,16 +15,15 @@ from benchmarks.running import measured
 from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
 from linesmith.analyzer.model import Done, Setting, Step
 from linesmith.plugins.benchmarks import copies, exec_storm, page_faults
-from linesmith.plugins.benchmarks.exec_storm import ExecStorm
-from linesmith.plugins.benchmarks.page_faults import PageFaults
 from linesmith.plugins.benchmarks.programs import Program, compiled
 from linesmith.plugins.benchmarks.settings import Given
+from linesmith.plugins.registry import benchmark
 
-STORM, FAULTS = ExecStorm(), PageFaults()
+STORM, FAULTS = benchmark("exec-storm"), benchmark("page-faults")
 
 
 def printed(*command: str) -> dict[str, str]:
-    """The words and numbers that a program prints within a minute."""
+    """The words and numbers that a program prints."""
     told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return dict(line.split() for line in told.stdout.splitlines())
 
@@ -34,20 +33,24 @@ def program(of: Program, scratch: Path, **settings: Setting) -> str:
     return str(compiled(of, Given("test", settings), scratch))
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("linking", ["static", "dynamic"])
-def test_an_exec_storm_runs_here(threads: int, linking: str, scratch: Path) -> None:
-    values = measured("exec-storm", {"operations": 20, "linking": linking}, threads, scratch)
-    assert min(values.values()) > 1
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("mapping", ["own", "one"])
-@pytest.mark.parametrize("memory", ["anonymous", "file"])
-@pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_page_faults_happen_here(threads: int, mapping: str, memory: str, workers: str, scratch: Path) -> None:
-    settings: dict[str, Setting] = {"operations": 640, "mapping": mapping, "memory": memory, "workers": workers}
-    assert min(measured("page-faults", settings, threads, scratch).values()) > 1
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        *(("exec-storm", {"operations": 20, "linking": linking}) for linking in ("static", "dynamic")),
+        *(
+            ("page-faults", {"operations": 640, "mapping": mapping, "memory": memory, "workers": workers})
+            for mapping, memory, workers in (
+                ("own", "anonymous", "threads"),
+                ("own", "file", "processes"),
+                ("one", "anonymous", "processes"),
+                ("one", "file", "threads"),
+            )
+        ),
+    ],
+)
+def test_an_included_benchmark_runs_here(name: str, settings: dict[str, Setting], scratch: Path) -> None:
+    for threads in (1, 2):
+        assert min(measured(name, settings, threads, scratch).values()) > 1
 
 
 def test_each_page_is_a_fault_of_its_own(scratch: Path) -> None:
@@ -77,26 +80,31 @@ def test_programs_of_a_storm_map_the_files_that_they_share(scratch: Path) -> Non
     assert [traced.stderr.count(f", {file}, 0)") for file in (200, 201, 202, 203)] == [4, 4, 4, 0]
 
 
+def ended(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("of", "words", "complaint"),
     [
-        (("--workers", "0"), "exec-storm: --workers is 0: give another whole number\n"),
-        (("--seconds", "nan"), "exec-storm: --seconds is nan: give seconds above 0\n"),
-        (("--directory", "/nowhere/at/all"), "exec-storm: /nowhere/at/all/exec-storm."),
+        (exec_storm.PROGRAM, ("--workers", "0"), "exec-storm: --workers is 0: give another whole number\n"),
+        (exec_storm.PROGRAM, ("--seconds", "nan"), "exec-storm: --seconds is nan: give seconds above 0\n"),
+        (exec_storm.PROGRAM, ("--directory", "/nowhere/at/all"), "exec-storm: /nowhere/at/all/exec-storm."),
+        # One copy that fails ends all.
+        (copies.PROGRAM, ("--workers", "2", "--", "sh", "-c", "exit 7"), "copies: sh ended with status 7\n"),
     ],
 )
-def test_a_storm_says_what_it_cannot_do(words: Sequence[str], complaint: str, scratch: Path) -> None:
-    ended = subprocess.run((program(exec_storm.PROGRAM, scratch), *words), capture_output=True, text=True, timeout=300)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith(complaint)
+def test_a_program_says_what_it_cannot_do(of: Program, words: Sequence[str], complaint: str, scratch: Path) -> None:
+    done = ended(program(of, scratch), *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert complaint in done.stderr
 
 
 def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     linked.write_text("content\n")
     words = ("--file", str(linked), "--", "sh", "-c", "pwd; cat linked; echo left >behind")
-    command = (program(copies.PROGRAM, scratch), *words)
-    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
+    told = ended(program(copies.PROGRAM, scratch), *words).stdout.splitlines()
     assert told[1:4] == ["content", "benchmark copies", "workers 1"]
     assert not Path(told[0]).exists()
     assert linked.exists()
@@ -104,16 +112,8 @@ def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Pat
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_copies_of_root_run_without_rights(scratch: Path) -> None:
-    command = (program(copies.PROGRAM, scratch), "--nobody", "--", "sh", "-c", "id -u; id -G; echo left >behind")
-    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout.splitlines()
-    assert told[:2] == ["65534", "65534"]
-
-
-def test_a_copy_that_fails_ends_all(scratch: Path) -> None:
-    command = (program(copies.PROGRAM, scratch), "--workers", "2", "--", "sh", "-c", "exit 7")
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "copies: sh ended with status 7\n" in ended.stderr
+    words = ("--nobody", "--", "sh", "-c", "id -u; id -G; echo left >behind")
+    assert ended(program(copies.PROGRAM, scratch), *words).stdout.splitlines()[:2] == ["65534", "65534"]
 
 
 def test_all_sources_are_in_the_package() -> None:
@@ -129,28 +129,27 @@ def test_a_program_is_compiled_once(tmp_path: Path) -> None:
     assert STORM.steps({"linking": "dynamic"}, 1, tmp_path)[0].command[0] != first
 
 
-def test_a_missing_compiler_is_named(scratch: Path) -> None:
-    settings: dict[str, Setting] = {"compiler": "no-such-cc"}
-    assert STORM.obstacle(settings) == "the compiler no-such-cc is not found"
+def compiler(folder: Path, script: str) -> dict[str, Setting]:
+    """The setting of a compiler that is a script."""
+    (folder / "cc").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "cc").chmod(0o755)
+    return {"compiler": str(folder / "cc")}
+
+
+def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
+    missing: dict[str, Setting] = {"compiler": "no-such-cc"}
+    assert STORM.obstacle(missing) == "the compiler no-such-cc is not found"
     with pytest.raises(ToolMissing, match="the benchmark exec-storm has to be compiled: the compiler no-such-cc"):
-        STORM.steps(settings, 1, scratch)
-
-
-def test_a_compiler_that_fails_is_quoted(tmp_path: Path) -> None:
-    broken = tmp_path / "cc"
-    broken.write_text("#!/bin/sh\necho error: out of luck >&2\nexit 1\n")
-    broken.chmod(0o755)
+        STORM.steps(missing, 1, tmp_path)
     with pytest.raises(ToolMissing, match=r"cc cannot compile the benchmark page-faults: error: out of luck"):
-        FAULTS.steps({"compiler": str(broken)}, 1, tmp_path)
+        FAULTS.steps(compiler(tmp_path, "echo error: out of luck >&2; exit 1"), 1, tmp_path)
 
 
 def test_without_a_static_library_it_is_linked_dynamically(tmp_path: Path) -> None:
-    reluctant = tmp_path / "cc"
-    reluctant.write_text('#!/bin/sh\ncase "$*" in *-static*) exit 1 ;; esac\nexec gcc "$@"\n')
-    reluctant.chmod(0o755)
-    assert printed(FAULTS.steps({"compiler": str(reluctant)}, 1, tmp_path)[0].command[0], "--operations", "64")
+    reluctant = compiler(tmp_path, 'case "$*" in *-static*) exit 1 ;; esac; exec gcc "$@"')
+    assert printed(FAULTS.steps(reluctant, 1, tmp_path)[0].command[0], "--operations", "64")
     with pytest.raises(ToolMissing):
-        FAULTS.steps({"compiler": str(reluctant), "linking": "static"}, 1, tmp_path)
+        FAULTS.steps({**reluctant, "linking": "static"}, 1, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -169,12 +168,9 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], w
         STORM.metrics(settings)
 
 
-def test_lines_that_contradict_each_other_are_nonsense() -> None:
+def test_nothing_run_and_lines_that_contradict_each_other_are_told() -> None:
+    with pytest.raises(BenchmarkFailed, match="none of its commands was run"):
+        STORM.parse({}, [])
     text = "benchmark exec-storm\nworkers 1\noperations 10\nseconds 2\ncpu-seconds 1\nper-second 50\n"
     with pytest.raises(BenchmarkNonsense, match="operations, seconds and rate contradict each other"):
         STORM.parse({}, [Done(Step(("storm",)), 0, text)])
-
-
-def test_nothing_run_is_a_failure() -> None:
-    with pytest.raises(BenchmarkFailed, match="none of its commands was run"):
-        STORM.parse({}, [])

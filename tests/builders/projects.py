@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.model import Recipe
+from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
+from linesmith.plugins.registry import builder
 
 HEADER = "struct queue {\n\tlong head;\n\tlong tail;\n\tint lock;\n};\n\nlong length(const struct queue *queue);\n"
 SOURCES = {
@@ -99,6 +100,35 @@ CASES = {
     "cmake": Case(SOURCES | {"CMakeLists.txt": CMAKE}, _cmake, "program"),
     "kbuild": Case(SOURCES | KERNEL, _kbuild, "vmlinux"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A planted tree, the recipe for it, and where it is built; other processes can import it."""
+
+    case: Case
+    recipe: Recipe
+    place: Workplace
+
+    def build(self, variant: Variant) -> Built:
+        """One build by the builder that the recipe names."""
+        return builder(self.recipe.builder).build(self.recipe, variant, self.place, lambda _: None)
+
+    def product(self, variant: Variant) -> Path:
+        """The product to look at."""
+        return self.build(variant).product(self.case.product)
+
+    def content(self, variant: Variant) -> bytes:
+        """What that product consists of."""
+        return self.product(variant).read_bytes()
+
+    def artifacts(self) -> list[str]:
+        """The keys that the store has."""
+        return [path.name for path in self.place.artifacts.glob("[!.]*")]
+
+    def forget(self) -> None:
+        """Have the next build make everything in the warm folder again."""
+        self.place.artifacts.rename(self.place.artifacts.with_name("old"))
 
 
 def plant(files: Mapping[str, str], tree: Path) -> Path:

@@ -14,7 +14,7 @@ from builders.projects import CASES, plant
 from linesmith.analyzer.errors import BuildFailed, OutputError
 from linesmith.analyzer.model import Built, Variant, Workplace
 from linesmith.plugins.builders.artifacts import Artifacts
-from linesmith.plugins.builders.command import CommandBuilder
+from linesmith.plugins.registry import builder
 
 
 @pytest.fixture
@@ -77,19 +77,19 @@ from dataclasses import replace
 from pathlib import Path
 from linesmith.analyzer.errors import DiskFull
 from linesmith.analyzer.model import Recipe, Variant, Workplace
-from linesmith.plugins.builders.command import CommandBuilder
+from linesmith.plugins.registry import builder
 
 tree, disk = Path(sys.argv[1]), Path(sys.argv[2])
 place = Workplace(disk / "warm", disk / "artifacts")
 recipe = Recipe("command", tree, command="head -c 1500000 /dev/zero > big", products=("big",))
 for count in (1, 2):
     try:
-        CommandBuilder().build(recipe, Variant("v"), place, lambda _: None)
+        builder("command").build(recipe, Variant("v"), place, lambda _: None)
     except DiskFull as error:
         print(error)
 print(sorted(path.name for path in place.artifacts.iterdir()))
 small = replace(recipe, command="rm -f big; echo 1 > small", products=("small",))
-print(CommandBuilder().build(small, Variant("v"), place, lambda _: None).product("small").read_text().strip())
+print(builder("command").build(small, Variant("v"), place, lambda _: None).product("small").read_text().strip())
 """
 
 
@@ -114,4 +114,4 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "artifacts").write_text("a file")
     recipe, place = CASES["make"].recipe(tree), Workplace(tmp_path / "warm", tmp_path / "artifacts")
     with pytest.raises(OutputError, match="artifacts cannot be written"):
-        CommandBuilder().build(recipe, Variant("v"), place, lambda _: None)
+        builder("command").build(recipe, Variant("v"), place, lambda _: None)

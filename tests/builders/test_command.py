@@ -14,10 +14,10 @@ from builders.projects import MAKEFILE, SOURCES, plant
 
 from linesmith.analyzer.errors import BuildFailed, CompilerKilled, DiskFull, LinesmithError, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
-from linesmith.plugins.builders.command import CommandBuilder
 from linesmith.plugins.builders.wrappers import salt_flags
+from linesmith.plugins.registry import builder
 
-BUILDER = CommandBuilder()
+BUILDER = builder("command")
 Build = Callable[..., Built]
 
 
@@ -42,11 +42,11 @@ def output(build: Build, command: str, salt: int = 0) -> str:
     return build(salt, command=f"{{ {command}; }} > out", products=("out",)).product("out").read_text()
 
 
-def test_words_of_the_command(build: Build) -> None:
-    assert output(build, "echo {jobs} {salt} $LINESMITH_SALT", 7) == "2 7 7\n"
-
-
-def test_the_placebos_flags_are_told(build: Build) -> None:
+def test_words_and_variables_of_the_command(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What steers make from outside is kept away."""
+    monkeypatch.setenv("MAKEFLAGS", "-n")
+    monkeypatch.setenv("CFLAGS", "-DWRONG")
+    assert output(build, 'echo {jobs} {salt} $LINESMITH_SALT "$MAKEFLAGS$CFLAGS"', 7) == "2 7 7 \n"
     assert output(build, "echo $LINESMITH_CFLAGS") == "\n"
     assert output(build, "echo $LINESMITH_CFLAGS", 2) == "-falign-functions=64 -falign-loops=1\n"
 
@@ -54,12 +54,6 @@ def test_the_placebos_flags_are_told(build: Build) -> None:
 def test_placebos_differ() -> None:
     assert len({salt_flags(salt) for salt in range(16)}) == 16
     assert salt_flags(16) == salt_flags(1)
-
-
-def test_what_steers_make_from_outside_is_kept_away(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAKEFLAGS", "-n")
-    monkeypatch.setenv("CFLAGS", "-DWRONG")
-    assert output(build, 'echo "$MAKEFLAGS$CFLAGS"') == "\n"
 
 
 def test_a_compiler_that_is_asked_for(build: Build) -> None:
@@ -115,35 +109,25 @@ def test_a_configured_tree_is_configured_again_in_the_copy(build: Build, recipe:
     assert not (recipe.tree / "program").exists()
 
 
-def test_a_product_that_is_not_made(build: Build) -> None:
-    with pytest.raises(BuildFailed, match="the command ended well but made no program; see "):
-        build(command="true")
+@pytest.mark.parametrize(
+    ("command", "error", "why"),
+    [
+        ("true", BuildFailed, "the command ended well but made no program; see "),
+        ("cat Makefile > /dev/full", DiskFull, "free some and resume"),
+        ("CCACHE_DISABLE=1; export CCACHE_DISABLE; ulimit -v 20000; make", CompilerKilled, "use fewer jobs"),
+        ("kill -9 $$", CompilerKilled, "was killed by Killed"),
+        ("no-such-tool", ToolMissing, "no-such-tool is not installed"),
+    ],
+)
+def test_a_command_that_fails(build: Build, command: str, error: type[Exception], why: str) -> None:
+    with pytest.raises(error, match=why):
+        build(command=command)
 
 
 def test_a_product_of_an_earlier_build_does_not_pass(build: Build) -> None:
     build()
     with pytest.raises(BuildFailed, match="made no program"):
         build(command="make > log; true # and fail silently", products=("program",), compiler="false")
-
-
-def test_a_full_disk(build: Build) -> None:
-    with pytest.raises(DiskFull, match="free some and resume"):
-        build(command="cat Makefile > /dev/full")
-
-
-def test_memory_that_runs_out(build: Build) -> None:
-    with pytest.raises(CompilerKilled, match="use fewer jobs"):
-        build(command="CCACHE_DISABLE=1; export CCACHE_DISABLE; ulimit -v 20000; make")
-
-
-def test_a_command_that_is_killed(build: Build) -> None:
-    with pytest.raises(CompilerKilled, match="was killed by Killed"):
-        build(command="kill -9 $$")
-
-
-def test_a_program_that_is_missing(build: Build) -> None:
-    with pytest.raises(ToolMissing, match="no-such-tool is not installed"):
-        build(command="no-such-tool")
 
 
 def test_a_failing_command_leaves_no_half_object_for_the_next(build: Build) -> None:

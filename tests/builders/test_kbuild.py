@@ -8,6 +8,7 @@ import platform
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders.projects import CASES, SOURCES, plant
@@ -15,9 +16,9 @@ from builders.projects import CASES, SOURCES, plant
 from linesmith.analyzer.errors import BuildFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.builders import kconfig
-from linesmith.plugins.builders.kbuild import KbuildBuilder
+from linesmith.plugins.registry import builder
 
-BUILDER = KbuildBuilder()
+BUILDER = builder("kbuild")
 LINE = 64
 
 
@@ -41,27 +42,25 @@ def fragment(recipe: Recipe, text: str) -> Recipe:
     return replace(recipe, configuration=path)
 
 
-def test_products_and_configuration(recipe: Recipe, tmp_path: Path) -> None:
-    kernel = built(recipe, tmp_path)
-    assert [name for name, _ in kernel.products] == ["kernel", "vmlinux"]
-    assert (kernel.directory / ".config").read_text() == 'CONFIG_A=y\nCONFIG_DEBUG_INFO=y\nCONFIG_BUILD_SALT=""\n'
-    assert kernel.configuration
+def test_a_fragment_and_a_salt_go_over_the_base(recipe: Recipe, tmp_path: Path) -> None:
+    base = built(recipe, tmp_path)
+    assert [name for name, _ in base.products] == ["kernel", "vmlinux"]
+    assert base.configuration
+    changed, salted = fragment(recipe, "CONFIG_B=y\n# CONFIG_A is not set\n"), Variant("placebo", salt=3)
+    assert [
+        kconfig.options((kernel.directory / ".config").read_text())
+        for kernel in (base, built(changed, tmp_path), built(recipe, tmp_path, salted))
+    ] == [
+        {"A": "y", "DEBUG_INFO": "y", "BUILD_SALT": '""'},
+        {"DEBUG_INFO": "y", "BUILD_SALT": '""', "A": "n", "B": "y"},
+        {"A": "y", "DEBUG_INFO": "y", "BUILD_SALT": '"linesmith-3"'},
+    ]
 
 
-def test_a_fragment_goes_over_the_base(recipe: Recipe, tmp_path: Path) -> None:
-    kernel = built(fragment(recipe, "CONFIG_B=y\n# CONFIG_A is not set\n"), tmp_path)
-    options = kconfig.options((kernel.directory / ".config").read_text())
-    assert options == {"DEBUG_INFO": "y", "BUILD_SALT": '""', "A": "n", "B": "y"}
-
-
-def test_options_that_did_not_survive_are_told(recipe: Recipe, tmp_path: Path) -> None:
+def test_what_became_of_the_configuration_is_told(recipe: Recipe, tmp_path: Path) -> None:
     told: list[str] = []
     built(fragment(recipe, "CONFIG_B=y\nCONFIG_UNKNOWN=m\nCONFIG_DEBUG_INFO=n\n"), tmp_path, told=told)
     assert told[1:] == ["options that Kconfig decided otherwise: CONFIG_UNKNOWN is n, not m"]
-
-
-def test_a_kernel_without_debug_information_is_told(recipe: Recipe, tmp_path: Path) -> None:
-    told: list[str] = []
     whole = replace(fragment(recipe, 'CONFIG_A=y\nCONFIG_BUILD_SALT=""\n'), base="")
     built(whole, tmp_path, told=told)
     assert told[-1] == "vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration"
@@ -74,11 +73,6 @@ def test_the_trees_own_configuration_is_taken_when_none_is_named(recipe: Recipe,
     assert "CONFIG_B=y" in (first.directory / ".config").read_text()
     (recipe.tree / ".config").write_text('CONFIG_A=y\nCONFIG_DEBUG_INFO=y\nCONFIG_BUILD_SALT="mine"\n')
     assert built(own, tmp_path).key != first.key
-
-
-def test_a_placebo_has_another_build_salt(recipe: Recipe, tmp_path: Path) -> None:
-    kernel = built(recipe, tmp_path, Variant("placebo", salt=3))
-    assert 'CONFIG_BUILD_SALT="linesmith-3"' in (kernel.directory / ".config").read_text()
 
 
 def test_a_placebos_code_and_data_lie_elsewhere(recipe: Recipe, tmp_path: Path) -> None:
@@ -107,7 +101,7 @@ def test_it_is_configured_only_when_that_may_change_something(recipe: Recipe, tm
         "tinyconfig",
         "olddefconfig",
         "prepare",
-        KbuildBuilder().commands(recipe, Variant("v"))[-1].rpartition(" ")[2],
+        builder("kbuild").commands(recipe, Variant("v"))[-1].rpartition(" ")[2],
     ]
     assert targets == [everything, everything[-1:], everything, everything]
 
@@ -141,26 +135,21 @@ def test_a_configuration_of_another_architecture(recipe: Recipe) -> None:
     assert (BUILDER.obstacle(whole) or "").startswith(f"the configuration is for {other} and this machine builds for ")
 
 
-def test_no_configuration_at_all(recipe: Recipe, tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"has no \.config; name a configuration, or a base such as tinyconfig"):
-        built(replace(recipe, base=""), tmp_path)
-    with pytest.raises(TreeError, match="there is no configuration"):
-        built(replace(recipe, configuration=tmp_path / "none"), tmp_path)
-
-
-def test_no_kernel_tree(recipe: Recipe, tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="is no kernel tree: it has no Kbuild"):
-        built(replace(recipe, tree=tmp_path), tmp_path)
-
-
-def test_a_base_that_there_is_not(recipe: Recipe, tmp_path: Path) -> None:
-    with pytest.raises(BuildFailed, match="No rule to make target 'no_such_config'"):
-        built(replace(recipe, base="no_such_config"), tmp_path)
-
-
-def test_a_compiler_that_is_not_installed(recipe: Recipe, tmp_path: Path) -> None:
-    with pytest.raises(ToolMissing, match="gcc-99 is not installed; install the package gcc-99"):
-        built(replace(recipe, compiler="gcc-99"), tmp_path)
+@pytest.mark.parametrize(
+    ("settings", "error", "why"),
+    [
+        ({"base": ""}, TreeError, r"has no \.config; name a configuration, or a base such as tinyconfig"),
+        ({"configuration": Path("/nowhere/config")}, TreeError, "there is no configuration"),
+        ({"tree": Path(__file__).parent}, TreeError, "is no kernel tree: it has no Kbuild"),
+        ({"base": "no_such_config"}, BuildFailed, "No rule to make target 'no_such_config'"),
+        ({"compiler": "gcc-99"}, ToolMissing, "gcc-99 is not installed; install the package gcc-99"),
+    ],
+)
+def test_what_a_kernel_cannot_be_built_from(
+    recipe: Recipe, tmp_path: Path, settings: dict[str, Any], error: type[Exception], why: str
+) -> None:
+    with pytest.raises(error, match=why):
+        built(replace(recipe, **settings), tmp_path)
 
 
 @pytest.mark.parametrize(("compiler", "word"), [("clang", "LLVM=1"), ("clang-19", "LLVM=-19")])

@@ -31,35 +31,88 @@ def refusal(patch: str, **files: str) -> str:
     return str(raised.value)
 
 
-def test_lines_are_replaced() -> None:
-    assert applied(CHANGED, f=TEN) == {"f": TEN.replace("line 5\n", "line five\n")}
+FIVE = TEN.replace("line 5\n", "line five\n")
+MAIL = f"From: someone\nSubject: [PATCH] f: five\n\nWhy.\n---\n f | 2 +-\n\n{CHANGED}-- \n2.39.2\n"
+FIRST = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-line 1\n+one\n line 2\n"
+LAST = "--- a/f\n+++ b/f\n@@ -9,2 +9,2 @@\n line 9\n-line 10\n+ten\n"
+NO_END = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+two\n\\ No newline at end of file\n"
+DOS = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\r\n+two\r\n"
+EMPTY = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n"
+NEW = "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..5ea2ed4\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+hi\n"
+REMOVED = "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
+RENAMED = "diff --git a/f b/g\nsimilarity index 90%\nrename from f\nrename to g\n"
+BLOCK, FAR = "line 4\nline 5\nline 6\n", "x\n" * 40
+APPLIED = {
+    "lines are replaced": (CHANGED, TEN, {"f": FIVE}),
+    "what stands around a diff is passed over": (MAIL, TEN, {"f": FIVE}),
+    "lines may have moved down": (CHANGED, "new\n" * 7 + TEN, {"f": "new\n" * 7 + FIVE}),
+    "lines may have moved up": (CHANGED, TEN.removeprefix("line 1\n"), {"f": FIVE.removeprefix("line 1\n")}),
+    "of two places the nearer one is taken": (
+        CHANGED,
+        f"{BLOCK}\n{BLOCK}{FAR}{BLOCK}",
+        {"f": f"{BLOCK}\n{BLOCK.replace('5', 'five')}{FAR}{BLOCK}"},
+    ),
+    "a hunk at the beginning": (FIRST, TEN, {"f": TEN.replace("line 1\n", "one\n")}),
+    "a hunk at the end": (LAST, f"new\n{TEN}", {"f": f"new\n{TEN.replace('line 10', 'ten')}"}),
+    "an insertion without context": (
+        "--- a/f\n+++ b/f\n@@ -2,0 +3 @@\n+between\n",
+        "1\n2\n3\n",
+        {"f": "1\n2\nbetween\n3\n"},
+    ),
+    "a last line without its end": (NO_END, "one", {"f": "two"}),
+    "an empty line that lost its blank": (
+        "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
+        "a\n\nb\n",
+        {"f": "a\n\nc\n"},
+    ),
+    "carriage returns are content": (DOS, "one\r\n", {"f": "two\r\n"}),
+    "a new file that is empty": (EMPTY, "", {"n": ""}),
+    "a file that is removed": (REMOVED, "one\n", {"f": None}),
+    "a file that is renamed": (RENAMED, TEN, {"f": None, "g": TEN}),
+    "a file that is renamed and changed": (RENAMED + CHANGED.replace("b/f", "b/g"), TEN, {"f": None, "g": FIVE}),
+    "a file that is copied": (RENAMED.replace("rename", "copy"), TEN, {"g": TEN}),
+    "the old name may be that of a backup": (CHANGED.replace("--- a/f", "--- a/f.orig\t2026-01-01"), TEN, {"f": FIVE}),
+}
+TWICE = CHANGED + CHANGED.partition("\n")[2].partition("\n")[2]
+NOT_THERE = "does not apply: its lines are not there; make the patch for this state of the tree"
+REFUSED = {
+    "other context": (CHANGED, TEN.replace("line 6", "line 6 "), f"hunk 1 of f (line 4) {NOT_THERE}"),
+    "hunks that overlap": (TWICE, TEN, "hunk 2 of f (line 4) does not apply"),
+    "a hunk that is not at the beginning": (FIRST, f"new\n{TEN}", "does not apply"),
+    "a hunk that is not at the end": (LAST, f"{TEN}new\n", "does not apply"),
+    "a last line with its end": (NO_END, "one\n", "does not apply"),
+    "lines without carriage returns": (DOS.replace("\r", ""), "one\r\n", "does not apply"),
+    "a file that is removed and longer": (REMOVED, "one\ntwo\n", "removes f, which has more lines than it names"),
+    "a file that is not there": (REMOVED, None, "changes f, which the tree does not have"),
+    "a renaming out of the tree": (
+        "diff --git a/f b/f\nrename from f\nrename to ../f\n",
+        "",
+        "no path within the tree",
+    ),
+    "a binary file": (
+        "diff --git a/b b/b\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n",
+        "",
+        "binary file",
+    ),
+    "a hunk that is cut off in a line": (CHANGED.removesuffix(" line 6\n"), TEN, "hunk 1 of f is damaged; make the"),
+    "a hunk that is cut off": (CHANGED.partition("-line 5")[0], TEN, "hunk 1 of f is damaged; make the patch again"),
+    "no patch": ("", TEN, "holds no unified diff"),
+    "a text": ("nothing to see\n", TEN, "holds no unified diff"),
+    "half a head": ("--- a/f\n", TEN, "holds no unified diff"),
+    "a hunk without a head": ("@@ -1 +1 @@\n-1\n+2\n", TEN, "holds no unified diff"),
+}
 
 
-def test_what_stands_around_a_diff_is_passed_over() -> None:
-    mail = f"From: someone\nSubject: [PATCH] f: five\n\nWhy.\n---\n f | 2 +-\n\n{CHANGED}-- \n2.39.2\n"
-    assert applied(mail, f=TEN) == {"f": TEN.replace("line 5\n", "line five\n")}
+@pytest.mark.parametrize("name", APPLIED)
+def test_what_becomes_of_a_file(name: str) -> None:
+    patch, file, files = APPLIED[name]
+    assert applied(patch, f=file) == files
 
 
-def test_lines_may_have_moved() -> None:
-    assert applied(CHANGED, f="new\n" * 7 + TEN) == {"f": "new\n" * 7 + TEN.replace("line 5\n", "line five\n")}
-    assert applied(CHANGED, f=TEN.removeprefix("line 1\n")) == {"f": TEN[7:].replace("line 5\n", "line five\n")}
-
-
-def test_of_two_places_the_nearer_one_is_taken() -> None:
-    block, far = "line 4\nline 5\nline 6\n", "x\n" * 40
-    near = block.replace("5", "five")
-    assert applied(CHANGED, f=f"{block}\n{block}{far}{block}")["f"] == f"{block}\n{near}{far}{block}"
-
-
-def test_other_context_is_refused() -> None:
-    assert refusal(CHANGED, f=TEN.replace("line 6", "line 6 ")) == (
-        "hunk 1 of f (line 4) does not apply: its lines are not there; make the patch for this state of the tree"
-    )
-
-
-def test_hunks_do_not_overlap() -> None:
-    twice = CHANGED + CHANGED.partition("\n")[2].partition("\n")[2]
-    assert "hunk 2 of f (line 4) does not apply" in refusal(twice, f=TEN)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused(name: str) -> None:
+    patch, file, why = REFUSED[name]
+    assert why in (refusal(patch) if file is None else refusal(patch, f=file))
 
 
 def test_patches_build_on_each_other() -> None:
@@ -68,74 +121,17 @@ def test_patches_build_on_each_other() -> None:
     assert changes((CHANGED, second), tree.get) == {"f": Plain(TEN.replace("5", "5!").encode())}
 
 
-def test_a_hunk_at_the_beginning_or_the_end_stays_there() -> None:
-    first = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-line 1\n+one\n line 2\n"
-    last = "--- a/f\n+++ b/f\n@@ -9,2 +9,2 @@\n line 9\n-line 10\n+ten\n"
-    assert applied(first, f=TEN)["f"] == TEN.replace("line 1\n", "one\n")
-    assert applied(last, f=f"new\n{TEN}")["f"] == f"new\n{TEN.replace('line 10', 'ten')}"
-    assert "does not apply" in refusal(first, f=f"new\n{TEN}")
-    assert "does not apply" in refusal(last, f=f"{TEN}new\n")
-
-
-def test_insertion_without_context() -> None:
-    assert applied("--- a/f\n+++ b/f\n@@ -2,0 +3 @@\n+between\n", f="1\n2\n3\n") == {"f": "1\n2\nbetween\n3\n"}
-
-
-def test_a_last_line_without_its_end() -> None:
-    patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n\\ No newline at end of file\n+two\n\\ No newline at end of file\n"
-    assert applied(patch, f="one") == {"f": "two"}
-    assert "does not apply" in refusal(patch, f="one\n")
-
-
-def test_an_empty_line_that_lost_its_blank() -> None:
-    assert applied("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n", f="a\n\nb\n") == {"f": "a\n\nc\n"}
-
-
-def test_carriage_returns_are_content() -> None:
-    assert applied("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\r\n+two\r\n", f="one\r\n") == {"f": "two\r\n"}
-    assert "does not apply" in refusal("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-one\n+two\n", f="one\r\n")
-
-
 def test_bytes_that_are_no_text_stay() -> None:
     tree = {"f": Plain(b"a\nb\nd\n\xff\xfe\n")}
     patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"
     assert changes((patch,), tree.get) == {"f": Plain(b"a\nc\nd\n\xff\xfe\n")}
 
 
-def test_a_new_file() -> None:
-    patch = (
-        "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..5ea2ed4\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+hi\n"
-    )
-    assert changes((patch,), dict[str, Plain]().get) == {"x": Plain(b"hi\n", executable=True)}
-    assert "makes x, which the tree has already" in refusal(patch, x="")
-
-
-def test_a_new_file_that_is_empty() -> None:
-    assert applied("diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n") == {"n": ""}
-
-
-def test_a_file_that_is_removed() -> None:
-    patch = "diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"
-    assert applied(patch, f="one\n") == {"f": None}
-    assert "removes f, which has more lines than it names" in refusal(patch, f="one\ntwo\n")
-    assert "changes f, which the tree does not have" in refusal(patch)
-
-
-def test_a_renamed_file_and_a_copied_one() -> None:
-    head = "diff --git a/f b/g\nsimilarity index 90%\nrename from f\nrename to g\n"
-    assert applied(head, f=TEN) == {"f": None, "g": TEN}
-    changed = head + CHANGED.replace("b/f", "b/g")
-    assert applied(changed, f=TEN) == {"f": None, "g": TEN.replace("line 5", "line five")}
-    assert applied(head.replace("rename", "copy"), f=TEN) == {"g": TEN}
-
-
-def test_a_file_that_may_be_run_from_now_on() -> None:
-    patch = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
-    assert changes((patch,), {"f": Plain(b"#!\n")}.get) == {"f": Plain(b"#!\n", executable=True)}
-
-
-def test_the_old_name_may_be_that_of_a_backup() -> None:
-    assert applied(CHANGED.replace("--- a/f", "--- a/f.orig\t2026-01-01"), f=TEN)["f"] != TEN
+def test_a_new_file_may_be_run() -> None:
+    assert changes((NEW,), dict[str, Plain]().get) == {"x": Plain(b"hi\n", executable=True)}
+    assert "makes x, which the tree has already" in refusal(NEW, x="")
+    mode = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
+    assert changes((mode,), {"f": Plain(b"#!\n")}.get) == {"f": Plain(b"#!\n", executable=True)}
 
 
 def test_a_name_with_unusual_characters() -> None:
@@ -148,28 +144,10 @@ def test_paths_out_of_the_tree(name: str) -> None:
     assert "the patch names" in refusal(f"--- {name}\n+++ {name}\n@@ -1 +1 @@\n-1\n+2\n", f="1\n")
 
 
-def test_a_renaming_out_of_the_tree() -> None:
-    assert "no path within the tree" in refusal("diff --git a/f b/f\nrename from f\nrename to ../f\n", f="")
-
-
 @pytest.mark.parametrize("mode", ["120000", "160000"])
 def test_no_links_are_made(mode: str) -> None:
     patch = f"diff --git a/l b/l\nnew file mode {mode}\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n"
     assert refusal(patch) == "the patch makes l something else than a plain file; only plain files can be patched"
-
-
-def test_no_binary_files() -> None:
-    assert "binary file" in refusal("diff --git a/b b/b\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n", b="")
-
-
-@pytest.mark.parametrize("text", ["", "nothing to see\n", "--- a/f\n", "@@ -1 +1 @@\n-1\n+2\n"])
-def test_no_diff_at_all(text: str) -> None:
-    assert "holds no unified diff" in refusal(text, f=TEN)
-
-
-@pytest.mark.parametrize("cut", [" line 6\n", "-line 5\n+line five\n line 6\n"])
-def test_a_hunk_that_is_cut_off(cut: str) -> None:
-    assert refusal(CHANGED.removesuffix(cut), f=TEN) == "hunk 1 of f is damaged; make the patch again"
 
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "-- c\n", "+++ d\n", "@@ -1 +1 @@\n"]), max_size=12)

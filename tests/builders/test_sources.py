@@ -23,45 +23,28 @@ def git(tree: Path, *words: str) -> None:
     )
 
 
-def test_a_tree_without_git(tmp_path: Path) -> None:
-    tree = planted(tmp_path, "Makefile", "src/a.c", ".hidden", ".hg/store", "src/CVS/Root")
-    assert sources(tree) == (".hidden", "Makefile", "src/a.c")
-
-
-def test_objects_are_left_out(tmp_path: Path) -> None:
-    assert sources(planted(tmp_path, "a.c", "a.o", "l.lo", ".libs/l.so", "__pycache__/x.pyc", "blob.o_shipped")) == (
-        "a.c",
-        "blob.o_shipped",
-    )
-
-
-def test_a_build_folder_of_cmake(tmp_path: Path) -> None:
-    tree = planted(tmp_path, "CMakeLists.txt", "a.c", "out/CMakeCache.txt", "out/a", "out/CMakeFiles/a.dir/a.c.o")
-    assert sources(tree) == ("CMakeLists.txt", "a.c")
-
-
-def test_cmake_in_the_source_itself(tmp_path: Path) -> None:
-    tree = planted(tmp_path, "CMakeLists.txt", "a.c", "CMakeCache.txt", "CMakeFiles/x")
-    assert sources(tree) == ("CMakeLists.txt", "a.c")
-
-
-def test_a_build_folder_of_meson(tmp_path: Path) -> None:
-    assert sources(planted(tmp_path, "meson.build", "out/meson-private/x", "out/a")) == ("meson.build",)
-
-
-def test_a_tree_that_configure_has_configured(tmp_path: Path) -> None:
-    """Its makefiles name the tree itself; what they are made from is enough."""
-    tree = planted(
-        tmp_path, "configure", "configure.in", "Makefile.in", "Makefile", "config.status", "config.log", "a.h"
-    )
-    assert sources(tree) == ("Makefile.in", "a.h", "configure", "configure.in")
-
-
-def test_a_kernel_that_was_built_in_place(tmp_path: Path) -> None:
-    plant(KERNEL, tmp_path)
-    planted(tmp_path, ".config", "include/config/auto.conf", "include/generated/a.h", "arch/x86/include/generated/b.h")
-    planted(tmp_path, "init/main.c", "init/main.o", "init/.main.o.cmd", "vmlinux", ".vmlinux.cmd", "include/linux/a.h")
-    assert sources(tmp_path) == tuple(sorted((*KERNEL, "init/main.c", "include/linux/a.h")))
+@pytest.mark.parametrize(
+    ("left", "tree"),
+    [
+        ([], ["Makefile", "src/a.c", ".hidden"]),
+        ([".hg/store", "src/CVS/Root"], ["src/a.c"]),
+        (["a.o", "l.lo", ".libs/l.so", "__pycache__/x.pyc"], ["a.c", "blob.o_shipped"]),
+        (["out/CMakeCache.txt", "out/a", "out/CMakeFiles/a.dir/a.c.o"], ["CMakeLists.txt", "a.c"]),
+        (["CMakeCache.txt", "CMakeFiles/x"], ["CMakeLists.txt", "a.c"]),
+        (["out/meson-private/x", "out/a"], ["meson.build"]),
+        # Makefiles of a configured tree name the tree itself; what they are made from is enough.
+        (["Makefile", "config.status", "config.log"], ["configure", "configure.in", "Makefile.in", "a.h"]),
+        (
+            [
+                *(".config", "include/config/auto.conf", "include/generated/a.h", "arch/x86/include/generated/b.h"),
+                *("init/main.o", "init/.main.o.cmd", "vmlinux", ".vmlinux.cmd"),
+            ],
+            [*KERNEL, "init/main.c", "include/linux/a.h"],
+        ),
+    ],
+)
+def test_what_a_build_has_left_in_a_tree_is_no_source(tmp_path: Path, left: list[str], tree: list[str]) -> None:
+    assert sources(planted(tmp_path, *left, *tree)) == tuple(sorted(tree))
 
 
 def test_a_git_tree(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from builders.projects import plant
 
 from linesmith.analyzer.errors import PatchRefused, TreeError
 from linesmith.plugins.builders.census import Census, take
+from linesmith.plugins.builders.fitting import check_fit
+from linesmith.plugins.builders.leftovers import unfinished
 from linesmith.plugins.builders.patching import Plain
 from linesmith.plugins.builders.working_copy import WorkingCopy, bring, patched
 
@@ -43,31 +45,21 @@ def content(copy: WorkingCopy) -> dict[str, str]:
     return {str(path.relative_to(copy.folder)): path.read_text() for path in copy.folder.rglob("*") if path.is_file()}
 
 
-def test_a_new_copy_has_the_trees_times(tree: Path, copy: WorkingCopy) -> None:
+def test_only_what_differs_is_written_and_is_new(tree: Path, copy: WorkingCopy) -> None:
     assert bring(copy, census(tree), {}) == len(FILES)
     assert content(copy) == FILES
     assert {(copy.folder / name).stat().st_mtime_ns for name in FILES} == {OLD}
-
-
-def test_only_what_differs_is_written_and_is_new(tree: Path, copy: WorkingCopy) -> None:
-    bring(copy, census(tree), {})
     untouched = (copy.folder / "sub/b.c").stat()
-    for changes, text in ((patched(census(tree), (PATCH,), {}), "1\n"), ({}, "one\n")):
+    for changes, text in ((patched(census(tree), (PATCH,), {}), "1\n"), ({}, "one\n"), (None, "three\n")):
+        if changes is None:  # an older file of the user's is newer than what was built
+            (tree / "a.h").write_text(text)
+            os.utime(tree / "a.h", ns=(OLD, OLD))
         before = time.time_ns()
-        assert bring(copy, census(tree), changes) == 1
+        assert bring(copy, census(tree), changes or {}) == 1
         assert (copy.folder / "a.h").read_text() == text
         assert (copy.folder / "a.h").stat().st_mtime_ns >= before
     assert (copy.folder / "sub/b.c").stat() == untouched
     assert bring(copy, census(tree), {}) == 0
-
-
-def test_an_older_file_of_the_users_is_newer_than_what_was_built(tree: Path, copy: WorkingCopy) -> None:
-    bring(copy, census(tree), {})
-    before = time.time_ns()
-    (tree / "a.h").write_text("three\n")
-    os.utime(tree / "a.h", ns=(OLD, OLD))
-    assert bring(copy, census(tree), {}) == 1
-    assert (copy.folder / "a.h").stat().st_mtime_ns >= before
 
 
 def test_files_come_and_go_and_change_their_kind(tree: Path, copy: WorkingCopy) -> None:
@@ -80,13 +72,6 @@ def test_files_come_and_go_and_change_their_kind(tree: Path, copy: WorkingCopy) 
     plant({"a.h/inner": "now a folder\n"}, tree)
     bring(copy, census(tree), {})
     assert content(copy) == {"sub": "now a file\n", "a.h/inner": "now a folder\n"}
-
-
-def test_what_the_build_left_stays(tree: Path, copy: WorkingCopy) -> None:
-    bring(copy, census(tree), {})
-    (copy.folder / "a.o").write_text("object")
-    bring(copy, census(tree), patched(census(tree), (PATCH,), {}))
-    assert content(copy) == {**FILES, "a.h": "1\n", "a.o": "object"}
 
 
 def test_a_program_may_be_run_in_the_copy(tree: Path, copy: WorkingCopy) -> None:
@@ -122,17 +107,13 @@ def test_nothing_behind_a_link_is_patched(tree: Path, tmp_path: Path, name: str)
 
 
 def test_a_copy_that_was_killed_is_made_whole(tree: Path, copy: WorkingCopy) -> None:
-    """It had said what it was about to write, and had written something else by then."""
-    bring(copy, census(tree), {})
+    """It had said what it was about to write, and had written something else by then; a first copy begins anew."""
+    plant({"a.h": "o", "rest": ""}, copy.folder)
+    assert bring(copy, census(tree), {}) == len(FILES)
+    assert content(copy) == FILES
     copy.doubt(["a.h"])
     (copy.folder / "a.h").write_text("o")
     assert bring(copy, census(tree), {}) == 1
-    assert content(copy) == FILES
-
-
-def test_a_first_copy_that_was_killed_begins_anew(tree: Path, copy: WorkingCopy) -> None:
-    plant({"a.h": "o", "rest": ""}, copy.folder)
-    assert bring(copy, census(tree), {}) == len(FILES)
     assert content(copy) == FILES
 
 
@@ -146,27 +127,71 @@ def test_a_file_that_changes_while_it_is_copied(tree: Path, copy: WorkingCopy) -
     assert bring(copy, census(tree), {}) == len(FILES)
 
 
-def test_a_change_that_keeps_size_and_time_is_noticed(tree: Path) -> None:
+def test_digests_notice_every_change_and_are_made_again_when_damaged(tree: Path) -> None:
     before = census(tree).digest()
-    (tree / "a.h").write_text("eno\n")
+    tree.with_name("digests").write_text('{"a.h": 1}')
+    assert census(tree).digest() == before
+    (tree / "a.h").write_text("eno\n")  # of the same size and time
     os.utime(tree / "a.h", ns=(OLD, OLD))
     assert census(tree).digest() != before
 
 
-def test_digests_that_are_damaged_are_made_again(tree: Path) -> None:
-    before = census(tree).digest()
-    tree.with_name("digests").write_text('{"a.h": 1}')
-    assert census(tree).digest() == before
-
-
-def test_a_new_file_by_a_patch_is_gone_without_it(tree: Path, copy: WorkingCopy) -> None:
+def test_a_new_file_by_a_patch_is_gone_without_it_and_what_the_build_left_stays(tree: Path, copy: WorkingCopy) -> None:
     bring(copy, census(tree), {"new/n.h": Plain(b"n\n")})
-    assert content(copy) == {**FILES, "new/n.h": "n\n"}
+    (copy.folder / "a.o").write_text("object")
+    assert content(copy) == {**FILES, "new/n.h": "n\n", "a.o": "object"}
     bring(copy, census(tree), {})
-    assert content(copy) == FILES
+    assert content(copy) == {**FILES, "a.o": "object"}
 
 
 def test_text_is_appended_to_what_the_patches_leave(tree: Path) -> None:
     assert patched(census(tree), (PATCH,), {"a.h": "more\n"}) == {"a.h": Plain(b"1\nmore\n")}
     with pytest.raises(TreeError, match=r"has no none\.c, which a placebo of it changes; go without placebos"):
         patched(census(tree), (), {"none.c": ""})
+
+
+# Whether a patch fits is seen from the tree as it lies there.
+def test_a_patch_that_fits_is_passed_over_in_silence(tree: Path) -> None:
+    check_fit(tree, (PATCH,))
+    assert (tree / "a.h").read_text() == "one\n"
+    check_fit(tree, (PATCH, PATCH.replace("+1", "+uno").replace("-one", "-1")))  # fits what an earlier one made
+    (tree / "a.o").write_text("left by a build\n")
+    check_fit(tree, ("--- /dev/null\n+++ b/a.o\n@@ -0,0 +1 @@\n+made\n",))
+
+
+def test_a_patch_that_does_not_fit_is_refused(tree: Path) -> None:
+    (tree / "link").symlink_to("sub")
+    for patches, why in (
+        ((PATCH, PATCH), r"hunk 1 of a\.h"),
+        (("",), "holds no unified diff"),
+        (("--- a/link/b.c\n+++ b/link/b.c\n@@ -1 +1 @@\n-two\n+2\n",), "behind a symbolic link"),
+    ):
+        with pytest.raises(PatchRefused, match=why):
+            check_fit(tree, patches)
+    with pytest.raises(TreeError, match="name the source tree"):
+        check_fit(tree / "none", (PATCH,))
+
+
+# What a build that was stopped has left is trusted only when Kbuild's record says that it was finished.
+WHOLE = "cmd_a.o := gcc -c -o a.o a.c\n\ndeps_a.o := \\\n  a.h \\\n\na.o: $(deps_a.o)\n\n$(deps_a.o):\n"
+SHORT = "cmd_built-in.a := ar built-in.a\n"
+
+
+def test_only_targets_with_a_whole_and_newer_record_are_finished(tmp_path: Path) -> None:
+    assert list(unfinished(tmp_path, 0)) == []
+    plant({"old.o": ""}, tmp_path)
+    time.sleep(0.05)
+    since = time.time_ns() - 20_000_000
+    plant({"a.o": "", ".a.o.cmd": WHOLE, "sub/built-in.a": "", "sub/.built-in.a.cmd": SHORT}, tmp_path)
+    plant(
+        {"no_record.o": "", "cut.o": "", ".cut.o.cmd": WHOLE[:60], "short.o": "", ".short.o.cmd": "cmd_short.o :="},
+        tmp_path,
+    )
+    plant({".again.o.cmd": WHOLE}, tmp_path)
+    time.sleep(0.05)
+    plant({"again.o": ""}, tmp_path)
+    time.sleep(2.1)
+    plant({"last.o": "", ".last.o.cmd": WHOLE}, tmp_path)
+    assert sorted(unfinished(tmp_path, since)) == [
+        ".cut.o.cmd", ".last.o.cmd", ".short.o.cmd", "again.o", "cut.o", "last.o", "no_record.o", "short.o",
+    ]  # fmt: skip

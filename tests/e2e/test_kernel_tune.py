@@ -14,18 +14,20 @@ import pytest
 from linesmith_command import linesmith
 
 from linesmith.analyzer.model import Fidelity
-from linesmith.plugins.benchmarks.exec_storm import ExecStorm
 from linesmith.plugins.builders.kconfig import options
+from linesmith.plugins.registry import benchmark
 from linesmith.tuner.plan_file import read_plan
 
 PLAN_FOLDER = Path(__file__).parent / "kernel"
 CPUS = 8
 
+pytestmark = pytest.mark.xdist_group("kernel tune")
+
 
 @pytest.fixture(scope="module")
 def storm(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Programs that map the same files begin and end on all CPUs."""
-    (step,) = ExecStorm().steps({"operations": 8}, CPUS, tmp_path_factory.mktemp("storm"))
+    (step,) = benchmark("exec-storm").steps({"operations": 8}, CPUS, tmp_path_factory.mktemp("storm"))
     return step.command
 
 
@@ -42,6 +44,7 @@ def profile(
 
 
 @pytest.mark.real
+@pytest.mark.study
 def test_the_lock_of_mappings_is_among_the_hottest_lines(vmlinux: Path, profile: Path) -> None:
     done = linesmith("hot", vmlinux, profile, "--format", "json")
     lines = sorted(json.loads(done.stdout)["lines"], key=lambda line: line["rank"])[:10]
@@ -52,6 +55,7 @@ def test_the_lock_of_mappings_is_among_the_hottest_lines(vmlinux: Path, profile:
 
 
 @pytest.mark.real
+@pytest.mark.study
 def test_the_patch_for_it_is_confirmed_by_a_compiler(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
     done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "--type", "address_space", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -62,18 +66,13 @@ def test_the_patch_for_it_is_confirmed_by_a_compiler(vmlinux: Path, kernel_tree:
 
 
 @pytest.mark.real
-def test_the_plan_is_one_that_can_be_carried_out(kernel_tree: Path, tmp_path: Path) -> None:
+@pytest.mark.study
+def test_the_plan_can_be_carried_out_and_measures_by_simulation_alone(kernel_tree: Path, tmp_path: Path) -> None:
     shutil.copytree(PLAN_FOLDER, tmp_path, dirs_exist_ok=True)
     (tmp_path / "linux").symlink_to(kernel_tree)
     done = linesmith("tune", tmp_path / "tune.toml", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "tinyconfig" in done.stdout
-
-
-@pytest.mark.real
-def test_the_plan_measures_by_simulation_alone(kernel_tree: Path, tmp_path: Path) -> None:
-    shutil.copytree(PLAN_FOLDER, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "linux").symlink_to(kernel_tree)
     plan = read_plan(tmp_path / "tune.toml")
     assert plan.search.ladder[-1] == Fidelity.SIMULATION
     assert plan.budget.minutes <= 40

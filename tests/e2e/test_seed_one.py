@@ -7,16 +7,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from linesmith_command import command
 
 from linesmith.analyzer.model import FileChange, SeriesStep
 from linesmith.patches.series.recipients import recipients
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.study, pytest.mark.xdist_group("seed one")]
 
 # The figures of a report from a 224-CPU machine on 6.4, in a table of our own: HITM shares, offset, cycles, records.
 ROWS = (
@@ -54,16 +54,10 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def linesmith(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
-    program = "import sys; from linesmith.analyzer.cli import main; sys.argv[0] = 'linesmith'; main()"
-    argv = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(argv, capture_output=True, check=False, timeout=1800)
-
-
 @pytest.fixture(scope="module")
 def first(vmlinux: Path, profile: Path) -> dict[str, Any]:
     """The first candidate of ``suggest``: the recommended one."""
-    done = linesmith("suggest", vmlinux, profile, "--format", "json")
+    done = command("suggest", vmlinux, profile, "--format", "json")
     assert done.returncode in (0, 1), done.stderr.decode()
     return dict(json.loads(done.stdout)["candidates"][0])
 
@@ -85,9 +79,19 @@ def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
         subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=300)
 
 
-def test_a_verified_patch_moves_one_member(vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path) -> None:
-    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "--no-comment")
+def test_a_verified_patch_moves_one_member_and_the_tree_is_not_written_to(
+    vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path
+) -> None:
+    def stamps() -> dict[str, int]:
+        places = (kernel_tree, *(kernel_tree / name for name in ("include/linux", "scripts", "kernel", "arch/x86")))
+        return {
+            entry.path: entry.stat(follow_symlinks=False).st_mtime_ns for one in places for entry in os.scandir(one)
+        }
+
+    before = stamps()
+    done = command("patch", vmlinux, profile, "--tree", kernel_tree, "--no-comment")
     assert done.returncode == 0, done.stderr.decode()
+    assert stamps() == before
     message = done.stdout.decode().partition("\n---\n")[0]
     assert "struct address_space" in message.splitlines()[0]
     assert "i_mmap" in message.splitlines()[0]
@@ -100,7 +104,7 @@ def test_the_trees_own_checkpatch_misses_the_sign_off_only(
     vmlinux: Path, kernel_tree: Path, profile: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "-o", f"{out}/")
+    done = command("patch", vmlinux, profile, "--tree", kernel_tree, "-o", f"{out}/")
     (file,) = out.iterdir()
     assert done.stdout.decode() == f"{file}\n"
     assert b"Kept off the cache line of i_mmap" in file.read_bytes()
@@ -119,7 +123,7 @@ def test_maintainers_are_those_of_the_tree(kernel_tree: Path) -> None:
 
 
 def test_the_json_says_by_what_it_is_verified(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
-    done = linesmith("patch", vmlinux, profile, "--tree", kernel_tree, "--type", "address_space", "--format", "json")
+    done = command("patch", vmlinux, profile, "--tree", kernel_tree, "--type", "address_space", "--format", "json")
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout)
     assert (told["type"], told["file"], told["candidate"]) == ("address_space", "include/linux/fs.h", 1)
@@ -156,25 +160,13 @@ def test_places_are_told_with_the_phases_in_which_they_do_not_help(
     assert {count for count, _ in together(first["proofs"]).values()} == {0}
 
 
-def test_the_tree_is_not_written_to(vmlinux: Path, kernel_tree: Path, profile: Path) -> None:
-    def stamps() -> dict[str, int]:
-        places = (kernel_tree, *(kernel_tree / name for name in ("include/linux", "scripts", "kernel", "arch/x86")))
-        return {
-            entry.path: entry.stat(follow_symlinks=False).st_mtime_ns for one in places for entry in os.scandir(one)
-        }
-
-    before = stamps()
-    assert linesmith("patch", vmlinux, profile, "--tree", kernel_tree).returncode == 0
-    assert stamps() == before
-
-
 def test_the_first_report_of_the_collection_gives_the_same_patch(
     vmlinux: Path, kernel_tree: Path, corpus: Path, tmp_path: Path
 ) -> None:
     pasted = corpus.parent / "seeds" / "000_666ba95aa6f40904.txt"
     if not pasted.is_file():
         pytest.skip("the pasted report is not at hand")
-    done = linesmith("patch", vmlinux, pasted, "--tree", kernel_tree, "--no-comment")
+    done = command("patch", vmlinux, pasted, "--tree", kernel_tree, "--no-comment")
     assert done.returncode == 0, done.stderr.decode()
     check_moves_one_member(done.stdout, kernel_tree, tmp_path)
 
@@ -186,7 +178,7 @@ def test_a_tree_without_configuration_ends_in_one_sentence(vmlinux: Path, profil
     members = "".join(f"\tint {name};\n" for name in MEMBERS.split())
     header = tmp_path / "include" / "linux" / "fs.h"
     header.write_text(f"struct address_space {{\n{members}}};\n", encoding="utf-8")
-    done = linesmith("patch", vmlinux, profile, "--tree", tmp_path)
+    done = command("patch", vmlinux, profile, "--tree", tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().count("\n") == 1
     assert "has no .config; run make defconfig there" in done.stderr.decode()

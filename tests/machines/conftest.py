@@ -11,9 +11,7 @@ from machines.places import MEMORY, Place
 from machines.sshd import Sshd, serving
 
 from linesmith.analyzer.model import Site
-from linesmith.plugins.machines.here import HereMachine
-from linesmith.plugins.machines.qemu import QemuMachine
-from linesmith.plugins.machines.remote import RemoteMachine
+from linesmith.plugins.registry import machine
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +22,18 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 
 @pytest.fixture(scope="module")
 def here() -> Place:
-    return Place(HereMachine(), Site("here"))
+    return Place(machine("here"), Site("here"))
 
 
 @pytest.fixture(scope="module")
 def qemu(kernel_image: Path) -> Place:
     site = Site("qemu", cpus=2, memory=MEMORY, settings=(("accelerator", "tcg"),))
-    return Place(QemuMachine(), site, (("kernel", kernel_image),))
+    return Place(machine("qemu"), site, (("kernel", kernel_image),))
 
 
 @pytest.fixture(scope="module")
 def ssh(sshd: Sshd) -> Place:
-    return Place(RemoteMachine(), Site("ssh", settings=sshd.settings()))
+    return Place(machine("ssh"), Site("ssh", settings=sshd.settings()))
 
 
 @pytest.fixture(scope="module", params=["here", pytest.param("qemu", marks=pytest.mark.real), "ssh"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest is made of: its CPUs and nodes, its kernel's words, its files, and where its kernel lies."""
+"""Guests of QEMU with the real kernel: what they are made of, and each way in which they really fail."""
 
 from __future__ import annotations
 
@@ -9,116 +9,110 @@ from pathlib import Path
 import pytest
 from machines.places import Place, shell
 
-from linesmith.analyzer.model import Built, Session, Site, Step
-from linesmith.plugins.machines.kvm import kvm_obstacle
-from linesmith.plugins.machines.qemu import QemuMachine
+from linesmith.analyzer.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.model import Setting, Step
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("guests")]
 
 ADDRESS_OF_TEXT = shell("grep -m1 ' _stext$' /proc/kallsyms")
 # A kernel has some 500 places to lie at, so that one boot in a few hundred meets that of another.
 MOST_BOOTS = 3
+NOTHING = (Step(("true",)),)
 
 
-@pytest.fixture(scope="module")
-def session(qemu: Place, tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """One boot with four CPUs on two nodes, words of its own, and an overlay."""
-    folder = tmp_path_factory.mktemp("guest")
-    (folder / "overlay/data").mkdir(parents=True)
-    (folder / "overlay/data/file").write_text("from the overlay")
-    settings = (*qemu.site.settings, ("words", "one 'two three'"))
-    site = replace(qemu.site, cpus=4, nodes=2, settings=settings, overlay=folder / "overlay")
-    steps = (
-        ADDRESS_OF_TEXT,
-        shell("cat /sys/devices/system/node/node1/cpulist"),
-        shell("cat /proc/cmdline"),
-        Step(("grep", "Cpus_allowed_list", "/proc/self/status"), cpus=(0, 2, 3)),
-        Step(("cat", "/data/file")),
-        Step(("/usr/bin/git", "--version")),
-        shell("dmesg | grep -o 'tsc: .* calibration failed\\|tsc: Unable to calibrate.*'"),
-    )
-    return replace(qemu, site=site).run(steps, folder / "scratch")
+def with_settings(place: Place, **settings: Setting) -> Place:
+    return replace(place, site=replace(place.site, settings=(*place.site.settings, *settings.items())))
 
 
-@pytest.mark.real
-def test_cpus_and_nodes_are_those_of_the_site(session: Session) -> None:
+def test_a_guest_has_the_cpus_nodes_words_and_files_of_its_site(qemu: Place, tmp_path: Path) -> None:
+    (tmp_path / "overlay/data").mkdir(parents=True)
+    (tmp_path / "overlay/data/file").write_text("from the overlay")
+    site = replace(qemu.site, cpus=4, nodes=2, overlay=tmp_path / "overlay")
+    place = with_settings(replace(qemu, site=site), words="one 'two three'")
+    steps = {
+        shell("cat /sys/devices/system/node/node1/cpulist"): "2-3\n",
+        Step(("grep", "Cpus_allowed_list", "/proc/self/status"), cpus=(0, 2, 3)): "Cpus_allowed_list:\t0,2-3\n",
+        shell("grep -o ' one two three$' /proc/cmdline"): " one two three\n",
+        Step(("cat", "/data/file")): "from the overlay",
+        shell("/usr/bin/git --version | cut -c -12"): "git version \n",
+        shell("dmesg | grep -o 'tsc: Unable to calibrate.*'"): "",
+    }
+    session = place.run(tuple(steps), tmp_path / "scratch")
     facts = dict(session.facts)
     assert (facts["cpus"], facts["nodes"], facts["machine"]) == ("0-3", "0-1", "QEMU, tcg")
-    assert session.done[1].output == "2-3\n"
-    assert session.done[3].output.split()[1] == "0,2-3"
+    assert {one.step: one.output for one in session.done} == steps
 
 
-@pytest.mark.real
-def test_words_of_the_site_come_last(session: Session) -> None:
-    assert session.done[2].output.endswith(" one two three\n")
-
-
-@pytest.mark.real
-def test_the_overlay_lies_in_the_guest(session: Session) -> None:
-    assert session.done[4].output == "from the overlay"
-
-
-@pytest.mark.real
-def test_a_library_comes_with_its_program(session: Session) -> None:
-    assert (session.done[5].status, session.done[5].output[:12]) == (0, "git version ")
-
-
-@pytest.mark.real
-def test_a_guest_need_not_measure_its_clock(session: Session) -> None:
-    assert "Unable to calibrate" not in session.done[6].output
-
-
-@pytest.mark.real
-def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(
-    qemu: Place, session: Session, tmp_path: Path
-) -> None:
+@pytest.mark.study
+def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(qemu: Place, tmp_path: Path) -> None:
     def address(place: Place, name: str) -> str:
         return place.run((ADDRESS_OF_TEXT,), tmp_path / name).done[0].output.split()[0]
 
-    fixed = replace(qemu, site=replace(qemu.site, settings=(*qemu.site.settings, ("kaslr", False))))
-    linked, seen = "ffffffff81000000", {session.done[0].output.split()[0]}
-    for number in range(MOST_BOOTS):
+    linked, seen = "ffffffff81000000", set[str]()
+    for number in range(MOST_BOOTS + 1):
         if len(seen - {linked}) < 2:
             seen.add(address(qemu, f"free{number}"))
     assert len(seen - {linked}) == 2
-    assert address(fixed, "fixed") == linked
+    assert address(with_settings(qemu, kaslr=False), "fixed") == linked
 
 
-def test_a_dry_run_needs_no_kernel_yet(tmp_path: Path) -> None:
-    built = Built("build", tmp_path, (("kernel", tmp_path / "bzImage"),))
-    shown = QemuMachine().commands(Site("qemu", settings=(("words", "slub_debug=-"), ("seed", 7))), built, ())
-    assert f"-kernel {tmp_path}/bzImage" in shown[0]
-    assert "slub_debug=-" in shown[0]
-    assert "-seed 7" in shown[0]
-    assert "nokaslr" not in shown[0]
+def test_a_panic_is_told_with_the_kernel_s_words_and_the_log(qemu: Place, tmp_path: Path) -> None:
+    with pytest.raises(
+        GuestPanicked, match=r"died while running step 2 \(sh -c .*: sysrq triggered crash; its last"
+    ) as told:
+        qemu.run((shell("echo kept"), shell("echo c >/proc/sysrq-trigger")), tmp_path)
+    assert str(tmp_path / "console.log") in str(told.value)
+    assert "sysrq triggered crash" in (tmp_path / "console.log").read_text()
+    assert (tmp_path / "step-1.output").read_text() == "kept\n"
 
 
-@pytest.mark.parametrize(
-    ("site", "why"),
-    [
-        (
-            Site("qemu", settings=(("colour", "red"),)),
-            "the machine qemu knows no setting colour (it knows accelerator,",
-        ),
-        (
-            Site("qemu", settings=(("accelerator", "xen"),)),
-            "the accelerator xen is unknown; name one of auto, kvm, tcg",
-        ),
-        (Site("qemu", settings=(("words", 3),)), "the setting words of the machine qemu is 3, but has to be words"),
-        (
-            Site("qemu", settings=(("kaslr", "no"),)),
-            "the setting kaslr of the machine qemu is 'no', but has to be true",
-        ),
-        (Site("qemu", settings=(("seed", -1),)), "the setting seed of the machine qemu is -1, but has to be a whole"),
-        (
-            Site("qemu", settings=(("seed", True),)),
-            "the setting seed of the machine qemu is True, but has to be a whole",
-        ),
-        (Site("qemu", cpus=3, nodes=2), "3 CPUs cannot be shared evenly by 2 nodes"),
-    ],
-)
-def test_a_site_that_makes_no_sense_is_an_obstacle(site: Site, why: str) -> None:
-    assert (QemuMachine().obstacle(site) or "").startswith(why)
+def test_a_process_that_is_killed_for_want_of_memory(qemu: Place, tmp_path: Path) -> None:
+    with pytest.raises(
+        GuestOutOfMemory, match=r"Out of memory: Killed process \d+ \(tail\).*give the machine more memory"
+    ):
+        qemu.run((shell("tail /dev/zero; true"),), tmp_path)
 
 
-def test_kvm_is_an_obstacle_only_where_it_is_asked_for_and_runs_nothing() -> None:
-    assert QemuMachine().obstacle(Site("qemu", settings=(("accelerator", "auto"),))) is None
-    assert QemuMachine().obstacle(Site("qemu", settings=(("accelerator", "kvm"),))) == kvm_obstacle()
+@pytest.mark.study
+def test_the_time_of_the_whole_session_is_limited_too(qemu: Place, tmp_path: Path) -> None:
+    endless = shell("while :; do :; done")
+    with pytest.raises(
+        GuestFailed, match=r"still (booting|running step 1 .*while :; do :; done.*) after \d+ s \(its limit"
+    ):
+        qemu.within(12).run((endless,), tmp_path)
+
+
+@pytest.mark.study
+def test_a_kernel_that_panics_before_its_first_program_did_not_boot(qemu: Place, tmp_path: Path) -> None:
+    absent = with_settings(qemu, words="rdinit=/absent root=/dev/none")
+    with pytest.raises(GuestNotBooted, match="died while booting: VFS: Unable to mount root fs"):
+        absent.run(NOTHING, tmp_path)
+
+
+@pytest.mark.study
+def test_a_guest_that_powers_off_in_mid_step_failed(qemu: Place, tmp_path: Path) -> None:
+    with pytest.raises(GuestFailed, match=r"the guest ended while running step 1.*reboot: Power down"):
+        qemu.run((Step(("poweroff", "-f")),), tmp_path)
+
+
+def test_a_kernel_that_is_garbage_never_gets_anywhere(qemu: Place, tmp_path: Path) -> None:
+    whole = dict(qemu.products)["kernel"].read_bytes()
+    (tmp_path / "garbage").write_bytes(whole[: 64 << 10] + bytes(len(whole) - (64 << 10)))
+    broken = replace(with_settings(qemu, boot_seconds=1), products=(("kernel", tmp_path / "garbage"),))
+    with pytest.raises(GuestNotBooted, match=r"still booting after 1 s.*it was booted twice|ended while booting"):
+        broken.run(NOTHING, tmp_path)
+
+
+def test_what_cannot_boot_is_refused(qemu: Place, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no kernel")
+    (tmp_path / "large").write_bytes(bytes(100 << 20))
+    large = (Step(("cat", str(tmp_path / "large"))),)
+    refusals = (
+        (replace(qemu, products=(("kernel", tmp_path / "text"),)), NOTHING, "is no kernel that can be booted"),
+        (replace(qemu, products=()), NOTHING, "the build build has no product called kernel; name one that boots"),
+        (qemu, large, r"the guest's files take 10\d MiB, too much for 256 MiB of memory"),
+        (replace(qemu, site=replace(qemu.site, cpus=4000)), NOTHING, "QEMU ended while the guest was booting: .*CPUs"),
+    )
+    for place, steps, why in refusals:
+        with pytest.raises(GuestNotBooted, match=why):
+            place.run(steps, tmp_path / "scratch")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What only this host can do to a step: run out of memory, go on for ever, or lose the one who watches."""
+"""What only this host can do to a step: run out of memory, go on for ever, lose the one who watches, leave a rest."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -15,8 +17,8 @@ import pytest
 from machines.places import Place, lingering, processes_with, shell
 
 from linesmith.analyzer.errors import GuestFailed, GuestOutOfMemory
-from linesmith.analyzer.model import Built, Site, Step
-from linesmith.plugins.machines.here import HereMachine
+from linesmith.analyzer.model import Step
+from linesmith.plugins.machines.steps_script import MARK, functions_script
 
 MEMORY_BYTES = 32 << 20
 LIMITS = ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max"))
@@ -41,24 +43,20 @@ def group_with_little_memory() -> Iterator[Path]:
 
 
 def test_a_step_that_is_killed_for_want_of_memory(here: Place, tmp_path: Path) -> None:
-    with (
-        group_with_little_memory() as members,
-        pytest.raises(
-            GuestOutOfMemory, match=r"step 1 .* ended with status 137 while the kernel killed for want of mem"
-        ),
-    ):
+    why = r"step 1 .* ended with status 137 while the kernel killed for want of mem"
+    with group_with_little_memory() as members, pytest.raises(GuestOutOfMemory, match=why):
         here.run((shell(f"echo $$ >{members}; exec tail /dev/zero"),), tmp_path)
 
 
 def test_a_step_that_prints_without_end_is_ended(here: Place, tmp_path: Path) -> None:
     with pytest.raises(GuestFailed, match=r"step 1 \(yes\) printed more than 64 MiB and was killed"):
-        here.run((Step(("yes",)),), tmp_path)
+        here.run((Step(("yes",), seconds=60),), tmp_path)
     (tmp_path / "step-1.output").unlink()
 
 
 def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: Path) -> None:
     def kill() -> None:
-        while not processes_with("sleep 77005"):
+        while not processes_with(f"sleep 77005{os.getpid()}"):
             pass
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
@@ -68,9 +66,9 @@ def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: P
     killer = Thread(target=kill)
     killer.start()
     with pytest.raises(GuestFailed, match="what watched over step 1 was killed"):
-        here.run((Step(("sleep", "77005")),), tmp_path)
+        here.run((Step(("sleep", f"77005{os.getpid()}")),), tmp_path)
     killer.join()
-    assert lingering("sleep 77005") == []
+    assert lingering(f"sleep 77005{os.getpid()}") == []
 
 
 def test_a_program_named_by_a_relative_path_is_one_of_where_we_are(
@@ -82,17 +80,56 @@ def test_a_program_named_by_a_relative_path_is_one_of_where_we_are(
     assert here.run((Step(("./program",)),), tmp_path / "scratch").done[0].output == "ran\n"
 
 
-def test_an_overlay_is_for_machines_that_boot(tmp_path: Path) -> None:
-    assert "an overlay is for machines that boot" in (HereMachine().obstacle(Site("here", overlay=tmp_path)) or "")
-    assert HereMachine().obstacle(Site("here", cpus=4000)) is None
+# Finds nothing when it is first asked, as for a process that becomes another program at that moment.
+BLIND_AT_FIRST = """\
+#!/bin/sh
+[ "$1" != grep ] || [ -e "$0.asked" ] || { : >"$0.asked"; exit 1; }
+exec "$@"
+"""
 
 
-def test_a_setting_is_an_obstacle() -> None:
-    told = HereMachine().obstacle(Site("here", settings=(("words", "quiet"),)))
-    assert told == "the machine here knows no setting words (it knows none); correct the plan"
+@dataclass(frozen=True)
+class Left:
+    """A process that a step left behind, in a session of its own; it is known by the variable that it inherited."""
+
+    place: Path
+    mark: str
+    process: subprocess.Popen[bytes]
+
+    def sweep(self, before: str = "") -> bytes:
+        """What the sweep prints, with ``before`` in front of the name of each tool; nobody reads its complaints."""
+        setting = f"b={before} place={self.place} nonce=nonce mark={self.mark}\n"
+        script = f"{setting}{functions_script()}\nsweep\necho swept\n"
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            return subprocess.run(("sh", "-c", script), stdout=subprocess.PIPE, stderr=writer, check=False).stdout
+        finally:
+            os.close(writer)
 
 
-def test_commands_are_shown_as_for_a_shell(tmp_path: Path) -> None:
-    step = Step(("{prog}", "a b"), cpus=(0, 1), environment=(("NAME", "value"),))
-    shown = HereMachine().commands(Site("here"), Built("build", tmp_path, (("prog", tmp_path / "x"),)), (step,))
-    assert shown == (f"env NAME=value taskset -c 0,1 {tmp_path}/x 'a b'",)
+@pytest.fixture
+def left(tmp_path: Path) -> Iterator[Left]:
+    mark = f"{MARK}={uuid.uuid4()}"
+    # Its session is not the one that the step began, which has ended.
+    (tmp_path / "began").write_text("999999999 0\n")
+    with subprocess.Popen(("env", mark, "sleep", "77006")) as process:
+        while mark.encode() not in Path(f"/proc/{process.pid}/environ").read_bytes():
+            assert process.poll() is None
+        yield Left(tmp_path, mark, process)
+        process.kill()
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_what_left_its_session_is_ended_even_if_the_first_look_finds_nothing(left: Left, blind: bool) -> None:
+    tool = left.place / "tool"
+    tool.write_text(BLIND_AT_FIRST)
+    tool.chmod(0o755)
+    assert left.sweep(str(tool) if blind else "") == b"swept\n"
+    assert left.process.wait(300) == -9
+
+
+def test_a_step_that_never_began_has_left_nothing(left: Left) -> None:
+    (left.place / "began").unlink()
+    assert left.sweep() == b"swept\n"
+    assert left.process.poll() is None

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script of steps reports, and what else may come the same way."""
+"""What a script of steps reports, what else may come the same way, and the one boot that is begun once more."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import GuestFailed, GuestOutOfMemory
-from linesmith.analyzer.model import Done, Step
-from linesmith.plugins.machines.transcript import Transcript
-
-STEP = Step(("prog",))
+from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.model import Done, Session, Site, Step
+from linesmith.plugins.machines.second_boot import booted_at_last
+from linesmith.plugins.machines.transcript import Introduction, Transcript
 
 
 class Said:
     """A conversation of which all has been said."""
 
-    def __init__(self, text: bytes) -> None:
-        self._rest = text
+    def __init__(self, text: str) -> None:
+        self._rest = text.encode()
 
     def line(self, doing: str) -> str:
         line, _, self._rest = self._rest.partition(b"\n")
@@ -32,49 +32,115 @@ class Said:
         assert seconds > 0
 
 
-def done(text: bytes, scratch: Path) -> Done:
-    return Transcript(Said(text), "word").done(STEP, 1, scratch, lambda _: None)
+def introduced(text: str) -> Introduction:
+    return Transcript(Said(text), "word").introduction(9)
+
+
+def done(text: str, scratch: Path) -> Done:
+    return Transcript(Said("word began 1\n" + text), "word").done(Step(("prog",)), 1, scratch, lambda _: None)
 
 
 def test_a_greeting_before_the_facts_is_passed_over() -> None:
-    said = Said(b"Welcome!\nready\nword fact cpu=A model = B\nfact cpu=C\nword fact notes=zz\nword ready\n")
-    introduction = Transcript(said, "word").introduction(9)
-    assert introduction.described() == (("cpu", "A model = B"),)
+    said = "Welcome!\nready\nword fact cpu=A model = B\nfact cpu=C\nword fact notes=zz\nword ready\n"
+    assert introduced(said).described() == (("cpu", "A model = B"),)
 
 
-def test_the_build_id_is_told_by_the_notes() -> None:
-    notes = "040000000200000003000000474e5500abcd0000"
-    introduction = Transcript(Said(f"word fact notes={notes}\nword ready\n".encode()), "word").introduction(9)
-    assert introduction.build_id == "abcd"
-    assert introduction.described() == (("build-id", "abcd"),)
+def test_the_notes_hold_the_build_id() -> None:
+    found = introduced("word fact notes=040000000200000003000000474e5500abcd0000\nword ready\n")
+    assert (found.build_id, found.described()) == ("abcd", (("build-id", "abcd"),))
 
 
 def test_both_streams_follow_the_message(tmp_path: Path) -> None:
-    ended = done(b"word began 1\nword done 1 3 10.25 10,75 0 4 2\nout\nno", tmp_path)
+    ended = done("word done 1 3 10.25 10,75 0 4 2\nout\nno", tmp_path)
     assert (ended.status, ended.output, ended.errors, ended.seconds) == (3, "out\n", "no", 0.5)
 
 
-def test_a_message_without_our_word_is_not_ours(tmp_path: Path) -> None:
-    with pytest.raises(GuestFailed, match=r"the machine said 'done 1 0 1 1 0 0 0' while running step 1 \(prog\)"):
-        done(b"word began 1\ndone 1 0 1 1 0 0 0\n", tmp_path)
+def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_path: Path) -> None:
+    assert done("word done 1 0 1.0 2.0 1 0 0\n", tmp_path).status == 0
 
 
-def test_a_message_that_makes_no_sense_is_told(tmp_path: Path) -> None:
-    with pytest.raises(GuestFailed, match=r"message about step 1 \(prog\) makes no sense \(0 soon later 0 0 0\)"):
-        done(b"word began 1\nword done 1 0 soon later 0 0 0\n", tmp_path)
+@pytest.mark.parametrize(
+    ("message", "error", "why"),
+    [
+        (
+            "done 1 0 1 1 0 0 0",
+            GuestFailed,
+            "the machine said 'done 1 0 1 1 0 0 0' while running step 1 (prog)",
+        ),
+        ("word done 1 0 soon later 0 0 0", GuestFailed, "message about step 1 (prog) makes no sense (0 soon later"),
+        (
+            "word done 1 137 1.0 2.0 1 0 0",
+            GuestOutOfMemory,
+            "step 1 (prog) ended with status 137 while the kernel killed for want",
+        ),
+        (
+            "word done 1 0 100.0 160.0 0 0 0",
+            GuestFailed,
+            "60.0 s passed on the machine's clock in 0.0 s: its times are wrong",
+        ),
+    ],
+)
+def test_a_message_that_is_no_good_end(message: str, error: type[GuestFailed], why: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=re.escape(why)):
+        done(f"{message}\n", tmp_path)
 
 
-def test_a_step_that_failed_while_processes_were_killed_for_memory(tmp_path: Path) -> None:
-    with pytest.raises(
-        GuestOutOfMemory, match=r"step 1 \(prog\) ended with status 137 while the kernel killed for want"
-    ):
-        done(b"word began 1\nword done 1 137 1.0 2.0 1 0 0\n", tmp_path)
+def not_booted(cause: Exception) -> GuestNotBooted:
+    error = GuestNotBooted(str(cause))
+    error.__cause__ = cause
+    return error
 
 
-def test_a_step_that_did_well_meanwhile_is_fine(tmp_path: Path) -> None:
-    assert done(b"word began 1\nword done 1 0 1.0 2.0 1 0 0\n", tmp_path).status == 0
+SESSION = Session((), "6.1", (("machine", "QEMU, tcg"),))
+HUNG = not_booted(GuestHung("the guest was still booting after 180 s"))
+PANICKED = not_booted(GuestPanicked("no root"))
 
 
-def test_a_clock_that_runs_away_makes_the_times_worthless(tmp_path: Path) -> None:
-    with pytest.raises(GuestFailed, match=r"60\.0 s passed on the machine's clock in 0\.0 s: its times are wrong"):
-        done(b"word began 1\nword done 1 0 100.0 160.0 0 0 0\n", tmp_path)
+class Boots:
+    """Boots that end in turn as given; what was said meanwhile is in ``told``, the console in ``log``."""
+
+    def __init__(self, folder: Path, *ends: Session | Exception) -> None:
+        self.log = folder / "console.log"
+        self.told: list[str] = []
+        self._ends, self._number = list(ends), 0
+
+    def _attempt(self, site: Site) -> Session:
+        assert site.name == "qemu"
+        self._number += 1
+        self.log.write_text(f"boot {self._number}\n")
+        end = self._ends.pop(0)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    def session(self, seconds: int = 600) -> Session:
+        return booted_at_last(self._attempt, Site("qemu", seconds=seconds), self.log, self.told.append)
+
+
+def test_a_guest_that_hung_is_booted_once_more_and_the_session_tells(tmp_path: Path) -> None:
+    boots = Boots(tmp_path, HUNG, SESSION)
+    assert boots.session().facts == (*SESSION.facts, ("boots", "2, as the first hung"))
+    kept = tmp_path / "console.log.hung"
+    assert boots.told == [f"the guest hung while booting, and is booted once more; what it said is in {kept}"]
+    assert (kept.read_text(), boots.log.read_text()) == ("boot 1\n", "boot 2\n")
+
+
+def test_a_boot_that_went_well_is_not_mentioned(tmp_path: Path) -> None:
+    boots = Boots(tmp_path, SESSION)
+    assert (boots.session(), boots.told) == (SESSION, [])
+
+
+@pytest.mark.parametrize(
+    ("ends", "seconds", "why"),
+    [
+        ((HUNG, HUNG), 600, "still booting after 180 s; it was booted twice"),
+        ((HUNG,), 0, "still booting after 180 s"),  # no time is left for another
+        ((PANICKED,), 600, "no root"),
+        ((GuestHung("running step 1"),), 600, "running step 1"),
+    ],
+)
+def test_any_other_end_of_a_boot_is_the_last(
+    ends: tuple[Exception, ...], seconds: int, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(type(ends[-1]), match=why):
+        Boots(tmp_path, *ends).session(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The planted programs: they run, they are sound C, and a recording of each shows what was planted in it."""
+"""The planted programs run, are sound C, and show in a recording what was planted; their measured tables are whole."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
+from planted.exhaustive import kept, text_of
+from search.tables import Table, read_table
+
+from linesmith.tuner.plan_file import read_plan
 
 SOURCES = Path(__file__).parent / "programs"
+pytestmark = pytest.mark.xdist_group("planted")
+
 PROGRAMS = ("channel", "gateway", "mailbox", "pair", "routes", "server", "tallies", "traffic")
 PLANTED = {
     "channel": ("channel", "false sharing of received with sent, which is written"),
@@ -45,20 +52,22 @@ def profiles(built: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_program_prints_its_rate(built: Path, name: str, workers: str) -> None:
-    done = subprocess.run([built / f"{name}.run", workers, "20"], capture_output=True, text=True, check=True)
-    assert re.fullmatch(r"operations_per_second [1-9]\d*\n", done.stdout)
+def test_a_program_prints_its_rate(built: Path, name: str) -> None:
+    for workers in ("1", "2"):
+        done = subprocess.run([built / f"{name}.run", workers, "20"], capture_output=True, text=True, check=True)
+        assert re.fullmatch(r"operations_per_second [1-9]\d*\n", done.stdout)
 
 
-@pytest.mark.parametrize("words", [(), ("0",), ("65",), ("2", "0"), ("2", "many"), ("2", "3", "4")])
-def test_words_that_make_no_sense_are_refused(built: Path, words: tuple[str, ...]) -> None:
-    done = subprocess.run([built / "pair.run", *words], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith("WORKERS [ROUNDS], at most 64 and 1000000\n")
+def test_words_that_make_no_sense_are_refused(built: Path) -> None:
+    for words in ((), ("0",), ("65",), ("2", "0"), ("2", "many"), ("2", "3", "4")):
+        done = subprocess.run([built / "pair.run", *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.endswith("WORKERS [ROUNDS], at most 64 and 1000000\n")
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [one if one in ("pair", "server") else pytest.param(one, marks=pytest.mark.study) for one in PROGRAMS]
+)
 def test_no_data_race_is_found(tmp_path: Path, name: str) -> None:
     flags = "CFLAGS=-O1 -fsanitize=thread"
     subprocess.run(["make", "-s", "-C", SOURCES, f"OUT={tmp_path}", "CC=clang-19", flags, name], check=True)
@@ -92,3 +101,30 @@ def test_a_patch_of_a_suggestion_builds(profiles: Path, tmp_path: Path) -> None:
     subprocess.run(["make", "-s", "-C", tree, "server"], check=True)
     layout = linesmith("layout", tree / "server.run", "server").stdout
     assert re.search(r"settings; +/\* +8 .*cacheline 1 boundary.*accepted;", layout, re.DOTALL)
+
+
+@pytest.fixture(params=PLANTED)
+def table(request: pytest.FixtureRequest) -> Table:
+    return read_table(SOURCES.parent / "tables" / f"{request.param}.json")
+
+
+def test_every_point_of_a_table_was_measured_several_times_or_is_no_layout(table: Table) -> None:
+    points = set(product(*(range(len(one.choices)) for one in table.space.dimensions))) - {table.space.start}
+    assert set(table.values) | set(table.failures) == points
+    assert not set(table.values) & set(table.failures)
+    assert min(map(len, table.values.values())) >= 4
+    assert table.best_gain > 0.1  # what was planted can be mended
+
+
+@pytest.mark.parametrize("plan", sorted((SOURCES.parent / "plans").glob("*.toml")), ids=lambda path: path.stem)
+def test_a_plan_names_what_its_makefile_builds(plan: Path) -> None:
+    recipe = read_plan(plan).recipe
+    assert recipe.products == (f"{plan.stem}.run",)
+    assert (recipe.tree / f"{plan.stem}.c").is_file()
+
+
+def test_a_table_keeps_figures_of_earlier_calls_and_has_a_line_for_each_part(tmp_path: Path) -> None:
+    figures = tmp_path / "benchmark.jsonl"
+    figures.write_text('["a", 0.5]\n["b", 1.0]\n["a", 0.25]\n')
+    assert kept(figures) == {"a": [0.5, 0.25], "b": [1.0]}
+    assert text_of({"title": "t", "values": {"0,1": [0.5]}}) == '{"title": "t",\n "values": {"0,1":[0.5]}}\n'

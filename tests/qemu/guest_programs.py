@@ -43,19 +43,26 @@ def compiled(directory: Path, source: str) -> Path:
     return program
 
 
-def emulated(program: Path, options: Sequence[str] = (), qemu: str = "qemu-x86_64") -> subprocess.CompletedProcess[str]:
+def emulated(
+    program: Path, options: Sequence[str] = (), qemu: str = "qemu-x86_64", words: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     """Run a program under the plugin, which writes ``recording`` beside it unless the options say otherwise."""
     argument = ",".join((str(plugin_file()), f"out={program.with_name('recording')}", *options))
-    words = [qemu, "-plugin", argument, str(program)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    argv = [qemu, "-plugin", argument, str(program), *words]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
 
 
-def recorded(directory: Path, source: str, options: Sequence[str] = ()) -> tuple[RecordingText, tuple[int, ...]]:
+def recording_of(program: Path) -> RecordingText:
+    """What the last run of the program wrote."""
+    return read_recording(program.with_name("recording"))
+
+
+def recorded(directory: Path, source: str) -> tuple[RecordingText, tuple[int, ...]]:
     """Compile and run a program; the recording, and the addresses that the program printed."""
     program = compiled(directory, source)
-    done = emulated(program, options)
+    done = emulated(program)
     assert done.returncode == 0, done.stderr
-    return read_recording(program.with_name("recording")), tuple(int(word, 16) for word in done.stdout.split())
+    return recording_of(program), tuple(int(word, 16) for word in done.stdout.split())
 
 
 def accesses_at(recording: RecordingText, address: int) -> Iterator[AccessRow]:

@@ -15,7 +15,7 @@ from linesmith.plugins.machines.marker import Border, marker_program
 from linesmith.plugins.machines.tcg_plugin import plugin_file
 from linesmith.plugins.recordings.text import RecordingText, read_recording
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("bare guests")]
 
 INIT = b"""#!/bin/busybox sh
 /bin/busybox mkdir -p /dev
@@ -29,17 +29,10 @@ wait
 /bin/busybox poweroff -f
 """
 EXACT = (
-    "-accel",
-    "tcg,thread=single",
-    "-icount",
-    "shift=0,sleep=off",
-    "-rtc",
-    "base=2020-01-01,clock=vm",
-    "-seed",
-    "1",
+    *("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"),
+    *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
 )
 TURNS = ("-accel", "tcg,thread=multi")
-KERNEL_HALF = 1 << 63
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +65,7 @@ def booted(
     )
 
 
+@pytest.mark.study
 def test_the_same_seed_gives_the_same_recording_and_trace(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
     for name in ("one", "two"):
         booted(kernel_image, initramfs, EXACT, [f"out={tmp_path / name}", f"trace={tmp_path / name}.trace"])
@@ -102,6 +96,7 @@ def test_user_data_of_a_machine_goes_by_its_physical_address(
 ) -> None:
     booted(kernel_image, initramfs, EXACT, [f"out={tmp_path / 'recording'}", "ring=both"])
     recording = read_recording(tmp_path / "recording")
+    assert recording.counts["regions"] == 1
     physical = [row.address for row in recording.lines if row.space == "p"]
     assert physical
     assert max(physical) < 3 << 30

@@ -3,59 +3,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from qemu.guest_programs import accesses_at, address_of, compiled, emulated, lines_of, recorded, worst_pair
+import pytest
+from qemu.guest_programs import (
+    accesses_at,
+    address_of,
+    compiled,
+    emulated,
+    lines_of,
+    recorded,
+    recording_of,
+    worst_pair,
+)
 
-from linesmith.plugins.recordings.text import read_recording
+from linesmith.plugins.recordings.text import RecordingText
 
+pytestmark = pytest.mark.xdist_group("emulated programs")
+
+# Words: how many bytes lie between two counters that a thread each adds to, and what the program does of it all.
 TWO_COUNTERS = """
-static struct {{ int left; char between[{apart}]; int right; }} counters __attribute__((aligned(256)));
-static void *add_left(void *unused) {{
+static char counters[512] __attribute__((aligned(256)));
+static int apart;
+__attribute__((noinline)) void opens(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void closes(void) { __asm__ volatile(""); }
+static void *add(volatile int *counter) {
   pthread_barrier_wait(&both);
-  for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&counters.left;
-  return unused;
-}}
-static void *add_right(void *unused) {{
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&counters.right;
-  return unused;
-}}
-int main(void) {{
-  START;
+  for (int i = 0; i < ROUNDS; i++) ++*counter;
+  return NULL;
+}
+static void *add_left(void *unused) { (void)unused; return add((volatile int *)counters); }
+static void *add_right(void *unused) { (void)unused; return add((volatile int *)(counters + 4 + apart)); }
+int main(int argc, char **argv) {
+  const char *how = argc > 2 ? argv[2] : "";
+  apart = atoi(argv[1]);
+  printf("%p %p", (void *)counters, (void *)(counters + 4 + apart));
+  fflush(stdout);
+  opens();
+  if (strcmp(how, "unmarked")) START;
   together(add_left, add_right);
-  STOP;
-  printf("%p %p", (void *)&counters.left, (void *)&counters.right);
-}}
+  if (!strcmp(how, "dies")) _exit(3);
+  if (strcmp(how, "unmarked")) STOP;
+  closes();
+}
 """
 
 
-def test_two_counters_on_one_line_are_false_sharing_of_that_pair(tmp_path: Path) -> None:
-    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4))
-    loses = worst_pair(recording, left, right)
-    takes = worst_pair(recording, right, left)
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("counters"), TWO_COUNTERS)
+
+
+Counted = tuple[RecordingText, int, int]
+
+
+def counted(program: Path, *words: str, options: Sequence[str] = ()) -> Counted:
+    """A recording of the counters, and where they are."""
+    done = emulated(program, options, words=words)
+    assert done.returncode == (3 if "dies" in words else 0), done.stderr
+    left, right = (int(word, 16) for word in done.stdout.split())
+    return recording_of(program), left, right
+
+
+def test_two_counters_on_one_line_are_false_sharing_of_that_pair(program: Path) -> None:
+    recording, left, right = counted(program, "4", options=["quantum=5000"])
+    loses, takes = worst_pair(recording, left, right), worst_pair(recording, right, left)
     assert min(loses.local, takes.local) > 50
-    assert not loses.true_sharing
-    assert loses.kind == "L"
+    assert (loses.true_sharing, loses.kind) == (False, "L")
+    # Slices have about the length of the quantum.
+    slices = recording.counts["instructions"] / 5000
+    assert 0.8 * slices < recording.counts["slices"] < 1.2 * slices + 10
 
 
-def test_counters_on_lines_of_their_own_meet_nowhere(tmp_path: Path) -> None:
-    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=124))
+def test_counters_on_lines_of_their_own_meet_nowhere(program: Path) -> None:
+    recording, left, right = counted(program, "124")
     assert not lines_of(recording) & {left, right & -64}
 
 
-def test_a_line_of_128_bytes_brings_counters_100_bytes_apart_together(tmp_path: Path) -> None:
-    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=96), ["line_bytes=128"])
+def test_a_line_of_128_bytes_brings_counters_100_bytes_apart_together(program: Path) -> None:
+    recording, left, right = counted(program, "96", options=["line_bytes=128"])
     assert recording.settings["line_bytes"] == "128"
     assert worst_pair(recording, left, right).local > 50
 
 
-def test_cpus_of_two_nodes_take_lines_from_afar(tmp_path: Path) -> None:
+def test_cpus_of_two_nodes_take_lines_from_afar(program: Path) -> None:
     """The program's first thread is CPU 0, its two workers are CPUs 1 and 2."""
-    recording, (left, right) = recorded(tmp_path, TWO_COUNTERS.format(apart=4), ["nodes=0:0:1"])
-    pair = worst_pair(recording, left, right)
-    assert pair.remote > 50
-    assert pair.local == 0
+    pair = worst_pair(*counted(program, "4", options=["nodes=0:0:1"]))
+    assert (pair.remote > 50, pair.local) == (True, 0)
+
+
+def test_the_whole_program_or_what_runs_between_two_functions_may_be_the_region(program: Path) -> None:
+    whole = counted(program, "4", "unmarked", options=["region=all"])
+    assert worst_pair(*whole).local > 50
+    assert whole[0].counts["open_regions"] == 1
+    start, stop = (address_of(program, name) for name in ("opens", "closes"))
+    between = counted(program, "4", "unmarked", options=["region=symbol", f"start={start}", f"stop={stop}"])
+    assert worst_pair(*between).local > 50
+    assert between[0].counts["regions"] == 1
+
+
+def test_a_program_that_dies_in_its_region_leaves_what_was_counted(program: Path) -> None:
+    recording, _, _ = counted(program, "4", "dies")
+    assert (recording.counts["regions"], recording.counts["open_regions"]) == (0, 1)
+    assert recording.pairs
+
+
+def test_a_trace_appears_whole_beside_the_recording(program: Path, tmp_path: Path) -> None:
+    recording, _, _ = counted(program, "4", options=[f"trace={tmp_path / 'trace'}"])
+    assert (tmp_path / "trace").read_bytes().startswith(b"LSMTRACE")
+    assert not list(tmp_path.glob("*.part"))
+    assert recording.counts["trace_seen"] > 400000
+    assert 100 < recording.counts["trace_events"] < recording.counts["trace_seen"] / 10
+    assert recording.counts["dropped_trace"] == 0
 
 
 ONE_COUNTER = """
@@ -142,40 +202,7 @@ def test_only_what_runs_in_a_region_is_counted_and_regions_add_up(tmp_path: Path
     assert line.stores == 400000
 
 
-def test_the_whole_program_may_be_the_region(tmp_path: Path) -> None:
-    source = TWO_COUNTERS.format(apart=4).replace("START;", "").replace("STOP;", "")
-    recording, (left, right) = recorded(tmp_path, source, ["region=all"])
-    assert worst_pair(recording, left, right).local > 50
-    assert recording.counts["open_regions"] == 1
-
-
-def test_a_function_may_begin_and_another_end_the_region(tmp_path: Path) -> None:
-    source = """
-__attribute__((noinline)) void opens(void) { __asm__ volatile(""); }
-__attribute__((noinline)) void closes(void) { __asm__ volatile(""); }
-""" + TWO_COUNTERS.format(apart=4).replace("START", "opens()").replace("STOP", "closes()")
-    program = compiled(tmp_path, source)
-    start, stop = (address_of(program, name) for name in ("opens", "closes"))
-    done = emulated(program, ["region=symbol", f"start={start}", f"stop={stop}"])
-    left, right = (int(word, 16) for word in done.stdout.split())
-    recording = read_recording(tmp_path / "recording")
-    assert recording.counts["regions"] == 1
-    assert worst_pair(recording, left, right).local > 50
-
-
-def test_a_program_that_dies_in_its_region_leaves_what_was_counted(tmp_path: Path) -> None:
-    program = compiled(tmp_path, TWO_COUNTERS.format(apart=4).replace("STOP;", "fflush(stdout); _exit(3);"))
-    assert emulated(program).returncode == 3
-    recording = read_recording(tmp_path / "recording")
-    assert recording.counts["regions"] == 0
-    assert recording.counts["open_regions"] == 1
-    assert recording.pairs
-
-
-def test_a_child_of_a_fork_does_not_write_the_recording_of_its_parent(tmp_path: Path) -> None:
-    recording, _ = recorded(
-        tmp_path,
-        """
+FORKS = """
 int main(void) {
   static volatile int work;
   START;
@@ -183,36 +210,20 @@ int main(void) {
   wait(NULL);
   STOP;
 }
-""",
-    )
+"""
+
+
+def test_a_child_of_a_fork_does_not_write_the_recording_of_its_parent(tmp_path: Path) -> None:
+    recording, _ = recorded(tmp_path, FORKS)
     assert recording.counts["regions"] == 1
     assert recording.counts["accesses"] < 50000
 
 
-def test_a_program_without_a_region_is_told_so(tmp_path: Path) -> None:
-    program = compiled(tmp_path, "int main(void) { return 0; }")
+def test_without_a_region_or_a_place_for_it_there_is_no_recording(tmp_path: Path) -> None:
+    program = compiled(tmp_path, 'int main(int argc, char **argv) { if (argc > 1) { START; STOP; } puts("went on"); }')
     done = emulated(program)
     assert "the guest never entered a region of interest: no recording was written" in done.stderr
     assert not (tmp_path / "recording").exists()
-
-
-def test_a_recording_that_cannot_be_written_is_told_and_the_program_runs_on(tmp_path: Path) -> None:
-    program = compiled(tmp_path, 'int main(void) { START; STOP; printf("went on"); }')
-    done = emulated(program, ["out=/nowhere/at/all"])
+    done = emulated(program, ["out=/nowhere/at/all"], words=["marked"])
     assert "the recording /nowhere/at/all cannot be written: No such file or directory" in done.stderr
-    assert done.stdout == "went on"
-
-
-def test_a_trace_appears_whole_beside_the_recording(tmp_path: Path) -> None:
-    recording, _ = recorded(tmp_path, TWO_COUNTERS.format(apart=4), [f"trace={tmp_path / 'trace'}"])
-    assert (tmp_path / "trace").read_bytes().startswith(b"LSMTRACE")
-    assert not list(tmp_path.glob("*.part"))
-    assert recording.counts["trace_seen"] > 400000
-    assert 100 < recording.counts["trace_events"] < recording.counts["trace_seen"] / 10
-    assert recording.counts["dropped_trace"] == 0
-
-
-def test_slices_have_about_the_length_of_the_quantum(tmp_path: Path) -> None:
-    recording, _ = recorded(tmp_path, TWO_COUNTERS.format(apart=4), ["quantum=5000"])
-    slices = recording.counts["instructions"] / 5000
-    assert 0.8 * slices < recording.counts["slices"] < 1.2 * slices + 10
+    assert done.stdout == "went on\n"

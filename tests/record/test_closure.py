@@ -36,45 +36,26 @@ def test_a_static_program_needs_itself_only(tmp_path: Path) -> None:
     assert closure(program, MACHINE) == (program,)
 
 
-def test_a_library_beside_the_program_is_found_by_origin(tmp_path: Path) -> None:
+def test_a_library_beside_the_program_is_found_by_origin_or_missed_by_name(tmp_path: Path) -> None:
     library = compile_c("int five(void) { return 5; }", tmp_path / "libfive.so", "-shared", "-fPIC")
-    words = ("-Wl,-rpath,$ORIGIN", f"-L{tmp_path}", "-l:libfive.so")
-    program = tmp_path / "program"
-    source = program.with_suffix(".c")
-    source.write_text("int five(void); int main(void) { return five(); }")
-    subprocess.run(["gcc", "-o", program, source, *words], check=True)
+    source, words = "int five(void); int main(void) { return five(); }", (f"-L{tmp_path}", "-l:libfive.so")
+    program = compile_c(source, tmp_path / "program", "-Wl,-rpath,$ORIGIN", *words)
     assert library in closure(program, MACHINE)
-
-
-def test_a_script_needs_its_interpreter(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/bin/bash -e\necho hello\n")
-    assert Path("/bin/bash") in closure(script, MACHINE)
-
-
-def test_a_script_of_env_needs_what_env_looks_for(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/usr/bin/env -S A=1 bash -e\n")
-    names = {path.name for path in closure(script, MACHINE)}
-    assert {"env", "bash"} <= names
-
-
-def test_a_missing_interpreter_is_named(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("#!/opt/absent/interpreter\n")
-    with pytest.raises(ToolMissing, match="script needs /opt/absent/interpreter, which is not here; install it"):
-        closure(script, MACHINE)
-
-
-def test_a_missing_library_is_named(tmp_path: Path) -> None:
-    library = compile_c("int five(void) { return 5; }", tmp_path / "libfive.so", "-shared", "-fPIC")
-    program = tmp_path / "program"
-    source = program.with_suffix(".c")
-    source.write_text("int five(void); int main(void) { return five(); }")
-    subprocess.run(["gcc", "-o", program, source, f"-L{tmp_path}", "-l:libfive.so"], check=True)
+    program = compile_c(source, tmp_path / "program", *words)
     library.unlink()
     with pytest.raises(ToolMissing, match=r"program needs the library libfive\.so, which is not found"):
         closure(program, MACHINE)
+
+
+def test_a_script_needs_its_interpreter_and_what_env_looks_for(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/bash -e\necho hello\n")
+    assert Path("/bin/bash") in closure(script, MACHINE)
+    script.write_text("#!/usr/bin/env -S A=1 bash -e\n")
+    assert {"env", "bash"} <= {path.name for path in closure(script, MACHINE)}
+    script.write_text("#!/opt/absent/interpreter\n")
+    with pytest.raises(ToolMissing, match="script needs /opt/absent/interpreter, which is not here; install it"):
+        closure(script, MACHINE)
 
 
 def test_a_program_of_another_machine_is_refused(tmp_path: Path) -> None:

@@ -55,32 +55,21 @@ def test_init_runs_the_command_between_the_markers() -> None:
     )
 
 
-def test_what_several_commands_need_comes_once(tmp_path: Path) -> None:
-    contents = plan((("git", "--version"), ("seq", "3"), ("git", "status")), MACHINE, None, tmp_path)
-    assert contents.commands == (("/usr/bin/git", "--version"), ("seq", "3"), ("/usr/bin/git", "status"))
-    assert contents.programs.count(Path("/usr/bin/git")) == 1
-
-
-def test_an_applet_of_busybox_needs_no_files(tmp_path: Path) -> None:
-    assert names(files_of(plan((("seq", "3"),), MACHINE, None, tmp_path), tmp_path)) == set()
-
-
-def test_a_program_comes_with_its_loader_at_their_places(tmp_path: Path) -> None:
-    found = names(files_of(plan((("/usr/bin/gcc", "--version"),), MACHINE, None, tmp_path), tmp_path))
-    assert {"usr/bin/gcc", str(Path("/usr/bin/gcc").resolve())[1:]} <= found
-    assert any(name.startswith(("lib64/ld-", "lib/ld-")) for name in found)
-
-
-def test_a_program_in_path_is_found(tmp_path: Path) -> None:
-    contents = plan((("git", "--version"),), MACHINE, None, tmp_path)
-    assert contents.commands == (("/usr/bin/git", "--version"),)
-
-
-def test_a_program_is_named_relative_to_where_the_user_is(tmp_path: Path) -> None:
+def test_programs_are_found_in_path_or_from_where_the_user_is_and_come_once(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("#!/bin/sh\n")
     (tmp_path / "run").chmod(0o755)
-    contents = plan((("./run",),), MACHINE, None, tmp_path)
-    assert contents.commands == ((str(tmp_path / "run"),),)
+    contents = plan((("git", "--version"), ("seq", "3"), ("git", "status"), ("./run",)), MACHINE, None, tmp_path)
+    git = "/usr/bin/git"
+    assert contents.commands == ((git, "--version"), ("seq", "3"), (git, "status"), (str(tmp_path / "run"),))
+    assert contents.programs.count(Path(git)) == 1
+
+
+def test_a_program_comes_with_its_loader_and_an_applet_of_busybox_with_nothing(tmp_path: Path) -> None:
+    assert names(files_of(plan((("seq", "3"),), MACHINE, None, tmp_path), tmp_path)) == set()
+    (tmp_path / "other").mkdir()
+    found = names(files_of(plan((("/usr/bin/gcc", "--version"),), MACHINE, None, tmp_path), tmp_path / "other"))
+    assert {"usr/bin/gcc", str(Path("/usr/bin/gcc").resolve())[1:]} <= found
+    assert any(name.startswith(("lib64/ld-", "lib/ld-")) for name in found)
 
 
 def test_files_that_a_line_for_the_shell_names_come_along(tmp_path: Path) -> None:
@@ -107,17 +96,15 @@ def test_the_overlay_stands_in_for_what_would_be_taken_from_here(tmp_path: Path)
     assert (inner / "bin").readlink() == Path("usr/bin")
 
 
-def test_a_command_that_is_nowhere_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ToolMissing, match="no-such-thing is neither in PATH nor an applet of busybox; name its path"):
-        plan((("no-such-thing",),), MACHINE, None, tmp_path)
-
-
-def test_a_path_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "machine", "why"),
+    [
+        ("no-such-thing", MACHINE, "no-such-thing is neither in PATH nor an applet of busybox; name its path"),
+        ("./text", MACHINE, r"\./text cannot be run here; name a program"),
+        ("true", "aarch64", "a static busybox for aarch64; put one at bin/busybox into a folder"),
+    ],
+)
+def test_a_command_that_cannot_be_run_in_the_guest(tmp_path: Path, command: str, machine: str, why: str) -> None:
     (tmp_path / "text").write_text("no program")
-    with pytest.raises(ToolMissing, match=r"\./text cannot be run here; name a program"):
-        plan((("./text",),), MACHINE, None, tmp_path)
-
-
-def test_another_machine_needs_a_shell_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(ToolMissing, match="a static busybox for aarch64; put one at bin/busybox into a folder"):
-        plan((("true",),), "aarch64", None, tmp_path)
+    with pytest.raises(ToolMissing, match=why):
+        plan(((command,),), machine, None, tmp_path)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
-from record.results import functions_of, profile_of, recording_of
+from record.programs import compile_c, functions_of, profile_of, recording_of
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("recorded kernels")]
 
 FORKS = "i=0; while [ $i -lt 8 ]; do ls / >/dev/null & i=$((i+1)); done; wait; echo all done"
 
@@ -42,6 +42,7 @@ def test_functions_are_named(recorded: Path) -> None:
     accesses = [access for line in profile_of(recorded).lines for access in line.accesses]
     unnamed = [access for access in accesses if access.function is None]
     assert len(unnamed) * 100 <= len(accesses)
+    assert {"copy_process", "release_task"} <= functions_of(recorded)
 
 
 def test_misses_on_the_same_and_on_another_node_are_told_apart(recorded: Path) -> None:
@@ -51,15 +52,10 @@ def test_misses_on_the_same_and_on_another_node_are_told_apart(recorded: Path) -
     assert recording_of(recorded).nodes == (0, 0, 1, 1)
 
 
-def test_the_fork_counters_of_the_kernel_are_found(recorded: Path) -> None:
-    functions = functions_of(recorded)
-    assert {"copy_process", "release_task"} <= functions
-
-
 def test_the_tick_is_set_apart(recorded: Path) -> None:
     apart = [line for line in profile_of(recorded).lines if line.apart == "timekeeping"]
     functions = {access.function for line in apart for access in line.accesses}
-    assert any(name and name.startswith("rcu_") for name in functions)
+    assert any(name and name.startswith(("rcu_", "tick_", "ktime_", "hrtimer_")) for name in functions)
     assert not any(name and name.startswith("vma_") for name in functions)
 
 
@@ -73,23 +69,31 @@ def test_hot_reads_the_profile(recorded: Path, vmlinux: Path) -> None:
     assert "simulated: 4 CPUs on 2 nodes" in done.stdout
 
 
-def test_without_vmlinux_functions_come_from_the_guest(kernel_image: Path, tmp_path: Path) -> None:
-    done = record(kernel_image, tmp_path / "profile", "--smp", "2", command=("sh", "-c", FORKS))
+def test_without_vmlinux_functions_come_from_the_guest_whose_files_are_added_up(
+    kernel_image: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own").write_text("from the initrd, ")
+    packed = subprocess.run(
+        ["/usr/bin/busybox", "cpio", "-o", "-H", "newc"], input=b"own\n", cwd=tmp_path, capture_output=True, check=True
+    )
+    (tmp_path / "initrd").write_bytes(packed.stdout)
+    (tmp_path / "overlay/data").mkdir(parents=True)
+    (tmp_path / "overlay/data/file").write_text("from the overlay")
+    words = ("--smp", "2", "--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
+    command = ("sh", "-c", f"cat /own /data/file; {FORKS}")
+    done = record(kernel_image, tmp_path / "profile", *words, command=command)
     assert "note: no --vmlinux was given: functions are named by the guest's /proc/kallsyms" in done.stderr
-    functions = functions_of(tmp_path / "profile")
-    assert "copy_process" in functions
+    assert "copy_process" in functions_of(tmp_path / "profile")
+    assert "from the initrd, from the overlay" in (tmp_path / "profile.log").read_text()
 
 
+@pytest.mark.study
 def test_a_vmlinux_of_another_build_is_refused(kernel_image: Path, tmp_path: Path) -> None:
-    other = tmp_path / "vmlinux"
-    (tmp_path / "empty.c").write_text("")
-    words = ("-nostdlib", "-static", "-Wl,-e,0", "-Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567")
-    subprocess.run(["gcc", "-o", other, tmp_path / "empty.c", *words], check=True)
+    build_id = "0123456789abcdef0123456789abcdef01234567"
+    other = compile_c("", tmp_path / "vmlinux", "-nostdlib", "-static", "-Wl,-e,0", f"-Wl,--build-id=0x{build_id}")
     done = record(kernel_image, tmp_path / "profile", "--vmlinux", other, "--smp", "2", command=("true",))
     assert done.returncode == 2
-    assert (
-        "--vmlinux has the build-id 0123456789abcdef0123456789abcdef01234567, but the kernel that booted" in done.stderr
-    )
+    assert f"--vmlinux has the build-id {build_id}, but the kernel that booted" in done.stderr
 
 
 def test_a_panic_is_told_with_its_last_lines(kernel_image: Path, tmp_path: Path) -> None:
@@ -101,37 +105,25 @@ def test_a_panic_is_told_with_its_last_lines(kernel_image: Path, tmp_path: Path)
     assert not (tmp_path / "profile").exists()
 
 
-def test_a_guest_that_hangs_is_stopped(kernel_image: Path, tmp_path: Path) -> None:
-    words = ("--smp", "1", "--interleave", "turns", "--timeout", "15")
-    done = record(kernel_image, tmp_path / "profile", *words, command=("sleep", "9999"))
+@pytest.mark.study
+@pytest.mark.parametrize(
+    ("words", "command", "why"),
+    [
+        (
+            ("--interleave", "turns", "--timeout", "15"),
+            ("sleep", "9999"),
+            "the guest was still running the command after 15 s (--timeout)",
+        ),
+        ((), ("sh", "-c", "no-such-thing"), "the command was not found in the guest (status 127)"),
+        ((), ("poweroff", "-f"), "the guest ended while running the command; its last lines: "),
+    ],
+)
+def test_a_command_that_does_not_end_well_is_told(
+    kernel_image: Path, tmp_path: Path, words: tuple[str, ...], command: tuple[str, ...], why: str
+) -> None:
+    done = record(kernel_image, tmp_path / "profile", "--smp", "1", *words, command=command)
     assert done.returncode == 2
-    assert "the guest was still running the command after 15 s (--timeout)" in done.stderr
-
-
-def test_a_command_that_is_not_found_in_the_guest_is_told(kernel_image: Path, tmp_path: Path) -> None:
-    done = record(kernel_image, tmp_path / "profile", "--smp", "1", command=("sh", "-c", "no-such-thing"))
-    assert done.returncode == 2
-    assert "the command was not found in the guest (status 127)" in done.stderr
-
-
-def test_a_command_that_powers_off_is_told(kernel_image: Path, tmp_path: Path) -> None:
-    done = record(kernel_image, tmp_path / "profile", "--smp", "1", command=("poweroff", "-f"))
-    assert done.returncode == 2
-    assert "the guest ended while running the command; its last lines: " in done.stderr
-    assert "reboot: Power down" in done.stderr
-
-
-def test_a_given_first_file_system_is_built_upon_and_the_overlay_added(kernel_image: Path, tmp_path: Path) -> None:
-    (tmp_path / "own").write_text("from the initrd, ")
-    packed = subprocess.run(
-        ["/usr/bin/busybox", "cpio", "-o", "-H", "newc"], input=b"own\n", cwd=tmp_path, capture_output=True, check=True
-    )
-    (tmp_path / "initrd").write_bytes(packed.stdout)
-    (tmp_path / "overlay/data").mkdir(parents=True)
-    (tmp_path / "overlay/data/file").write_text("from the overlay")
-    words = ("--smp", "1", "--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
-    record(kernel_image, tmp_path / "profile", *words, command=("cat", "/own", "/data/file"))
-    assert "from the initrd, from the overlay" in (tmp_path / "profile.log").read_text()
+    assert why in done.stderr
 
 
 def test_a_dry_run_shows_how_qemu_would_be_called(kernel_image: Path, tmp_path: Path) -> None:

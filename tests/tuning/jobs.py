@@ -37,6 +37,15 @@ def die_once(mark: Path, warm: Path) -> str:  # noqa: ARG001
     return "never"
 
 
+def wait_once(mark: Path, warm: Path) -> str:  # noqa: ARG001
+    """Wait to be killed the first time, and say so the second time."""
+    if mark.exists():
+        return "again"
+    mark.touch()
+    time.sleep(600)
+    return "never"
+
+
 def span(seconds: float, warm: Path) -> tuple[float, float]:  # noqa: ARG001
     """When it began and ended."""
     begin = time.time()

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from pathlib import Path
 from random import Random
 
@@ -117,41 +117,28 @@ def _working_in(run: Path) -> list[str]:
     return found
 
 
-def _differences(run: Path, undisturbed: Result) -> list[str]:
-    """What the end of a run that was killed has other than one that was not."""
-    result, wrong = read_result(run), []
+def _differences(run: Path, undisturbed: Result) -> Iterator[str]:
+    """What the end of a run that was killed has other than one that was not.
+
+    With one worker, a run that was killed comes to the very same trials, samples and end. With two, trials end in
+    another order and equally good variants may change places; what is estimated and replayed goes out from recordings,
+    which differ by some accesses.
+    """
+    result = read_result(run)
     with sqlite3.connect(run / "journal.sqlite") as database:
         if database.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-            wrong.append("the journal is damaged")
+            yield "the journal is damaged"
     if not result.finished:
-        wrong.append("the run is not finished")
-    simulated = any(one.fidelity is Fidelity.SIMULATION for one in result.trials)
-    return wrong + _gaps(run) + (_other_counts if simulated else _other_answers)(result, undisturbed)
-
-
-def _other_answers(result: Result, undisturbed: Result) -> list[str]:
-    """With one worker, a run that was killed comes to the very same trials, samples and end."""
-    wrong = []
-    pairs = zip_longest(trials_of(result), trials_of(undisturbed))
-    if other := next((f"{one} instead of {two}" for one, two in pairs if one != two), ""):
-        wrong.append(f"another trial: {other}")
-    if samples_of(result) != samples_of(undisturbed):
-        wrong.append(f"other samples: {samples_of(result)} instead of {samples_of(undisturbed)}")
-    if result.best != undisturbed.best:
-        wrong.append(f"another best: {result.best} instead of {undisturbed.best}")
-    return wrong
-
-
-def _other_counts(result: Result, undisturbed: Result) -> list[str]:
-    """With two, trials end in another order, and equally good variants may change places.
-
-    What is estimated and replayed goes out from recordings, which differ by some accesses.
-    """
-    mine, theirs = (sum(one.fidelity is Fidelity.SIMULATION for one in each.trials) for each in (result, undisturbed))
-    wrong = [] if mine == theirs else [f"{mine} simulated trials instead of {theirs}"]
-    if (result.best is None) != (undisturbed.best is None):
-        wrong.append(f"another best: {result.best} instead of {undisturbed.best}")
-    return wrong
+        yield "the run is not finished"
+    yield from _gaps(run)
+    counts = [sum(one.fidelity is Fidelity.SIMULATION for one in each.trials) for each in (result, undisturbed)]
+    found: list[object]
+    if any(counts):
+        found = [(result.best is None, counts[0]), (undisturbed.best is None, counts[1])]
+    else:
+        found = [(each.best, trials_of(each), samples_of(each)) for each in (result, undisturbed)]
+    if found[0] != found[1]:
+        yield f"{found[0]} instead of {found[1]}"
 
 
 def trials_of(result: Result) -> list[object]:
@@ -167,16 +154,18 @@ def samples_of(result: Result) -> Counter[tuple[str, float]]:
     return Counter((one.variant, one.value) for one in result.samples)
 
 
-def _gaps(run: Path) -> list[str]:
+def _gaps(run: Path) -> Iterator[str]:
     """Blocks of one stage and variant are numbered without a gap, and each has as many samples as any."""
     journal = Journal.read(run / "journal.sqlite")
     kept = blocks(journal)
     journal.close()
     most = max(len(one.samples) for one in kept)
-    wrong = [f"block {one.number} has {len(one.samples)} samples" for one in kept if len(one.samples) != most]
     counts = Counter((one.stage, one.variant) for one in kept)
-    late = [one for one in kept if one.ordinal >= counts[one.stage, one.variant]]
-    return wrong + [f"a block of {one.variant} before its block {one.ordinal} is missing" for one in late]
+    for one in kept:
+        if len(one.samples) != most:
+            yield f"block {one.number} has {len(one.samples)} samples"
+        if one.ordinal >= counts[one.stage, one.variant]:
+            yield f"a block of {one.variant} before its block {one.ordinal} is missing"
 
 
 def main(kills: int, seed: int, mode: str) -> int:

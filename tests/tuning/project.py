@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from linesmith.analyzer.model import Result, TunePlan, Variant
+from linesmith.analyzer.model import Result, Variant
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.plugins.api import Pool
-from linesmith.plugins.executors.local import LocalExecutor
+from linesmith.plugins.registry import executor
 from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.progress import Progress
+from linesmith.tuner.tuning.progress import Progress, TellProgress
 from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.tune import tune
 
@@ -151,10 +151,6 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def plan_of(folder: Path, text: str = PLAN) -> TunePlan:
-    return plan_in(text, folder)
-
-
 def silent(progress: Progress) -> None:
     """Hear what a run says, and say nothing."""
 
@@ -164,17 +160,19 @@ def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDir
     """The run directory at ``path``, begun or gone on with, and workers of this machine."""
     begun = (path / "journal.sqlite").exists()
     run = RunDirectory.open(path) if begun else RunDirectory.create(path, PLAN, folder)
-    with run, LocalExecutor().open({"workers": workers}, run.workers) as pool:
+    with run, executor("local").open({"workers": workers}, run.workers) as pool:
         yield run, pool
 
 
-def benched(path: Path, folder: Path, variants: Sequence[Variant], text: str = PLAN) -> Result:
+def benched(
+    path: Path, folder: Path, variants: Sequence[Variant], text: str = PLAN, *, hear: TellProgress = silent
+) -> Result:
     """The result of ``bench`` in the run directory ``path``."""
     with at_work(path, folder) as (run, pool):
-        return bench(plan_of(folder, text), variants, run, pool, silent)
+        return bench(plan_in(text, folder), variants, run, pool, hear)
 
 
-def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1) -> Result:
+def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: TellProgress = silent) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
-        return tune(plan_of(folder, text), run, pool, silent, excerpt)
+        return tune(plan_in(text, folder), run, pool, hear, excerpt)

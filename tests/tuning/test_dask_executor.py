@@ -11,20 +11,25 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import pytest
-from tuning.jobs import die_once, double, leave_children, living_in, refuse, span, wait_until
+from tuning.jobs import die_once, double, leave_children, living_in, refuse, span, wait_once, wait_until
 from tuning.killing import samples_of, trials_of
-from tuning.project import APART, PLAN, TOGETHER, benched, plan_of, project, silent
+from tuning.project import APART, PLAN, TOGETHER, benched, project, silent
 
 from linesmith.analyzer.errors import ExecutorFailed
 from linesmith.analyzer.model import Variant
-from linesmith.plugins.executors.dask import DaskExecutor
+from linesmith.plugins.api import Pool
+from linesmith.plugins.registry import executor
+from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
 from linesmith.tuner.tuning.run_directory import RunDirectory
+
+pytestmark = pytest.mark.xdist_group("dask")
 
 _TESTS = Path(__file__).resolve().parents[1]
 _DASK = (sys.executable, "-m", "distributed.cli.dask_scheduler"), (sys.executable, "-m", "distributed.cli.dask_worker")
@@ -83,41 +88,60 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         lab.end()
 
 
-def settings(lab: Lab) -> dict[str, str]:
-    return {"scheduler": lab.address, "bench": "fast"}
+def opened(lab: Lab, folder: Path) -> AbstractContextManager[Pool]:
+    return executor("dask").open({"scheduler": lab.address, "bench": "fast"}, folder)
 
 
-def test_tasks_go_to_machines_that_may_do_them(lab: Lab, tmp_path: Path) -> None:
-    with DaskExecutor().open(settings(lab), tmp_path) as pool:
-        assert pool.slots == 3
-        assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
-        assert pool.submit(partial(double, 4), "bench").result() == 8
-    assert (tmp_path / "machine-2").is_dir()
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("warm")
 
 
-def test_a_machine_benchmarks_one_thing_at_a_time(lab: Lab, tmp_path: Path) -> None:
-    with DaskExecutor().open(settings(lab), tmp_path) as pool:
-        first, second = (pool.submit(partial(span, 0.2), "bench") for _ in range(2))
-        (begin, end), (other_begin, other_end) = first.result(), second.result()
+@pytest.fixture(scope="module")
+def pool(lab: Lab, warm: Path) -> Iterator[Pool]:
+    with opened(lab, warm) as pool:
+        yield pool
+
+
+def test_tasks_go_to_machines_that_may_do_them(pool: Pool, warm: Path) -> None:
+    assert pool.slots == 3
+    assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
+    assert pool.submit(partial(double, 4), "bench").result() == 8
+    assert (warm / "machine-2").is_dir()
+
+
+def test_a_machine_benchmarks_one_thing_at_a_time(pool: Pool) -> None:
+    first, second = (pool.submit(partial(span, 0.2), "bench") for _ in range(2))
+    (begin, end), (other_begin, other_end) = first.result(), second.result()
     assert end <= other_begin or other_end <= begin
 
 
-def test_what_a_function_raises_is_raised(lab: Lab, tmp_path: Path) -> None:
-    with DaskExecutor().open(settings(lab), tmp_path) as pool, pytest.raises(ValueError, match="not in machine-"):
+def test_what_a_function_raises_is_raised(pool: Pool) -> None:
+    with pytest.raises(ValueError, match="not in machine-"):
         pool.submit(refuse, "build").result()
 
 
-def test_the_task_of_a_killed_process_runs_again(lab: Lab, tmp_path: Path) -> None:
-    with DaskExecutor().open(settings(lab), tmp_path) as pool:
-        assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
+def test_the_task_of_a_killed_process_runs_again(pool: Pool, tmp_path: Path) -> None:
+    assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
 
 
 def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> None:
-    with DaskExecutor().open(settings(lab), tmp_path) as pool:
+    with opened(lab, tmp_path) as pool:
         task = pool.submit(leave_children, "bench")
         wait_until(lambda: living_in(tmp_path / "machine-2") > 0)
     assert isinstance(task.exception(timeout=300), ExecutorFailed)
     wait_until(lambda: living_in(tmp_path / "machine-2") == 0)
+
+
+def test_the_task_of_a_machine_that_is_killed_runs_on_another(lab: Lab, tmp_path: Path) -> None:
+    """The one with the resource ``once`` is killed; another that offers it as well comes later."""
+    lab.start("bench:once=1")
+    with executor("dask").open({"scheduler": lab.address, "bench": "once"}, tmp_path / "warm") as pool:
+        task = pool.submit(partial(wait_once, tmp_path / "mark"), "bench")
+        wait_until((tmp_path / "mark").exists)
+        lab.workers[-1].send_signal(signal.SIGKILL)
+        lab.start("bench:once=1")
+        assert task.result(timeout=300) == "again"
 
 
 def plan_that_stops(folder: Path) -> str:
@@ -141,18 +165,16 @@ def kill_in_mid_block(lab: Lab, folder: Path, run: Path) -> None:
             return
 
 
+@pytest.mark.study
 def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path: Path) -> None:
     folder = project(tmp_path)
     plan = plan_that_stops(folder)
     variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,))]
     lab.start("bench:fast=1")
-    with (
-        RunDirectory.create(tmp_path / "run", plan, folder) as run,
-        DaskExecutor().open(settings(lab), run.workers) as pool,
-    ):
+    with RunDirectory.create(tmp_path / "run", plan, folder) as run, opened(lab, run.workers) as pool:
         killer = threading.Thread(target=kill_in_mid_block, args=(lab, folder, run.path))
         killer.start()
-        found = bench(plan_of(folder, plan), variants, run, pool, silent)
+        found = bench(plan_in(plan, folder), variants, run, pool, silent)
         killer.join()
     assert any(process.poll() == -signal.SIGKILL for process in lab.workers)
     assert len(list((run.path / "logs").glob("block-*.2"))) == 1
@@ -161,20 +183,18 @@ def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path
     assert samples_of(found) == samples_of(undisturbed)
 
 
-def refused(given: dict[str, str], folder: Path) -> str:
-    with pytest.raises(ExecutorFailed) as failure, DaskExecutor().open(given, folder):
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"scheduler": "ours", "bench": "slow"}, "offers bench:slow; start one with `dask worker"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, "^no scheduler answers at tcp://127.0.0.1:9"),
+        ({}, "give --scheduler"),
+    ],
+)
+def test_what_cannot_be_reached_is_told(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], why: str
+) -> None:
+    monkeypatch.setattr("linesmith.plugins.executors.dask._CONNECT_SECONDS", 2)
+    settings = {name: value.replace("ours", lab.address) for name, value in given.items()}
+    with pytest.raises(ExecutorFailed, match=why), executor("dask").open(settings, tmp_path):
         pass
-    return str(failure.value)
-
-
-def test_a_resource_that_no_machine_offers_is_told(lab: Lab, tmp_path: Path) -> None:
-    sentence = refused({"scheduler": lab.address, "bench": "slow"}, tmp_path)
-    assert "offers bench:slow; start one with `dask worker" in sentence
-
-
-def test_a_scheduler_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    assert refused({"scheduler": "tcp://127.0.0.1:9"}, tmp_path).startswith("no scheduler answers at tcp://127.0.0.1:9")
-
-
-def test_without_an_address_it_is_asked_for(tmp_path: Path) -> None:
-    assert "give --scheduler" in refused({}, tmp_path)

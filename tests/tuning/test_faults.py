@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import errno
 from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 from tuning.killing import samples_of
-from tuning.project import APART, PLAN, QUEUE_C, benched, plan_of, project, silent
+from tuning.project import APART, PLAN, QUEUE_C, benched, project, silent
 
-from linesmith.analyzer.errors import DiskFull
+from linesmith.analyzer.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import FailureKind, Result, Variant
-from linesmith.plugins.executors.local import LocalExecutor
+from linesmith.plugins.registry import executor
+from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
+from linesmith.tuner.tuning.failures import failure_of
 from linesmith.tuner.tuning.run_directory import RunDirectory
 
 _BUILD_SH = "cc -g -O1 -pthread -o queue queue.c\n"
@@ -34,11 +37,21 @@ def changed(file: str, before: str, after: str) -> str:
     return "".join(unified_diff(*lines, f"a/{file}", f"b/{file}"))
 
 
+def doing(statement: str) -> str:
+    """The source of a program that does something else before it prints its number."""
+    return "#include <stdlib.h>\n" + QUEUE_C.replace(_PRINTS, f"    {statement}\n{_PRINTS}")
+
+
 def program(statement: str) -> str:
-    """A patch that has the program do something else before it prints its number."""
-    return changed(
-        "queue.c", QUEUE_C, "#include <stdlib.h>\n" + QUEUE_C.replace(_PRINTS, f"    {statement}\n{_PRINTS}")
-    )
+    """A patch that makes it that program."""
+    return changed("queue.c", QUEUE_C, doing(statement))
+
+
+def project_with_script(place: Path) -> Path:
+    """The folder of a project that a script builds, which patches may change."""
+    folder = project(place)
+    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
+    return folder
 
 
 FAULTS = {
@@ -51,12 +64,12 @@ FAULTS = {
     "kills its worker": (FailureKind.WORKER, program(f'return system("{_KILLS_ITS_WORKER}");')),
 }
 
+pytestmark = pytest.mark.xdist_group("faults of trials")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = project(tmp_path_factory.mktemp("project"))
-    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
-    return folder
+    return project_with_script(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +85,9 @@ def result(folder: Path, variants: list[Variant]) -> Result:
     return benched(folder / "run", folder, variants, _TEXT)
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_variant_that(result: Result, name: str) -> None:
-    (trial,) = (one for one in result.trials if one.variant == name.replace(" ", "-"))
-    assert trial.failure is not None
-    assert trial.failure.kind is FAULTS[name][0], trial.failure
-    assert trial.cost is None
+def test_each_failure_is_a_result_of_its_kind(result: Result) -> None:
+    failed = {one.variant: one.failure.kind for one in result.trials if one.failure is not None}
+    assert failed == {name.replace(" ", "-"): kind for name, (kind, _) in FAULTS.items()}
 
 
 def test_the_variant_beside_them_is_measured_as_if_alone(result: Result) -> None:
@@ -104,29 +114,21 @@ def test_only_accidents_of_the_machine_are_tried_again_by_the_next_process(
     assert samples_of(again) == samples_of(result)
 
 
-def test_an_accident_of_the_machine_costs_no_variant(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whose", ["variant", pytest.param("baseline", marks=pytest.mark.study)])
+def test_an_accident_of_the_machine_costs_no_variant(tmp_path: Path, whose: str) -> None:
     """The program aborts the first time it is run, wherever that is; a failure counts when it comes twice."""
-    folder, mark = project(tmp_path), tmp_path / "mark"
-    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
-    once = program(f'if (system("test -e {mark}")) {{ system("touch {mark}"); abort(); }}')
-    (trial,) = benched(tmp_path / "run", folder, [Variant("apart", (APART, once))], _TEXT).trials
+    folder, mark = project_with_script(tmp_path), tmp_path / "mark"
+    once = f'if (system("test -e {mark}")) {{ system("touch {mark}"); abort(); }}'
+    patches = (APART, program(once)) if whose == "variant" else (APART,)
+    if whose == "baseline":
+        (folder / "tree" / "queue.c").write_text(doing(once))
+    (trial,) = benched(tmp_path / "run", folder, [Variant("apart", patches)], _TEXT).trials
     assert (trial.cost, trial.failure) == (0.5, None)
     assert mark.exists()
 
 
-def test_an_accident_of_the_baseline_costs_no_variant(tmp_path: Path) -> None:
-    folder, mark = project(tmp_path), tmp_path / "mark"
-    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
-    source = folder / "tree" / "queue.c"
-    flaky = f'if (system("test -e {mark}")) {{ system("touch {mark}"); abort(); }}'
-    source.write_text("#include <stdlib.h>\n" + QUEUE_C.replace(_PRINTS, f"    {flaky}\n{_PRINTS}"))
-    (trial,) = benched(tmp_path / "run", folder, [Variant("apart", (APART,))], _TEXT).trials
-    assert (trial.cost, trial.failure) == (0.5, None)
-
-
 def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:
-    folder, disk = project(tmp_path), tmp_path / "disk"
-    (folder / "tree" / "build.sh").write_text(_BUILD_SH)
+    folder, disk = project_with_script(tmp_path), tmp_path / "disk"
     filling = changed("build.sh", _BUILD_SH, f"{_BUILD_SH}cat queue > {disk} || exit 1\n")
     variants = [Variant("apart", (APART, filling))]
     disk.symlink_to("/dev/full")
@@ -138,6 +140,23 @@ def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:
     assert [(one.variant, one.cost, one.failure) for one in found.trials] == [("apart", 0.5, None)]
 
 
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (GuestPanicked("Kernel panic"), FailureKind.PANIC),
+        (GuestHung("still running"), FailureKind.HANG),
+        (GuestOutOfMemory("killed"), FailureKind.OUT_OF_MEMORY),
+        (GuestNotBooted("no root"), FailureKind.BOOT),
+        (OSError(errno.ENOSPC, "no space"), FailureKind.DISK_FULL),
+        (ValueError("of ours"), None),
+    ],
+)
+def test_the_kind_of_a_failure_follows_from_the_error(error: Exception, kind: FailureKind | None) -> None:
+    found = failure_of(error, "logs/1")
+    assert (found and found.kind) == kind
+
+
+@pytest.mark.study
 @pytest.mark.real
 def test_a_kernel_that_panics_is_a_result(tmp_path: Path, kernel_image: Path) -> None:
     """The baseline's kernel runs the benchmark; the variant's dies of it."""
@@ -164,8 +183,8 @@ warm_up = 0
 placebos = 0
 """
     panics = Variant("panics", (changed("crash", "m\n", "c\n"),))
-    with RunDirectory.create(tmp_path / "run", text, folder) as run, LocalExecutor().open({}, run.workers) as pool:
-        (trial,) = bench(plan_of(folder, text), [panics], run, pool, silent).trials
+    with RunDirectory.create(tmp_path / "run", text, folder) as run, executor("local").open({}, run.workers) as pool:
+        (trial,) = bench(plan_in(text, folder), [panics], run, pool, silent).trials
     assert trial.failure is not None
     assert trial.failure.kind is FailureKind.PANIC
     assert "sysrq triggered crash" in trial.failure.reason

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,18 +34,24 @@ def run(tmp_path: Path) -> Iterator[RunDirectory]:
         yield opened
 
 
-def test_a_block_is_there_with_all_its_samples(run: RunDirectory) -> None:
+def keep(run: RunDirectory, *blocks_and_trials: Block | Trial) -> None:
+    """Keep them in one transaction."""
     with run.journal.transaction():
-        keep_block(run.journal, _BLOCK)
-    assert blocks(run.journal) == (_BLOCK,)
+        for one in blocks_and_trials:
+            if isinstance(one, Block):
+                keep_block(run.journal, one)
+            else:
+                keep_trial(run.journal, one)
 
 
-def test_the_same_block_cannot_be_counted_twice(run: RunDirectory) -> None:
-    with run.journal.transaction():
-        keep_block(run.journal, _BLOCK)
-    with pytest.raises(JournalError, match="UNIQUE"), run.journal.transaction():
-        keep_block(run.journal, Block(8, _STAGE, "v1", 0, 3.5))
+def test_nothing_is_counted_twice(run: RunDirectory) -> None:
+    trial = Trial(1, "v1", ("move x behind y",), Fidelity.ESTIMATE, (0, 1), cost=0.5)
+    keep(run, _BLOCK, trial)
+    for again in (Block(8, _STAGE, "v1", 0, 3.5), Trial(2, "v1", (), Fidelity.ESTIMATE, (0, 1), cost=0.6)):
+        with pytest.raises(JournalError, match="UNIQUE"):
+            keep(run, again)
     assert blocks(run.journal) == (_BLOCK,)
+    assert trials(run.journal) == (trial,)
 
 
 def test_of_a_block_that_is_cut_off_nothing_is_kept(run: RunDirectory) -> None:
@@ -55,24 +61,13 @@ def test_of_a_block_that_is_cut_off_nothing_is_kept(run: RunDirectory) -> None:
     assert blocks(run.journal) == ()
 
 
-def test_a_point_is_judged_once_on_each_rung(run: RunDirectory) -> None:
-    trial = Trial(1, "v1", ("move x behind y",), Fidelity.ESTIMATE, (0, 1), cost=0.5)
-    with run.journal.transaction():
-        keep_trial(run.journal, trial)
-    with pytest.raises(JournalError, match="UNIQUE"), run.journal.transaction():
-        keep_trial(run.journal, Trial(2, "v1", (), Fidelity.ESTIMATE, (0, 1), cost=0.6))
-    assert trials(run.journal) == (trial,)
-
-
 def test_trials_are_read_back_in_the_order_in_which_they_were_told(run: RunDirectory) -> None:
     failure = Failure(FailureKind.HANG, "nothing came for 60 s", "logs/block-3")
     given = [
         Trial(1, "v1", (), Fidelity.BENCHMARK, (2, 0), failure=failure),
         Trial(2, "v1", (), Fidelity.BENCHMARK, (0, 1), cost=0.97, spread=0.02),
     ]
-    with run.journal.transaction():
-        for trial in given:
-            keep_trial(run.journal, trial)
+    keep(run, *given)
     assert trials(run.journal) == tuple(given)
 
 
@@ -90,8 +85,10 @@ def test_a_patch_with_bytes_that_are_no_text_is_kept_as_it_is(run: RunDirectory)
 
 
 def test_the_next_process_hears_what_was_running(run: RunDirectory) -> None:
-    run.journal.begin("build-v1")
-    run.journal.begin("block-3")
+    for task in ("build-v1", "block-2", "block-3"):
+        run.journal.begin(task)
+    with run.journal.transaction():
+        run.journal.end("block-2")
     path = run.path
     run.close()
     with RunDirectory.open(path) as again:
@@ -101,8 +98,7 @@ def test_the_next_process_hears_what_was_running(run: RunDirectory) -> None:
 
 def test_a_report_reads_the_journal_of_a_run_in_progress(run: RunDirectory) -> None:
     assert read_result(run.path).finished is False
-    with run.journal.transaction():
-        keep_block(run.journal, _BLOCK)
+    keep(run, _BLOCK)
     assert read_result(run.path).samples == (_SAMPLE,)
 
 
@@ -122,12 +118,17 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_run_is_begun_where_a_process_was_killed_while_it_wrote_the_first_tables(tmp_path: Path) -> None:
-    (tmp_path / "journal.sqlite.part").write_bytes(b"half a page")
-    (tmp_path / "journal.sqlite.part-journal").write_bytes(b"what it would have rolled back")
-    with RunDirectory.create(tmp_path, "a plan", tmp_path) as run:
-        assert run.journal.interrupted == ()
-    assert not list(tmp_path.glob("*.part*"))
+@pytest.mark.parametrize(
+    "names", [("lock", "tune.toml", "journal.sqlite.part"), ("journal.sqlite.part", "journal.sqlite.part-journal")]
+)
+def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path, names: tuple[str, ...]) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+    for name in names:
+        (path / name).write_text("half of it")
+    with RunDirectory.create(path, "[source]\n", tmp_path) as run:
+        assert (run.plan, run.folder, run.journal.interrupted) == ("[source]\n", tmp_path, ())
+    assert not list(path.glob("*.part*"))
 
 
 def test_a_second_run_does_not_replace_the_first(run: RunDirectory) -> None:
@@ -146,55 +147,43 @@ def test_a_run_in_which_nothing_was_measured_is_begun_again_with_what_was_built(
 
 
 def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match="holds no run yet; begin it without --resume"):
-        RunDirectory.open(tmp_path)
-
-
-def test_paths_in_messages_have_no_detours(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=f"^{tmp_path}/run holds no run "):
+    with pytest.raises(JournalError, match=f"^{tmp_path}/run holds no run yet; begin it without --resume"):
         RunDirectory.open(tmp_path / "tree" / ".." / "run")
 
 
-def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    path.mkdir()
-    for name in ("lock", "tune.toml", "journal.sqlite.part"):
-        (path / name).write_text("half of it")
-    with RunDirectory.create(path, "[source]\n", tmp_path) as run:
-        assert (run.plan, run.folder) == ("[source]\n", tmp_path)
-
-
-def test_a_damaged_journal_is_told(run: RunDirectory) -> None:
-    path = run.path / "journal.sqlite"
-    run.close()
+def damage(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[4096:8192] = b"\xaa" * 4096
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="restore it from a copy"):
-        RunDirectory.open(run.path)
 
 
-def test_a_database_of_another_program_is_no_journal(run: RunDirectory) -> None:
-    path = run.path / "journal.sqlite"
-    run.close()
+def replace_by_another(path: Path) -> None:
     path.unlink()
+    change(path, "CREATE TABLE songs (title TEXT)")
+
+
+def change(path: Path, statement: str = "PRAGMA user_version = 99") -> None:
     with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE songs (title TEXT)")
-    with pytest.raises(JournalError, match="no journal of linesmith"):
-        RunDirectory.open(run.path)
+        database.execute(statement)
 
 
-def test_a_journal_of_another_version_is_not_guessed_at(run: RunDirectory) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (damage, "restore it from a copy"),
+        (replace_by_another, "no journal of linesmith"),
+        (change, "version 99"),
+    ],
+)
+def test_what_is_no_journal_of_ours_is_told(run: RunDirectory, spoil: Callable[[Path], None], why: str) -> None:
     run.close()
-    with sqlite3.connect(run.path / "journal.sqlite") as database:
-        database.execute("PRAGMA user_version = 99")
-    with pytest.raises(JournalError, match="version 99"):
+    spoil(run.path / "journal.sqlite")
+    with pytest.raises(JournalError, match=why):
         RunDirectory.open(run.path)
 
 
 def test_a_full_disk_loses_nothing_that_was_kept(run: RunDirectory) -> None:
-    with run.journal.transaction():
-        keep_block(run.journal, _BLOCK)
+    keep(run, _BLOCK)
     ((pages,),) = run.journal.rows("PRAGMA page_count")
     run.journal.rows(f"PRAGMA max_page_count = {pages}")
     many = tuple(Sample("v1", "storm", "execs", threads, 1.0, 8, 32) for threads in range(20000))

@@ -59,12 +59,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return compiled(tmp_path_factory.mktemp("shared"), TWO_COUNTERS)
 
 
-@pytest.fixture(scope="module")
-def parted(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    apart = TWO_COUNTERS.replace("first, second", "first, pad[8], second")
-    return compiled(tmp_path_factory.mktemp("parted"), apart)
-
-
 EVIDENCE = Evidence("count", command=("{count}", "40000"), operations=40000)
 
 
@@ -75,9 +69,8 @@ def test_a_program_runs_in_an_empty_folder_and_its_output_is_kept(built: Built, 
     assert (tmp_path / "place" / "made").is_file()
 
 
-def test_both_sides_of_a_block_have_the_same_seed_and_are_told_apart(
-    built: Built, parted: Built, tmp_path: Path
-) -> None:
+def test_both_sides_of_a_block_have_the_same_seed_and_are_told_apart(built: Built, tmp_path: Path) -> None:
+    parted = compiled(tmp_path / "parted", TWO_COUNTERS.replace("first, second", "first, pad[8], second"))
     simulation = SimulatedBenchmark(EVIDENCE, QUESTION, tmp_path)
     samples = simulated_block(simulation, ("baseline", built), ("v1", parted), 3, 7, silent)
     pair = {sample.variant: sample.value for sample in samples if sample.metric == "pair"}
@@ -101,22 +94,16 @@ def test_preparations_are_run_as_they_are(built: Built, tmp_path: Path) -> None:
     order = order_of(built, replace(EVIDENCE, use=use), tmp_path, 1, silent)
     assert made.is_file()
     assert order.command == (str(built.product("count")), "100")
-
-
-def test_a_preparation_that_fails_is_told(built: Built, tmp_path: Path) -> None:
-    use = Use("command", (("run", "{count} 100"), ("prepare", ("false",))))
+    failing = Use("command", (("run", "{count} 100"), ("prepare", ("false",))))
     with pytest.raises(BenchmarkFailed, match="false ended with status 1 before the recording"):
-        order_of(built, replace(EVIDENCE, use=use), tmp_path, 1, silent)
+        order_of(built, replace(EVIDENCE, use=failing), tmp_path, 1, silent)
 
 
-def test_an_elf_file_that_is_not_built_is_told_with_those_that_are(built: Built, tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="elf = 'server' is no product of the build; name one of count"):
-        program_order(built, replace(EVIDENCE, elf="server"), Step(("{count}",)), 1, tmp_path)
-
-
-def test_a_program_is_told_its_environment(built: Built, tmp_path: Path) -> None:
+def test_a_program_has_its_environment_and_is_one_that_is_built(built: Built, tmp_path: Path) -> None:
     step = Step(("{count}", "1"), environment=(("MODE", "fast"),))
     assert program_order(built, EVIDENCE, step, 1, tmp_path).environment == (("MODE", "fast"),)
+    with pytest.raises(PlanError, match="elf = 'server' is no product of the build; name one of count"):
+        program_order(built, replace(EVIDENCE, elf="server"), step, 1, tmp_path)
 
 
 def test_a_kernel_does_all_steps_one_after_the_other(tmp_path: Path) -> None:

@@ -9,13 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning.project import PLAN, SHORT, at_work, plan_of, project, silent, tuned
+from tuning.project import PLAN, SHORT, at_work, project, silent, tuned
 
 from linesmith.analyzer.cli.results import keep
 from linesmith.analyzer.errors import NothingToSuggest, PlanError
 from linesmith.analyzer.model import Budget, Fidelity, Result, VerdictKind
 from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.tune import tune
+
+pytestmark = pytest.mark.xdist_group("tune")
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def result(folder: Path) -> Result:
-    return tuned(folder / "run", folder)
+def heard() -> list[str]:
+    """What the run says that it does."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path, heard: list[str]) -> Result:
+    return tuned(folder / "run", folder, hear=lambda progress: heard.append(progress.doing))
 
 
 def test_the_best_layout_is_confirmed_on_fresh_blocks(result: Result) -> None:
@@ -35,12 +44,13 @@ def test_the_best_layout_is_confirmed_on_fresh_blocks(result: Result) -> None:
     assert len(explored) > best[0].blocks
 
 
-def test_its_patch_applies_and_tells_what_was_verified(folder: Path, result: Result) -> None:
+def test_its_patch_applies_and_tells_what_was_verified_and_leaves_the_tree(folder: Path, result: Result) -> None:
     patch = folder / "run" / dict(result.patches)[result.best or ""]
     subprocess.run(("git", "apply", "--check", patch), cwd=folder / "tree", check=True)
     text = patch.read_text()
     assert "separate" in text.splitlines()[0]
     assert "the layout after is as predicted" in " ".join(text.split())
+    assert sorted(path.name for path in (folder / "tree").iterdir()) == ["queue.c", "queue.h"]
 
 
 def test_every_patch_carries_what_was_measured_of_it_once(folder: Path, result: Result) -> None:
@@ -56,17 +66,12 @@ def test_every_patch_carries_what_was_measured_of_it_once(folder: Path, result: 
     assert {path.stem: path.read_text() for path in (run / "patches").glob("*.patch")} == texts
 
 
-def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> None:
-    folder = project(tmp_path)
-    with at_work(tmp_path / "run", folder) as (run, pool):
-        cut = tune(replace(plan_of(folder, SHORT), budget=Budget(minutes=0.001)), run, pool, silent, excerpt)
-    assert (cut.finished, cut.samples) == (True, ())
-    (remark,) = cut.remarks
-    assert remark.startswith(
-        "the time was over before the first trial came to its end; the search goes on with --resume"
-    )
-    more = tuned(tmp_path / "run", folder, SHORT)
-    assert (more.best is not None, more.remarks) == (True, ())
+@pytest.mark.usefixtures("result")
+def test_what_is_searched_is_called_by_its_rung_and_then_confirmed(heard: list[str]) -> None:
+    blocks = [doing for doing in heard if ", block " in doing]
+    assert len(set(blocks)) == len(blocks)
+    assert {doing.split()[0] for doing in blocks} == {"benchmarking", "confirming"}
+    assert "benchmarking placebo-1, block 1" in blocks
 
 
 def test_trials_of_the_budget_were_built_and_all_others_estimated(result: Result) -> None:
@@ -81,9 +86,9 @@ def test_a_finished_search_does_nothing_again(folder: Path, result: Result) -> N
     assert (again.trials, again.samples) == (result.trials, result.samples)
 
 
-def test_points_of_another_space_are_not_taken_for_those_of_this_one(folder: Path, result: Result) -> None:
+@pytest.mark.usefixtures("result")
+def test_points_of_another_space_are_not_taken_for_those_of_this_one(folder: Path) -> None:
     """As when another linesmith, or another profile, gives other places to choose among."""
-    assert result.trials
     with sqlite3.connect(folder / "run" / "journal.sqlite") as database:
         ((space,),) = database.execute("SELECT value FROM notes WHERE name = 'space'").fetchall()
         database.execute("UPDATE notes SET value = 'other' WHERE name = 'space'")
@@ -93,18 +98,23 @@ def test_points_of_another_space_are_not_taken_for_those_of_this_one(folder: Pat
         database.execute("UPDATE notes SET value = ? WHERE name = 'space'", (space,))
 
 
-def test_the_source_tree_is_as_it_was(folder: Path, result: Result) -> None:
-    assert result.finished
-    assert sorted(path.name for path in (folder / "tree").iterdir()) == ["queue.c", "queue.h"]
+def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    plan = replace(plan_in(SHORT, folder), budget=Budget(minutes=0.001))
+    with at_work(tmp_path / "run", folder) as (run, pool):
+        cut = tune(plan, run, pool, silent, excerpt)
+    assert (cut.finished, cut.samples) == (True, ())
+    (remark,) = cut.remarks
+    assert remark.startswith(
+        "the time was over before the first trial came to its end; the search goes on with --resume"
+    )
+    more = tuned(tmp_path / "run", folder, SHORT)
+    assert (more.best is not None, more.remarks) == (True, ())
 
 
-def test_a_type_that_no_line_holds_is_told(tmp_path: Path) -> None:
+def test_a_search_without_an_object_or_a_measurement_is_refused(tmp_path: Path) -> None:
     folder = project(tmp_path)
     with pytest.raises(NothingToSuggest, match="holds stack"):
-        tuned(tmp_path / "run", folder, PLAN.replace("[search]", '[search]\ntype = "stack"'))
-
-
-def test_a_ladder_without_a_measurement_is_refused(tmp_path: Path) -> None:
-    folder = project(tmp_path)
+        tuned(tmp_path / "stack", folder, PLAN.replace("[search]", '[search]\ntype = "stack"'))
     with pytest.raises(PlanError, match="nothing that is measured"):
         tuned(tmp_path / "run", folder, PLAN.replace('"estimate", "benchmark"', '"estimate"'))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +11,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tuning.project import APART, PLAN, at_work, plan_of, project
+from tuning.project import APART, PLAN, at_work, project
 
 from linesmith.analyzer.model import Result, Site, Variant
+from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
 from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.turn import measured_machine, turn, waiting_for
@@ -55,10 +57,17 @@ def test_the_second_run_begins_when_the_first_has_ended(tmp_path: Path) -> None:
     assert told.sentences == ["waiting for first.run, which benchmarks on lab"]
 
 
-def test_runs_on_two_machines_do_not_wait(tmp_path: Path) -> None:
+def test_runs_on_two_machines_or_without_a_place_for_locks_do_not_wait(tmp_path: Path) -> None:
+    """Guests and programs are measured on this host, and what is behind ssh elsewhere."""
     told = Told()
     with turn("lab", Path("first.run"), tmp_path, told), turn("other", Path("second.run"), tmp_path, told):
         assert told.sentences == []
+    assert measured_machine(Site("qemu")) == measured_machine(Site("here"))
+    assert measured_machine(Site("ssh", settings=(("host", "lab-1"),))) == "lab-1"
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("a file")
+    with turn("lab", Path("first.run"), tmp_path, told):
+        assert told.sentences[0].startswith("no other run is kept from benchmarking on lab meanwhile (")
 
 
 def test_a_run_that_was_killed_holds_no_machine(tmp_path: Path) -> None:
@@ -80,18 +89,6 @@ def test_what_an_attempt_that_was_killed_waited_for_is_forgotten(tmp_path: Path)
     assert waiting_for(tmp_path, "block-1") == ""
 
 
-def test_where_no_lock_can_be_kept_the_run_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
-    told = Told()
-    with turn("lab", Path("first.run"), tmp_path, told):
-        assert told.sentences[0].startswith("no other run is kept from benchmarking on lab meanwhile (")
-
-
-def test_a_guest_and_a_program_are_measured_on_this_host_and_ssh_elsewhere() -> None:
-    assert measured_machine(Site("qemu")) == measured_machine(Site("here"))
-    assert measured_machine(Site("ssh", settings=(("host", "lab-1"),))) == "lab-1"
-
-
 def test_progress_tells_that_another_run_benchmarks(tmp_path: Path) -> None:
     folder, told = project(tmp_path), Told()
 
@@ -103,7 +100,7 @@ def test_progress_tells_that_another_run_benchmarks(tmp_path: Path) -> None:
         with at_work(tmp_path / "run", folder) as (opened, pool):
             return bench(plan, [Variant("apart", (APART,))], opened, pool, hear)
 
-    plan = plan_of(folder, PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0"))
+    plan = plan_in(PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0"), folder)
     machine = measured_machine(plan.site)
     with ThreadPoolExecutor() as threads:
         with turn(machine, tmp_path / "other.run", tmp_path, told):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run whose process is killed with SIGKILL at any moment goes on as if nothing had happened.
+"""A run whose process is stopped at any moment leaves no process and goes on as if nothing had happened.
 
-Here a few times; ``python tests/tuning/killing.py`` does it 20 times.
+``python tests/tuning/killing.py`` kills it 20 times.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from tuning.killing import kill_at_random, left_over, started
 from tuning.project import SHORT, project, tuned
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(("mode", "kills"), [("reread", 4), ("simulate", 2)])
 def test_nothing_is_lost_nor_counted_twice(tmp_path: Path, mode: str, kills: int) -> None:
     random = Random(1)  # noqa: S311 - repeatable moments, no secret
     assert kill_at_random(project(tmp_path / "project"), kills, random, mode).wrong == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_no_process_and_a_run_to_go_on_with(tmp_path: Path, number: signal.Signals) -> None:
+# An interrupt of ``bench`` is also in tests/prove.
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.study) for one in (signal.SIGINT, signal.SIGTERM))],
+)
+def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     folder = project(tmp_path / "project")
     run = folder / "run"
     process = started(run, folder)

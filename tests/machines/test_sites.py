@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a machine says of a site before anything runs: what is wrong with it, and the commands that would run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from machines.sshd import Sshd
+
+from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.model import Built, Setting, Site, Step
+from linesmith.plugins.machines.kvm import kvm_obstacle
+from linesmith.plugins.registry import machine
+
+
+def site(name: str, **settings: Setting) -> Site:
+    return Site(name, settings=tuple(settings.items()))
+
+
+def shown(asked: Site, folder: Path, *steps: Step, **products: Path) -> str:
+    """The last command of a dry run with these products."""
+    built = Built("build", folder, tuple(products.items()))
+    return machine(asked.name).commands(asked, built, steps)[-1]
+
+
+@pytest.fixture
+def vng(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only program in PATH; a boot takes a kernel with 9p, which is not at hand."""
+    program = tmp_path / "bin/vng"
+    program.parent.mkdir()
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    return program
+
+
+OBSTACLES = {
+    "the machine qemu knows no setting colour (it knows accelerator,": site("qemu", colour="red"),
+    "the accelerator xen is unknown; name one of auto, kvm, tcg": site("qemu", accelerator="xen"),
+    "the setting words of the machine qemu is 3, but has to be words": site("qemu", words=3),
+    "the setting kaslr of the machine qemu is 'no', but has to be true": site("qemu", kaslr="no"),
+    "the setting seed of the machine qemu is -1, but has to be a whole": site("qemu", seed=-1),
+    "the setting seed of the machine qemu is True, but has to be a whole": site("qemu", seed=True),
+    "3 CPUs cannot be shared evenly by 2 nodes": Site("qemu", cpus=3, nodes=2),
+    "the machine here knows no setting words (it knows none); correct the plan": site("here", words="quiet"),
+    "the machine here has its own files; an overlay is for machines that boot": Site("here", overlay=Path()),
+    "no host was named; give [machine] a host": site("ssh"),
+}
+
+
+@pytest.mark.parametrize("why", OBSTACLES)
+def test_a_site_that_makes_no_sense_is_an_obstacle(why: str) -> None:
+    assert (machine(OBSTACLES[why].name).obstacle(OBSTACLES[why]) or "").startswith(why)
+
+
+def test_kvm_is_an_obstacle_only_where_it_is_asked_for_and_runs_nothing() -> None:
+    assert machine("qemu").obstacle(site("qemu", accelerator="auto")) is None
+    assert machine("qemu").obstacle(site("qemu", accelerator="kvm")) == kvm_obstacle()
+    assert machine("here").obstacle(Site("here", cpus=4000)) is None
+
+
+def test_a_host_that_cannot_be_reached_is_an_obstacle(sshd: Sshd) -> None:
+    def obstacle(**settings: Setting) -> str | None:
+        return machine("ssh").obstacle(Site("ssh", settings=sshd.settings(**settings)))
+
+    assert obstacle() is None
+    assert "127.0.0.1 cannot be used: ssh: connect to host 127.0.0.1 port 1" in (obstacle(port=1) or "")
+    assert obstacle(proof="hope") == "the proof of a boot is one of boot-id, absence; correct the plan"
+    # A password is never asked for.
+    assert "Permission denied (publickey" in (obstacle(key=str(sshd.folder / "host_key")) or "")
+
+
+@pytest.mark.usefixtures("vng")
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (Site("virtme-ng"), None),
+        (Site("virtme-ng", nodes=2), "the machine virtme-ng has one node here; choose qemu for more"),
+        (Site("virtme-ng", overlay=Path("/")), "the machine virtme-ng has this host's files; an overlay is for the"),
+        (site("virtme-ng", seed=1), "the machine virtme-ng knows no setting seed"),
+    ],
+)
+def test_obstacles_of_virtme(asked: Site, why: str | None) -> None:
+    found = machine("virtme-ng").obstacle(asked)
+    assert found is None if why is None else (found or "").startswith(why)
+
+
+def test_virtme_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine("virtme-ng").obstacle(site("virtme-ng")) == (
+        "vng is not installed; install virtme-ng from the distribution or from PyPI"
+    )
+    with pytest.raises(ToolMissing, match="vng is not installed; install the package virtme-ng"):
+        shown(site("virtme-ng"), tmp_path, kernel=tmp_path / "k")
+
+
+def test_the_command_of_virtme_names_kernel_size_and_words(vng: Path, tmp_path: Path) -> None:
+    asked = Site("virtme-ng", cpus=3, memory=512 << 20, settings=(("kvm", False), ("words", "one two")))
+    line = shown(asked, tmp_path, kernel=tmp_path / "bzImage")
+    assert line.startswith(f"{vng} --run {tmp_path}/bzImage ")
+    assert "--cpus 3 --memory 512M" in line
+    assert "--disable-kvm" in line
+    assert "--append one --append two" in line
+
+
+def test_a_dry_run_of_qemu_needs_no_kernel_yet(tmp_path: Path) -> None:
+    line = shown(site("qemu", words="slub_debug=-", seed=7), tmp_path, kernel=tmp_path / "bzImage")
+    assert f"-kernel {tmp_path}/bzImage" in line
+    assert "slub_debug=-" in line
+    assert "-seed 7" in line
+    assert "nokaslr" not in line
+    assert "nokaslr" in shown(site("qemu", kaslr=False), tmp_path, kernel=tmp_path / "bzImage")
+
+
+def test_commands_of_this_host_are_shown_as_for_a_shell(tmp_path: Path) -> None:
+    step = Step(("{prog}", "a b"), cpus=(0, 1), environment=(("NAME", "value"),))
+    assert shown(site("here"), tmp_path, step, prog=tmp_path / "x") == (
+        f"env NAME=value taskset -c 0,1 {tmp_path}/x 'a b'"
+    )
+
+
+def test_kexec_loads_the_kernel_with_its_words(tmp_path: Path) -> None:
+    asked = site("ssh", host="lab", boot="kexec", words="mitigations=off")
+    built = Built("build", tmp_path, (("kernel", tmp_path / "bzImage"),))
+    line = machine("ssh").commands(asked, built, ())[0]
+    assert f"files{tmp_path}/bzImage --reuse-cmdline --append=" in line
+    assert "panic=10 oops=panic mitigations=off" in line

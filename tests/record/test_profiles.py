@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From the text of a recording to a profile: what is added up, set apart, kept and left out, and how it is named."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linesmith.analyzer.errors import NotRecorded
+from linesmith.analyzer.model import (
+    Access,
+    Conflict,
+    ObjectArea,
+    ObjectKind,
+    Order,
+    Profile,
+    Recording,
+    SharedLine,
+)
+from linesmith.plugins.machines.symbols import data_symbols
+from linesmith.plugins.recorders.scoped_names import scoped_name
+from linesmith.plugins.recordings import profile
+from linesmith.plugins.recordings.apart import apart_by_objects, set_apart
+from linesmith.plugins.recordings.circumstances import circumstances
+from linesmith.plugins.recordings.profile import MOST_LINES, WHOLE_LINES, Place, to_profile
+from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText, read_recording
+
+TEXT = """\
+linesmith-recording 1
+set line_bytes 64
+set cpus 2
+set nodes 2
+set quantum 1000
+set mode system
+set target x86_64
+set ring kernel
+set cache_bytes 0
+set adjacent 0
+set interleave exact
+node 0 0
+node 1 1
+count accesses 60
+count dropped_pairs 3
+line ffffffff82000040 k 40 20 0
+access ffffffff82000040 0 8 ffffffff81000010 L 0 5 1 2 0 1 0 0 0 3
+access ffffffff82000040 0 8 ffffffff81000010 L 1 7 0 4 0 0 0 0 0 4
+access ffffffff82000040 8 4 ffffffff81000020 A 1 9 0 0 1 0 2 3 4 8
+pair ffffffff82000040 0 8 ffffffff81000010 L 8 4 ffffffff81000020 false 1 6 2
+line ffffffff82000080 k 1 1 0
+access ffffffff82000080 0 8 ffffffff81000010 S 0 1 0 0 0 0 1 0 0 0
+end
+"""
+
+
+def recorded(folder: Path, text: str) -> Profile:
+    """The profile of a recording whose one function is called reader or writer."""
+    path = folder / "recording"
+    path.write_text(text)
+    read = read_recording(path)
+    names = {0xFFFFFFFF81000010: Place("reader", "vmlinux"), 0xFFFFFFFF81000020: Place("writer", "vmlinux")}
+    return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), names.__getitem__, "kernel")
+
+
+def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
+    """Accesses are added up over CPUs, an atomic update counts as a store, and a line that nobody lost is left out."""
+    found = recorded(tmp_path, TEXT)
+    (line,) = found.lines
+    assert line.address == 0xFFFFFFFF82000040
+    assert line.accesses[0] == Access(
+        offset=0,
+        function="reader",
+        hitm_remote=6,
+        hitm_local=1,
+        stores_l1_hit=0,
+        stores_l1_miss=0,
+        records=20,
+        cpus=2,
+        code_address=0xFFFFFFFF81000010,
+        object_file="vmlinux",
+        nodes="0,1",
+        kernel=True,
+        width=8,
+        taken=0,
+    )
+    update = line.accesses[1]
+    assert (update.stores_l1_hit, update.stores_l1_miss, update.taken, update.records) == (9, 10, 7, 19)
+    assert line.conflicts == (
+        Conflict(
+            offset=0,
+            width=8,
+            function="reader",
+            writer_offset=8,
+            writer_width=4,
+            writer_function="writer",
+            true_sharing=False,
+            local=1,
+            remote=6,
+            shadowed=2,
+            code_address=0xFFFFFFFF81000010,
+            writer_code_address=0xFFFFFFFF81000020,
+        ),
+    )
+    assert found.recording
+    assert (found.recording.nodes, found.recording.counts) == ((0, 1), (("accesses", 60), ("dropped_pairs", 3)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "does not begin with 'linesmith-recording 1'; record again with this linesmith"),
+        (TEXT.replace("recording 1", "recording 2"), "does not begin with 'linesmith-recording 1'"),
+        (TEXT.removesuffix("end\n"), "is cut off, its last row is not 'end'; make room on the disk"),
+        (TEXT.replace("line ", "lime "), r"recording:16 cannot be understood \(no row of this kind\)"),
+        (TEXT.replace("L 0 5", "L 0"), r"recording:17 cannot be understood"),
+        (TEXT.replace("k 40", "k forty"), r"recording:16 cannot be understood \(invalid literal"),
+        (TEXT.replace("set quantum 1000\n", ""), r"lacks a setting \('quantum'\); reinstall linesmith"),
+    ],
+)
+def test_a_damaged_recording_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(NotRecorded, match=message):
+        recorded(tmp_path, text)
+
+
+def test_no_recording_at_all_means_that_the_region_was_not_reached(tmp_path: Path) -> None:
+    with pytest.raises(NotRecorded, match="the region of interest was never reached"):
+        read_recording(tmp_path / "absent")
+
+
+def line(**contended: int) -> SharedLine:
+    """A line with so many contended accesses by each function."""
+    accesses = (Access(0, function, hitm_local=count) for function, count in contended.items())
+    return SharedLine(1, 0xFFFFFFFF82000000, tuple(accesses))
+
+
+@pytest.mark.parametrize(
+    ("accesses", "kind"),
+    [
+        ({"tick_do_update_jiffies64": 20, "ktime_get": 70}, "timekeeping"),
+        ({"rcu_sched_clock_irq": 30, "note_gp_changes": 30}, "timekeeping"),
+        ({"update_sd_lb_stats.constprop.0": 20, "idle_cpu": 8, "_raw_spin_lock": 3}, "scheduler"),
+        ({"find_idlest_group": 10, "tick_nohz_next_event": 2}, "scheduler"),
+        ({"vma_interval_tree_insert": 50, "down_write": 20, "ktime_get": 9}, ""),
+        ({"_raw_spin_lock": 90, "native_queued_spin_lock_slowpath": 80}, ""),
+        ({"_raw_spin_lock": 90, "dup_fd": 1}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_functions_that_miss_decide(accesses: dict[str, int], kind: str) -> None:
+    assert set_apart(line(**accesses), None).apart == kind
+
+
+def test_a_known_variable_decides_alone() -> None:
+    assert set_apart(line(some_driver_poll=50), "jiffies_64").apart == "timekeeping"
+    assert set_apart(line(get_ucounts=50), "init_ucounts").apart == ""
+    before = line(ktime_get=9)
+    assert replace(set_apart(before, None), apart="") == before
+
+
+def kind_beside(*areas: ObjectArea) -> str:
+    """What a line that kfree misses on is marked as, with these objects on it."""
+    profile = Profile("kernel", "", "hitm", (line(kfree=9),), areas=areas)
+    return apart_by_objects(profile).lines[0].apart
+
+
+def per_cpu(name: str, address: int, size: int = 8) -> ObjectArea:
+    return ObjectArea(ObjectKind.PER_CPU, name, address, size, size)
+
+
+@pytest.mark.parametrize(
+    ("areas", "kind"),
+    [
+        ([per_cpu("runqueues", 0xFFFFFFFF81FFF000, 0x1100)], "scheduler"),
+        ([per_cpu("tk_core.timekeeper", 0xFFFFFFFF82000008)], "timekeeping"),  # a part counts as the variable
+        ([per_cpu("runqueues", 0xFFFFFFFF82000000), per_cpu("files", 0xFFFFFFFF82000020)], ""),
+        ([per_cpu("runqueues", 0xFFFFFFFF81FFFFF8)], ""),  # ends before the line
+    ],
+)
+def test_the_objects_on_a_line_decide(areas: list[ObjectArea], kind: str) -> None:
+    assert kind_beside(*areas) == kind
+
+
+def test_the_load_average_of_a_task_group_is_real() -> None:
+    marked = set_apart(line(update_load_avg=50), None)
+    group = ObjectArea(ObjectKind.SLAB, "kmalloc-512", 0xFFFFFFFF82000000, 512, 512, types=("task_group",))
+    profile = Profile("kernel", "", "hitm", (marked,), areas=(group,))
+    assert (marked.apart, apart_by_objects(profile).lines[0].apart) == ("scheduler", "")
+
+
+RECORDING = Recording("qemu", ("true",), (0, 0), "x86_64")
+
+
+def lines_of(lines: int) -> RecordingText:
+    """Line ``k`` has ``k`` HITM loads."""
+    text = RecordingText()
+    for number in range(1, lines + 1):
+        text.lines.append(LineRow(64 * number, "k", number, 0, 0))
+        text.accesses.append(AccessRow(64 * number, 0, 8, 1, "L", 1, 0, number, 0, 0, 0, 0, 0, 0, 0))
+    return text
+
+
+def test_the_hottest_are_kept_and_the_others_are_told() -> None:
+    kept = to_profile(lines_of(MOST_LINES + 2), RECORDING, lambda _: Place(), "bzImage")
+    assert len(kept.lines) == MOST_LINES
+    assert kept.lines[-1].contended == 3
+    assert kept.remarks[-1].text.startswith("2 lines with 0.0% of all contended accesses are below those")
+
+
+def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
+    text = lines_of(WHOLE_LINES + 1)
+    hits_only = [replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses]
+    text.accesses.extend(hits_only)
+    lines = to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines
+    assert [len(line.accesses) for line in (lines[0], lines[WHOLE_LINES - 1], lines[WHOLE_LINES])] == [2, 2, 1]
+
+
+def test_conflicts_are_kept_below_the_hottest_too() -> None:
+    text = lines_of(WHOLE_LINES + 1)
+    text.pairs.append(PairRow(64, 0, 8, 1, "L", 8, 8, 2, true_sharing=False, local=1, remote=0))
+    assert [one.misses for one in to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines[-1].conflicts] == [1]
+
+
+def test_no_more_rows_are_kept_than_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "WHOLE_ROWS", 4)
+    monkeypatch.setattr(profile, "MOST_ROWS", 7)
+    text = lines_of(9)
+    text.accesses.extend([replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses])
+    kept = to_profile(text, RECORDING, lambda _: Place(), "bzImage")
+    assert [len(line.accesses) for line in kept.lines] == [2, 2, 1, 1, 1]
+    assert kept.remarks[0].text == "4 lines with 22.2% of all contended accesses are below those in the profile"
+
+
+def test_shares_are_of_all_lines() -> None:
+    kept = to_profile(lines_of(3), RECORDING, lambda _: Place(), "bzImage")
+    assert [line.share for line in kept.lines] == [3 / 6, 2 / 6, 1 / 6]
+    assert kept.remarks == ()
+
+
+def test_variables_get_the_names_that_the_source_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "unit.cc").write_text(
+        "int plain; static int own; namespace app { int jobs; static int L3; namespace inner { int twelve_chars; } }\n"
+        "namespace { int hidden; }\n"
+        "struct pool { static int size; }; int pool::size;\n"
+        "int *all[] = {&own, &app::L3, &hidden};\n"
+    )
+    subprocess.run(["g++", "-c", "unit.cc"], cwd=tmp_path, check=True)
+    names = {scoped_name(one.name) for one in data_symbols(tmp_path / "unit.o") if one.size}
+    assert names == {
+        "plain",
+        "own",
+        "app::jobs",
+        "app::L3",
+        "app::inner::twelve_chars",
+        "pool::size",
+        "all",
+        "(anonymous namespace)::hidden",
+    }
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        *("_ZN3app5queueIlE4headE", "_ZZ4mainE3loc", "_ZN9", "_ZN3appE1", "_ZL", "_ZN12x"),
+        *("_ZN0E", "_ZL0", "_ZL\N{ARABIC-INDIC DIGIT THREE}abc", "_ZN" + "9" * 5000),
+    ],
+)
+def test_what_is_no_plain_name_is_left_as_it_is(symbol: str) -> None:
+    assert scoped_name(symbol) == symbol
