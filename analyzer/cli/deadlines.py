@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -46,6 +45,8 @@ def given(command: Callable[..., _Status]) -> Callable[..., _Status]:
 
 def _deliver_as_json(error: DeadlinePassed) -> None:
     """Write what was not judged, if the result was to be JSON."""
+    import json
+
     from linesmith.analyzer.cli.output import deliver
 
     asked = click.get_current_context().params
