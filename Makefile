@@ -10,7 +10,8 @@ NATIVE := $(shell find analyzer/native plugins/native -type f -name '[!.]*')
 SCRIPTS := $(shell grep -rlE '^\#!.*\bbash' .ci tests --include='*' --exclude-dir=__pycache__)
 CXX_FILES := $(filter-out tests/find/%,$(shell find analyzer/native plugins/native plugins/benchmarks tests -name '*.[ch]' -o -name '*.cc'))
 DEMO_C := $(shell find analyzer/demo -name '*.[ch]' 2>/dev/null)
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+# Three on two CPUs: tests of machines wait for most of their time.
+PYTEST_ARGS ?= -n 3 --dist loadgroup
 # What the tests run with, and where: .ci/run names an environment that has the wheel, and a copy without the sources.
 PYTEST ?= $(abspath $(BIN)/pytest)
 CHECKOUT ?= .

@@ -59,12 +59,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests that ``--explore`` or ``--sample`` asks for; those of ``--explore`` look further.
 
-    A sample is the same for one seed in every process, whatever the order of the tests.
+    A sample has one case of each test that is drawn, and is the same for one seed in every process.
     """
     count: int | None = config.getoption("--sample")
     if count is not None:
         seed = os.environ.get("LINESMITH_SEED", "")
-        drawn = sorted(items, key=lambda item: blake2b(f"{seed} {item.nodeid}".encode()).digest())[:count]
+        order = sorted(items, key=lambda item: blake2b(f"{seed} {item.nodeid}".encode()).digest())
+        one_case = {item.nodeid.partition("[")[0]: item for item in order}
+        drawn = set(list(one_case.values())[:count])
         items[:] = [item for item in items if item in drawn]
     times: int | None = config.getoption("--explore")
     if times is None:

@@ -16,7 +16,7 @@ from linesmith_command import command
 from linesmith.analyzer.model import FileChange, SeriesStep
 from linesmith.patches.series.recipients import recipients
 
-pytestmark = [pytest.mark.real, pytest.mark.study, pytest.mark.xdist_group("seed one")]
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("seed one")]
 
 # The figures of a report from a 224-CPU machine on 6.4, in a table of our own: HITM shares, offset, cycles, records.
 ROWS = (

@@ -14,7 +14,7 @@ _LINE = "layout bench session_index --format json"
 
 
 def net(action: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, NET, action, folder, "--only", _LINE]
+    argv: list[str | Path] = [sys.executable, NET, action, folder, "--only", _LINE]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 

@@ -117,6 +117,7 @@ def program(root: Path, **sources: str) -> Path:
     return tree
 
 
+@pytest.mark.study
 @needs_spatch
 def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path) -> None:
     tree = program(tmp_path / "tree", quick=USER, slow=f"{ENDLESS}{USER}")

@@ -77,7 +77,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
 @pytest.mark.parametrize(
     ("boot", "settings", "build_id", "why"),
     [
-        ("restart", {"boot_seconds": 20}, OTHER, f"came back with another kernel: .*, wanted is build-id {OTHER}"),
+        ("restart", {"boot_seconds": 12}, OTHER, f"came back with another kernel: .*, wanted is build-id {OTHER}"),
         ("true", {"boot_seconds": 3}, "", "did not go down within 3 s"),
         # It was only away: its boot-id is the one from before.
         ("restart", {"boot_seconds": 9, "proof": "boot-id"}, "", "did not go down within 9 s"),
