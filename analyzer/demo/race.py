@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import comb
+from math import comb, inf
 from pathlib import Path
 from statistics import median
 
@@ -88,8 +88,14 @@ def run(executable: Path, choice: CpuChoice, milliseconds: int) -> Throughput:
 
 
 def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
-    """Judge paired figures by the ratios after/before and the interval of their median."""
-    ratios = sorted(new / old for old, new in zip(before, after, strict=True))
+    """Judge paired figures by the ratios after/before and the interval of their median.
+
+    A thread that was given no CPU in a whole run did nothing: such a ratio is infinite, or 1 where both runs are so.
+    """
+    ratios = sorted(
+        new / old if old else inf if new else 1.0  # the bounds are ranks, which the size of one ratio does not move
+        for old, new in zip(before, after, strict=True)
+    )
     rank = interval_rank(len(ratios))
     low, high = ratios[rank - 1], ratios[-rank]
     return Comparison(tuple(before), tuple(after), median(ratios), low, high, judge(low, high))

@@ -62,6 +62,12 @@ def test_one_outlier_does_not_move_the_interval() -> None:
     assert (comparison.low, comparison.high) == (1.5, 1.5)
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.0, 100.0), (0.0, 0.0), (100.0, 0.0)])
+def test_a_run_without_a_cpu_does_not_move_the_interval(before: float, after: float) -> None:
+    comparison = compare([before, *[100.0] * 11], [after, *[150.0] * 11])
+    assert (comparison.ratio, comparison.low, comparison.high) == (1.5, 1.5, 1.5)
+
+
 @pytest.mark.parametrize(("count", "rank"), [(5, 1), (6, 1), (9, 2), (12, 3), (20, 6)])
 def test_ranks_are_those_of_the_sign_test(count: int, rank: int) -> None:
     assert interval_rank(count) == rank
