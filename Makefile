@@ -40,7 +40,7 @@ test-all: $(VENV)/.ready-dev native | real-parts ## Run the tests and the studie
 	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS)
 
 .PHONY: test-sample
-test-sample: $(VENV)/.ready-dev | real-parts ## Run a few of the studies, drawn by LINESMITH_SEED
+test-sample: $(VENV)/.ready-dev | real-parts ## Run a few of the studies, drawn by SAMPLE_SEED
 	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS) -m study --sample 12
 
 .PHONY: explore

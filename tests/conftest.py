@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options that choose tests: ``--explore TIMES`` and ``--sample COUNT``."""
     parser.addoption("--explore", type=int, metavar="TIMES", help="property tests alone, with TIMES the examples")
     parser.addoption(
-        "--sample", type=int, metavar="COUNT", help="COUNT tests of those that -m chooses, drawn by LINESMITH_SEED"
+        "--sample", type=int, metavar="COUNT", help="COUNT tests of those that -m chooses, drawn by SAMPLE_SEED"
     )
 
 
@@ -63,7 +63,7 @@ def _choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     count: int | None = config.getoption("--sample")
     if count is not None:
-        seed = os.environ.get("LINESMITH_SEED", "")
+        seed = os.environ.get("SAMPLE_SEED", "")
         order = sorted(items, key=lambda item: blake2b(f"{seed} {item.nodeid}".encode()).digest())
         one_case = {item.nodeid.partition("[")[0]: item for item in order}
         drawn = set(list(one_case.values())[:count])
@@ -126,7 +126,7 @@ def kernel_tree() -> Path:
 @pytest.fixture(scope="session")
 def kept() -> Keeper:
     """Where tests keep what they build between runs; call it with a name, a key of the content and who makes it."""
-    return Keeper(Path(os.environ.get("LINESMITH_KEPT") or REAL_PARTS / "kept"))
+    return Keeper(Path(os.environ.get("TESTS_KEPT") or REAL_PARTS / "kept"))
 
 
 @pytest.fixture(scope="session")

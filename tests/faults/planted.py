@@ -113,7 +113,7 @@ class Copy:
         # No bytecode of a fault is kept: it would be taken for that of the file as it was.
         variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
         # What a program with a fault made is not kept for others.
-        variables["LINESMITH_KEPT"] = str(self.folder / "kept")
+        variables["TESTS_KEPT"] = str(self.folder / "kept")
         command = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no", *tests)
         began = time.monotonic()
         process = subprocess.Popen(
