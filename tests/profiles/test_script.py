@@ -243,3 +243,10 @@ def test_what_stands_in_front(
     task = sample.task
     assert (task.command, (task.pid, task.tid), task.cpu, task.mode) == (command, process, cpu, mode)
     assert sample.address == 0x7FFF0048
+
+
+@pytest.mark.parametrize(("written", "nanoseconds"), [("12.500001", 12_500_001_000), ("12.500001002", 12_500_001_002)])
+def test_the_time_of_a_sample_is_read_to_the_nanosecond(written: str, nanoseconds: int) -> None:
+    sample = read_sample(LOAD_LINE.replace("12.500001", written))
+    assert sample is not None
+    assert sample.task.nanoseconds == nanoseconds
