@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 from c_source import compiled
-from contended_queue import REPORT, program, report
+from line_map.contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer.extras import install_command

@@ -28,17 +28,6 @@ def variants(**instead: str) -> list[Variant]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return project(tmp_path_factory.mktemp("project"))
-
-
-@pytest.fixture(scope="module")
-def heard() -> list[str]:
-    """What the run says that it does."""
-    return []
-
-
-@pytest.fixture(scope="module")
 def result(folder: Path, heard: list[str]) -> Result:
     return benched(folder / "run", folder, variants(), hear=lambda progress: heard.append(progress.doing))
 

@@ -22,17 +22,6 @@ pytestmark = pytest.mark.xdist_group("tune")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return project(tmp_path_factory.mktemp("project"))
-
-
-@pytest.fixture(scope="module")
-def heard() -> list[str]:
-    """What the run says that it does."""
-    return []
-
-
-@pytest.fixture(scope="module")
 def result(folder: Path, heard: list[str]) -> Result:
     return tuned(folder / "run", folder, hear=lambda progress: heard.append(progress.doing))
 
