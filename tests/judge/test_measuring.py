@@ -12,8 +12,7 @@ from measured import SECONDS, STORM, comparison, samples
 from linesmith.analyzer.model import Comparison, Rules
 from linesmith.tuner.judge.family import together
 from linesmith.tuner.judge.looks import level, planned_looks
-from linesmith.tuner.judge.noise import floor, halved, noise
-from linesmith.tuner.judge.outliers import outliers
+from linesmith.tuner.judge.noise import floor, noise
 from linesmith.tuner.judge.schedule import order
 
 RULES = Rules(confidence=0.95, least_blocks=4, most_blocks=16)
@@ -39,27 +38,6 @@ def test_many_looks_and_many_comparisons_err_together_as_often_as_one() -> None:
     assert level(RULES, 13) < level(RULES, 4) < level(RULES, 2) < level(RULES, 1)
     assert together(RULES, 4).confidence == pytest.approx(0.9875)
     assert together(RULES, 0) == RULES
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        pytest.param((1.0, 1.02, 3.0, 0.99, 1.01, 1.0, 0.2), (3.0, 0.2), id="far above and far below"),
-        pytest.param((1.0, 1.05, 1.0, 1.05, 1.05, 1.0, 1.0), (), id="a second mode"),
-        pytest.param((1.0, 1.0, 9.0, 1.0, 1.0), (), id="too few values"),
-    ],
-)
-def test_outliers_are_named(values: tuple[float, ...], named: tuple[float, ...]) -> None:
-    assert outliers(values) == named
-
-
-def test_the_halves_of_the_baseline_take_turns_in_coming_first() -> None:
-    again = [(one.block, one.variant.removeprefix("baseline")) for one in halved(samples(BLOCKS), "baseline")]
-    assert again == [
-        *((0, ""), (0, " again"), (1, " again"), (1, "")),
-        *((2, ""), (2, " again"), (3, " again"), (3, "")),
-    ]
-    assert halved(samples([((100.0,), (104.0,))] * 4), "baseline") == (), "one boot in a block has no halves"
 
 
 def test_the_baseline_and_each_placebo_are_compared_and_a_real_difference_is_the_floor() -> None:

@@ -230,17 +230,6 @@ def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:
     assert room(whole, 56, device) is None
 
 
-def test_who_wants_the_room_is_told() -> None:
-    told = "no alignment was searched, for struct counters"
-    assert Room("sent", "struct counters", 40).told("struct counters", 0) == (
-        f"{told} may not grow: sent at the start of a line takes 40 bytes more (growth = 40 in [search])"
-    )
-    assert Room("sent", "struct device", 56).told("struct counters", 8) == (
-        f"{told} and what holds it may grow by no more than 8 bytes: sent at "
-        "the start of a line takes 56 bytes more of struct device (growth = 56 in [search])"
-    )
-
-
 # Writers that nobody blames: a profile names the first store of a worker, the others take its place when it leaves.
 
 
