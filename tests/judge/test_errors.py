@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from noise_models import MODELS, trial
+from noise_models import BASE, HEAD, METRIC, MODELS, USE, normal, samples, trial
 
-from linesmith.analyzer.model import VerdictKind
+from linesmith.analyzer.model import Rules, VerdictKind
+from linesmith.tuner.judge.compare import compare
 from linesmith.tuner.judge.ranking import finalists, winner
 
 REPETITIONS = 40
@@ -33,6 +34,12 @@ def test_a_large_difference_is_found_with_few_blocks(name: str) -> None:
     found = [trial(MODELS[name], 0.05, seed) for seed in range(10)]
     assert {one.verdict for one in found} == {VerdictKind.WORSE}
     assert max(one.blocks for one in found) <= 6
+
+
+def test_bounds_hold_as_often_as_they_say() -> None:
+    taken = (samples(normal(0.03), 8, 0.1, seed) for seed in range(200))
+    found = [compare(one, METRIC, USE, 1, BASE, HEAD, Rules()) for one in taken]
+    assert 184 <= sum(one.low <= 1.1 <= one.high for one in found) < 200
 
 
 @pytest.mark.study

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from measured import SECONDS, comparison
 
-from linesmith.analyzer.model import VerdictKind
-from linesmith.tuner.judge.ranking import cost, finalists, overall, winner
+from linesmith.analyzer.model import Comparison, VerdictKind
+from linesmith.tuner.judge.ranking import cost, finalists, winner
 
 BETTER, WORSE, NOISY = VerdictKind.BETTER, VerdictKind.WORSE, VerdictKind.TOO_NOISY
 GAINED = comparison(0.05, 0.01, BETTER)
@@ -32,18 +32,23 @@ def test_who_is_confirmed() -> None:
     assert finalists([comparison(-0.05, 0.01, WORSE, variant="worse"), *hurting], 3) == ()
 
 
-def test_one_gain_without_a_loss_is_better() -> None:
-    decided = overall([comparison(0.0, 0.01, threads=1), GAINED])
-    assert decided == (BETTER, "exec-storm with 8 threads: as the test has it")
-    assert overall([comparison(-0.05, 0.01, WORSE, threads=1), GAINED])[0] == WORSE, "whatever eight threads gain"
+@pytest.mark.parametrize(
+    ("other", "wins"),
+    [
+        pytest.param(comparison(0.0, 0.01, threads=1), True, id="one gain without a loss"),
+        pytest.param(comparison(-0.05, 0.01, WORSE, threads=1), False, id="a loss with one thread"),
+        pytest.param(comparison(-0.05, 0.01, WORSE, guard=True), False, id="a guard spoils"),
+        pytest.param(comparison(0.0, 9.0, NOISY, guard=True), True, id="a guard that says nothing"),
+        pytest.param(comparison(-0.5, 0.1, WORSE, only_shown=True), True, id="what is only shown"),
+    ],
+)
+def test_one_gain_without_a_loss_wins(other: Comparison, wins: bool) -> None:
+    assert winner([GAINED, other]) == ("moved" if wins else None)
 
 
-def test_a_guard_spoils_but_never_wins_and_what_is_only_shown_does_neither() -> None:
-    nothing = comparison()
-    assert overall([GAINED, comparison(-0.05, 0.01, WORSE, guard=True)])[0] == WORSE
-    assert overall([GAINED, comparison(0.0, 9.0, NOISY, guard=True)])[0] == BETTER
-    assert overall([nothing, comparison(0.05, 0.01, BETTER, guard=True)])[0] == VerdictKind.NO_DIFFERENCE
-    assert overall([nothing, comparison(-0.5, 0.1, WORSE, only_shown=True)])[0] == VerdictKind.NO_DIFFERENCE
+@pytest.mark.parametrize("aside", ["guard", "only_shown"])
+def test_what_does_not_decide_wins_nothing(aside: str) -> None:
+    assert winner([comparison(), comparison(0.05, 0.01, BETTER, **{aside: True})]) is None
 
 
 def test_the_winner_is_the_best_of_those_that_are_better_on_fresh_runs() -> None:

@@ -9,33 +9,14 @@ import pytest
 from measured import comparison
 
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
-from linesmith.tuner.judge.stopping import decide, enough
+from linesmith.tuner.judge.stopping import enough
 
 RULES = Rules(least_blocks=4, most_blocks=16, smallest=0.005)
 BETTER = comparison(0.1, 0.05, VerdictKind.BETTER)
 UNCLEAR = comparison(0.02, 0.025)
 NOISY = comparison(0.0, 0.11, VerdictKind.TOO_NOISY, blocks=8)
 NOTHING = comparison(0.001, 0.003)
-
-
-@pytest.mark.parametrize(
-    ("compared", "reason"),
-    [
-        ([replace(BETTER, blocks=4)], "all is clear after 4 blocks"),
-        ([replace(BETTER, blocks=3)], "3 of at least 4 blocks"),
-        ([UNCLEAR], "exec-storm.ops_per_second with 8 threads is not clear yet"),
-        ([replace(UNCLEAR, blocks=16)], "all 16 blocks are measured"),
-        (
-            [
-                UNCLEAR,
-                comparison(-0.1, 0.02, VerdictKind.WORSE, guard=True, tolerance=0.02, benchmark="page-faults"),
-            ],
-            "the guard page-faults became worse",
-        ),
-    ],
-)
-def test_the_reason_to_end_or_to_go_on(compared: list[Comparison], reason: str) -> None:
-    assert decide(compared, RULES).reason == reason
+LOST = comparison(-0.1, 0.02, VerdictKind.WORSE, guard=True, tolerance=0.02, benchmark="page-faults")
 
 
 def guarded(reach: float) -> Comparison:
@@ -46,6 +27,11 @@ def guarded(reach: float) -> Comparison:
     ("compared", "ends"),
     [
         pytest.param([], False, id="nothing is measured"),
+        pytest.param([replace(BETTER, blocks=3)], False, id="fewer blocks than the least"),
+        pytest.param([replace(BETTER, blocks=4)], True, id="all is clear"),
+        pytest.param([UNCLEAR], False, id="a difference is not clear yet"),
+        pytest.param([replace(UNCLEAR, blocks=16)], True, id="the most blocks are measured"),
+        pytest.param([UNCLEAR, LOST], True, id="a guard became worse"),
         pytest.param([NOTHING], True, id="nothing that matters is left to find"),
         pytest.param([comparison(0.0, 0.04, blocks=8)], True, id="there is no hope of a difference"),
         pytest.param([NOISY], False, id="more blocks may say less than too noisy"),
