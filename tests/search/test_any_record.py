@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.geometry.placement import refusal
 from linesmith.analyzer.model import ConflictPair, Finding, Layout, Searching
-from linesmith.tuner.space.narrowing import MOST_POINTS
 from linesmith.tuner.space.proposals import proposals
 
 
@@ -57,5 +56,5 @@ def test_each_point_is_a_layout_and_each_layout_is_one_point(case: Case) -> None
         assert proposed.describe(point)
     keys = [proposed.key(point) for point in proposed.legality.options]
     assert len(set(keys)) == len(keys)
-    assert proposed.space.size <= MOST_POINTS
+    assert proposed.space.size <= 600
     assert set(proposed.space.priors) <= set(proposed.legality.options)

@@ -179,11 +179,6 @@ def names(target: Subject) -> list[tuple[str, ...]]:
     return [atom.names for atom in target.parts]
 
 
-def test_a_finding_is_answered_within_the_facts_of_its_record() -> None:
-    known = SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)), ("t", (fact(FactKind.OFFSET, "b"),))))
-    assert subject(meeting(AB, "a", "b"), table(AB), (), Premises(known)).freedom.pinned == {0: 0}
-
-
 def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> None:
     target = within(ABCD, "a", "c", fact(FactKind.TOGETHER, "a", "b"))
     moves = [one.moves[0] for one in swaps(target, unchanged(target), [0, 1])]

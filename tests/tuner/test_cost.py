@@ -22,7 +22,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.tuner.candidates import Proposal, proposal
-from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
+from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.forecast import turns_of
 from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.turns import Turns
@@ -59,16 +59,6 @@ def test_the_phases_that_count() -> None:
     assert cost(replace(found.heat, seen=((24, 1.0),)), found.starts, granule=8).here == 0
     assert cost(apart(0).heat, [0, 4], granule=8).anywhere == 100, "spots that share a byte always meet"
     assert apart(48, phase=16).heat.phase is None, "a phase in which the pair does not meet is not believed"
-
-
-def test_members_must_be_farther_apart_on_double_lines() -> None:
-    layout = members(reader=8, between=48, writer=8)
-    found = target(layout, replace(meeting(layout, "writer", "reader"), bytes=128))
-    assert cost(found.heat, found.starts, granule=8).here == 100
-    assert cost(found.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
-    found = apart(0)
-    left = residuals(found.heat, found.starts, [0, 64], (ObjectStarts(8), ObjectStarts(8)))
-    assert [(one.line_bytes, one.before, one.after) for one in left] == [(64, 7 / 8, 0), (128, 15 / 16, 8 / 16)]
 
 
 def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:

@@ -27,7 +27,6 @@ from linesmith.analyzer.model import (
     SlabMachine,
 )
 from linesmith.analyzer.slab import Kernel
-from linesmith.tuner.candidates import propose
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.replayed_saving import replayed_saving
@@ -105,15 +104,6 @@ def test_nothing_is_left_where_nobody_meets_in_any_phase() -> None:
     assert (found.cycles.most, found.likely_cycles, found.cycles_before) == (40_000, 40_000, 40_000)
 
 
-@pytest.mark.parametrize("starts", [ONE_AWAY, BOTH_AWAY])
-def test_cycles_have_the_limits_of_the_accesses(starts: list[int]) -> None:
-    """A loss that a member without samples, or chance, can bring is one of cycles too: 100 for each access here."""
-    found = saving(BOTH_WRITE, starts, 128, 8)
-    limits = (100 * found.contended.least, 100 * found.contended.most)
-    assert (found.cycles.least, found.cycles.most) == pytest.approx(limits)
-    assert found.cycles.least <= found.likely_cycles == 100 * found.likely <= found.cycles.most
-
-
 def test_what_is_saved_has_limits_on_both_sides() -> None:
     found = saving(BOTH_WRITE, ONE_AWAY, 128, 8)
     assert nearly(found.contended, 0 - found.noise, 230 + found.noise)
@@ -163,18 +153,6 @@ def test_memory_is_that_of_the_slab_of_the_new_size() -> None:
     assert (now.cache, now.stride, now.pages_per_1000) == ("vm_area_struct", 160, 40)
     assert (grown.object_bytes, grown.stride, grown.pages_per_1000) == (192, 192, 48)
     assert grown.bytes_per_100000 == 19_505_152
-
-
-def test_a_proof_tells_each_place_and_every_start() -> None:
-    target = met(members("vm_area_struct", reader=8, gap=40, writer=8, rest=104), premises=KERNEL)
-    found = proofs(target.heat, target.starts, granule=8)
-    # 160 bytes apart, objects begin at two phases; both members are on one line in the one at its beginning.
-    assert [(one.place, one.line_bytes, one.together, one.phases, round(one.share, 2)) for one in found] == [
-        ("vm_area_struct", 64, 1, 2, 0.52),
-        ("", 64, 2, 8, 0.25),
-        ("vm_area_struct", 128, 3, 4, 0.76),
-        ("", 128, 10, 16, 0.62),
-    ]
 
 
 def test_members_56_bytes_apart_never_meet_but_may_share_a_pair_of_lines() -> None:
@@ -253,14 +231,6 @@ def test_other_stores_of_the_same_turn_take_over_the_misses(line: Finding, start
     assert found.likely == pytest.approx(likely)
     assert found.contended.least <= likely - found.noise
     assert found.contended.most == 300 or not likely
-
-
-def test_a_candidate_takes_away_the_lock_and_the_count_together() -> None:
-    found = propose(recorded(100), table(FLOWS))
-    places = [{member.name: member.offset for member in one.after.members} for one in found]
-    assert places
-    assert all(abs(one[name] - one["seed"]) >= 56 for one in places for name in ("lock", "count"))
-    assert ["align lock"] in [[f"{move.kind.value} {move.member}" for move in one.moves] for one in found]
 
 
 PREDICTED = Saving(Bounds(100, 300), likely=250, before=1000)

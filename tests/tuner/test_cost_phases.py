@@ -10,7 +10,7 @@ from hand_made import finding, held, hot, meeting, offsets, scalar, struct, tabl
 
 from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, PlacePhases, SlabBasis, SlabMachine, VariableRow
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, SlabBasis, SlabMachine, VariableRow
 from linesmith.analyzer.slab import Kernel
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.cost.conflict import cost
@@ -27,12 +27,6 @@ def in_inodes(front: int) -> LayoutTable:
     """The mapping behind ``front`` bytes of an ext4 inode, whose cache asks for no alignment."""
     inode = struct("ext4_inode_info", scalar("own", front), held("i_data", MAPPING), scalar("tail", 16))
     return table(MAPPING, inode)
-
-
-def test_without_a_kernel_every_multiple_of_the_alignment_counts_the_same() -> None:
-    mix = PhaseMixes(MAPPING, table(MAPPING), None).of(granule=16)
-    assert mix.at(64) == (PlacePhases("", 64, ((0, 0.25), (16, 0.25), (32, 0.25), (48, 0.25))),)
-    assert [place.line_bytes for place in mix.places] == [64, 128]
 
 
 def test_the_slabs_of_the_objects_around_a_record_decide_its_phases() -> None:

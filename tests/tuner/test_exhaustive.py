@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 import pytest
-from hand_made import bits, finding, flexible, held, hot, meeting, offsets, scalar, struct, table
+from hand_made import finding, flexible, held, hot, meeting, offsets, scalar, struct, table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -143,12 +143,6 @@ def of(layout: Layout, writer: str, *readers: str, apart: tuple[str, str] | None
     return subject(meeting(layout, writer, *readers), table(layout), (), premises)
 
 
-def test_one_move_is_enough_where_only_two_members_meet() -> None:
-    (only,) = packed(of(QUEUE, "head", "tail"))
-    assert (only.optimality.cost, only.optimality.bound, only.optimality.proven) == (0.0, 0.0, True)
-    assert [(move.kind, move.member) for move in only.arrangement.moves] == [(MoveKind.MOVE, "tail")]
-
-
 def total(target: Subject, arrangement: Arrangement) -> float | None:
     """What an order costs, ``None`` if it is not legal."""
     option = price(target, arrangement)
@@ -241,17 +235,6 @@ def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
     assert (only.arrangement.order[0], only.arrangement.order[-1]) == (0, len(target.parts) - 1)
 
 
-@st.composite
-def hot_records(draw: st.DrawFn) -> Subject:
-    sizes = draw(st.lists(st.sampled_from([1, 2, 4, 8, 8, 16, 40]), min_size=3, max_size=12))
-    members = [scalar(f"m{number}", size) for number, size in enumerate(sizes)]
-    fields = [bits("low", 3), bits("high", 7)] if draw(st.booleans()) else []
-    layout = struct("record", *members[:2], *fields, *members[2:], align=8)
-    hot = draw(st.permutations([member.name for member in members]))
-    phase = draw(st.sampled_from([0, 8, 40]))
-    return subject(meeting(layout, hot[0], *hot[1 : draw(st.integers(2, 3))], phase=phase), table(layout))
-
-
 def legal(target: Subject) -> int:
     """How many answers there are; each is legal, costs what was said, and less than the one before."""
     last = float("inf")
@@ -265,12 +248,6 @@ def legal(target: Subject) -> int:
         assert answer.optimality.bound <= answer.optimality.cost < last
         last = answer.optimality.cost
     return len(answers)
-
-
-@settings(max_examples=25)
-@given(hot_records())
-def test_packed_orders_are_legal_cheaper_and_cost_what_was_said(target: Subject) -> None:
-    legal(target)
 
 
 def test_what_the_source_keeps_apart_stays_apart() -> None:
