@@ -219,7 +219,7 @@ def room(layout: Layout, growth: int = 0, around: Layout | None = None) -> str |
     """Why no alignment is searched."""
     line = meeting(layout, "sent", "received")
     found = room_wanted(searched(layout, line, growth=growth, around=around).record, growth)
-    return found and found.told("struct counters", growth)
+    return found.told("struct counters", growth) if found else None
 
 
 def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:

@@ -66,7 +66,14 @@ def test_several_lines_as_json() -> None:
     first, second, third = document["candidates"]
     assert [one["number"] for one in (first, second, third)] == [1, 2, 3]
     assert (first["recommended"], second["recommended"]) == ("The smallest change that leaves nothing.", "")
-    move = {"kind": "move", "member": "used", "after": "id", "partner": None, "align": None, "members": []}
+    move: dict[str, Any] = {
+        "kind": "move",
+        "member": "used",
+        "after": "id",
+        "partner": None,
+        "align": None,
+        "members": [],
+    }
     assert (first["moves"], first["churn"]) == ([move], {"members": 1, "lines": 2})
     costs = first["cost_before"]["contended"], first["cost_after"]["contended"]
     assert costs == ({"least": 90, "most": 100}, {"least": 0, "most": 0})
