@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How runs are ordered, how often they are looked at, which of them are outliers, and what equal layouts differ by."""
+"""How runs are ordered and looked at, what equal layouts differ by, when measuring ends, and who won."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import replace
 import pytest
 from measured import SECONDS, STORM, comparison, samples
 
-from linesmith.analyzer.model import Comparison, Rules
+from linesmith.analyzer.model import Comparison, Rules, VerdictKind
+from linesmith.tuner.judge.compare import compare
 from linesmith.tuner.judge.family import together
-from linesmith.tuner.judge.looks import level, planned_looks
-from linesmith.tuner.judge.noise import floor, halved, noise
-from linesmith.tuner.judge.outliers import outliers
+from linesmith.tuner.judge.looks import planned_looks
+from linesmith.tuner.judge.noise import floor, noise
+from linesmith.tuner.judge.ranking import cost, finalists, winner
 from linesmith.tuner.judge.schedule import order
+from linesmith.tuner.judge.stopping import enough
 
 RULES = Rules(confidence=0.95, least_blocks=4, most_blocks=16)
 BLOCKS = [((100.0, 101.0), (104.0, 105.0)), ((101.0, 100.0), (105.0, 104.5))] * 2
@@ -35,31 +37,13 @@ def test_two_blocks_in_a_row_begin_with_different_sides_and_chance_decides_with_
 def test_many_looks_and_many_comparisons_err_together_as_often_as_one() -> None:
     assert planned_looks(RULES) == 13
     assert [planned_looks(replace(RULES, most_blocks=most)) for most in (3, 4)] == [1, 1]
-    assert [level(RULES, looks) for looks in (1, 13)] == pytest.approx([0.05, 0.0101], abs=0.0002)
-    assert level(RULES, 13) < level(RULES, 4) < level(RULES, 2) < level(RULES, 1)
+    taken = samples([((100.0, 101.0), (104.0, 105.0)), ((101.0, 99.0), (105.5, 104.5))] * 3)
+    reaches = [
+        compare(taken, SECONDS, STORM, 1, "baseline", "moved", RULES, looks=looks).high for looks in (1, 2, 4, 13)
+    ]
+    assert reaches == sorted(set(reaches))
     assert together(RULES, 4).confidence == pytest.approx(0.9875)
     assert together(RULES, 0) == RULES
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        pytest.param((1.0, 1.02, 3.0, 0.99, 1.01, 1.0, 0.2), (3.0, 0.2), id="far above and far below"),
-        pytest.param((1.0, 1.05, 1.0, 1.05, 1.05, 1.0, 1.0), (), id="a second mode"),
-        pytest.param((1.0, 1.0, 9.0, 1.0, 1.0), (), id="too few values"),
-    ],
-)
-def test_outliers_are_named(values: tuple[float, ...], named: tuple[float, ...]) -> None:
-    assert outliers(values) == named
-
-
-def test_the_halves_of_the_baseline_take_turns_in_coming_first() -> None:
-    again = [(one.block, one.variant.removeprefix("baseline")) for one in halved(samples(BLOCKS), "baseline")]
-    assert again == [
-        *((0, ""), (0, " again"), (1, " again"), (1, "")),
-        *((2, ""), (2, " again"), (3, " again"), (3, "")),
-    ]
-    assert halved(samples([((100.0,), (104.0,))] * 4), "baseline") == (), "one boot in a block has no halves"
 
 
 def test_the_baseline_and_each_placebo_are_compared_and_a_real_difference_is_the_floor() -> None:
@@ -75,3 +59,96 @@ def test_the_baseline_and_each_placebo_are_compared_and_a_real_difference_is_the
 )
 def test_what_chance_explains_is_no_floor(found: list[Comparison], expected: float) -> None:
     assert floor(found) == pytest.approx(expected, abs=0.001)
+
+
+ENDING = Rules(least_blocks=4, most_blocks=16, smallest=0.005)
+CLEAR = comparison(0.1, 0.05, VerdictKind.BETTER)
+UNCLEAR = comparison(0.02, 0.025)
+VAGUE = comparison(0.0, 0.11, VerdictKind.TOO_NOISY, blocks=8)
+NOTHING = comparison(0.001, 0.003)
+LOST = comparison(-0.1, 0.02, VerdictKind.WORSE, guard=True, tolerance=0.02, benchmark="page-faults")
+
+
+def guarded(reach: float) -> Comparison:
+    return comparison(0.0, reach, guard=True, tolerance=0.02)
+
+
+@pytest.mark.parametrize(
+    ("compared", "ends"),
+    [
+        pytest.param([], False, id="nothing is measured"),
+        pytest.param([replace(CLEAR, blocks=3)], False, id="fewer blocks than the least"),
+        pytest.param([replace(CLEAR, blocks=4)], True, id="all is clear"),
+        pytest.param([UNCLEAR], False, id="a difference is not clear yet"),
+        pytest.param([replace(UNCLEAR, blocks=16)], True, id="the most blocks are measured"),
+        pytest.param([UNCLEAR, LOST], True, id="a guard became worse"),
+        pytest.param([NOTHING], True, id="nothing that matters is left to find"),
+        pytest.param([comparison(0.0, 0.04, blocks=8)], True, id="there is no hope of a difference"),
+        pytest.param([VAGUE], False, id="more blocks may say less than too noisy"),
+        pytest.param([comparison(0.0, 0.3, VerdictKind.TOO_NOISY, blocks=8)], True, id="they would say the same"),
+        pytest.param([CLEAR, replace(UNCLEAR, threads=1)], False, id="one number of threads is not clear"),
+        pytest.param([CLEAR, guarded(0.03)], False, id="a guard may not hold"),
+        pytest.param([CLEAR, guarded(0.01)], True, id="the guard holds"),
+        pytest.param([NOTHING, guarded(0.03)], True, id="without a gain nothing needs a guard"),
+        pytest.param([CLEAR, replace(UNCLEAR, only_shown=True)], True, id="what is only shown is not waited for"),
+    ],
+)
+def test_when_enough_is_measured(compared: list[Comparison], ends: bool) -> None:
+    assert enough(compared, ENDING) is ends
+
+
+BETTER, WORSE, NOISY = VerdictKind.BETTER, VerdictKind.WORSE, VerdictKind.TOO_NOISY
+GAINED = comparison(0.05, 0.01, BETTER)
+SIZES = {"thorough": 4, "small": 1}
+
+
+def test_the_cost_is_a_ratio_below_one_when_it_is_better() -> None:
+    aside = [comparison(-0.5, 0.0, guard=True), comparison(-0.5, 0.0, only_shown=True)]
+    halved = [comparison(0.5, 0.0, metric=SECONDS), comparison(0.0, 0.0, metric=SECONDS, threads=1)]
+    assert cost([comparison(0.25, 0.0)]) == pytest.approx((0.8, 0.0)), "more operations in a second are better"
+    assert cost(halved) == pytest.approx((0.5**0.5, 0.0)), "several numbers of threads are one cost"
+    assert cost([comparison(0.25, 0.0), *aside]) == pytest.approx((0.8, 0.0)), "guards do not count"
+    with pytest.raises(ValueError, match="without a deciding comparison"):
+        cost(aside)
+
+
+def test_who_is_confirmed() -> None:
+    lucky, sure = comparison(0.06, 0.12, variant="lucky", blocks=2), comparison(0.05, 0.01, variant="sure")
+    assert finalists([lucky, sure, comparison(0.01, 0.01, variant="small")], 2) == ("sure", "lucky")
+    assert finalists([comparison(0.5, 1e9, variant="once", blocks=1)], 1) == (), "one block is not enough"
+    hurting = [comparison(0.2, 0.01, BETTER, variant="it"), comparison(-0.2, 0.01, WORSE, variant="it", guard=True)]
+    assert finalists([comparison(-0.05, 0.01, WORSE, variant="worse"), *hurting], 3) == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "wins"),
+    [
+        pytest.param(comparison(0.0, 0.01, threads=1), True, id="one gain without a loss"),
+        pytest.param(comparison(-0.05, 0.01, WORSE, threads=1), False, id="a loss with one thread"),
+        pytest.param(comparison(-0.05, 0.01, WORSE, guard=True), False, id="a guard spoils"),
+        pytest.param(comparison(0.0, 9.0, NOISY, guard=True), True, id="a guard that says nothing"),
+        pytest.param(comparison(-0.5, 0.1, WORSE, only_shown=True), True, id="what is only shown"),
+    ],
+)
+def test_one_gain_without_a_loss_wins(other: Comparison, wins: bool) -> None:
+    assert winner([GAINED, other]) == ("moved" if wins else None)
+
+
+def test_what_does_not_decide_wins_nothing() -> None:
+    assert winner([comparison(), comparison(0.05, 0.01, BETTER, guard=True)]) is None
+    assert winner([comparison(), comparison(0.05, 0.01, BETTER, only_shown=True)]) is None
+
+
+def test_the_winner_is_the_best_of_those_that_are_better_on_fresh_runs() -> None:
+    good, best = (comparison(gain, 0.01, BETTER, variant=name) for name, gain in (("good", 0.04), ("best", 0.06)))
+    noisy = comparison(0.09, 0.2, NOISY, variant="noisy")
+    assert winner([good, best, noisy]) == "best"
+    assert winner([noisy]) is None
+
+
+def test_of_two_that_cannot_be_told_apart_the_smaller_change_comes_first() -> None:
+    alike = [comparison(0.40, 0.05, BETTER, variant="thorough"), comparison(0.38, 0.05, BETTER, variant="small")]
+    apart = [comparison(0.40, 0.02, variant="thorough"), comparison(0.10, 0.02, variant="small")]
+    assert finalists(alike, 2, SIZES) == ("small", "thorough")
+    assert winner(alike, SIZES) == "small"
+    assert finalists(apart, 2, SIZES) == ("thorough", "small"), "a smaller change that does much less comes later"

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hand_made import held, scalar, struct, table
+from proposals_by_hand import moved
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.errors import TraceError
 from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Interval, Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, in_all_phases, relaid, unchanged
+from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay import Replay, mean, open_trace
 from linesmith.tuner.resampling import change_interval
 from linesmith.tuner.scene import Scene, scene
@@ -46,7 +48,7 @@ class Trace:
 
     @property
     def moved(self) -> Plan:
-        return relaid(self.here, {MAPPING.id: APART}, table(MAPPING, INODE))
+        return plan_for(self.here, replace(moved(), before=MAPPING, after=APART), table(MAPPING, INODE))
 
     def misses(self, plan: Plan | None = None, line_bytes: int = 64) -> Misses:
         return self.replay.run(0, plan or self.now, line_bytes).misses

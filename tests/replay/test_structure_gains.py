@@ -15,7 +15,7 @@ from linesmith.analyzer.access import AccessMap
 from linesmith.analyzer.access.building import build
 from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import Advised
-from linesmith.tuner.structure.replayed import steps, with_gains
+from linesmith.tuner.structure.replayed import with_gains
 
 MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree"), scalar("rest", 40))
 START = 0xFFFF888000100000
@@ -77,11 +77,6 @@ def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
     told = replayed(tmp_path, [Step(0, "S", 0x800000), Step(1, "L", 0x800000)], (0, 1))
     assert told.gains == ()
     assert told.notes == ("The trace has no access to an object that is or holds a struct mapping.",)
-
-
-@pytest.mark.parametrize(("most", "ways"), [(1, []), (2, [2]), (3, [2, 3]), (4, [2, 4]), (12, [2, 4, 8, 12])])
-def test_copies_double_up_to_one_for_each(most: int, ways: list[int]) -> None:
-    assert steps(most) == ways
 
 
 def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from linesmith.analyzer.model import Ask, Dimension, Failure, FailureKind, Point, Space, Told
-from linesmith.plugins.optimizers.forecast import DEVIATIONS
+
+# A spread of 95 % in standard deviations.
+DEVIATIONS = 1.96
 
 
 @dataclass(frozen=True, slots=True)

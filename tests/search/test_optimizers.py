@@ -10,48 +10,38 @@ from search.conformance import SMALL, Conformance, Cost, answer, interacting, ru
 
 from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.model import Ask, Dimension, Space, Told
+from linesmith.plugins import registry
 from linesmith.plugins.api import Optimizer
-from linesmith.plugins.optimizers.bayesian import Bayesian
-from linesmith.plugins.optimizers.exhaustive import Exhaustive
-from linesmith.plugins.optimizers.points import MOST_POINTS
-from linesmith.plugins.optimizers.racing import Racing
-from linesmith.plugins.optimizers.random import Random
-from linesmith.plugins.registry import optimizer
 
 WIDE = Space(tuple(Dimension(f"d{number}", tuple(map(str, range(4)))) for number in range(3)))
-BAYESIAN = pytest.param(Bayesian(), marks=pytest.mark.study)
+RANDOM, EXHAUSTIVE, RACING, SCIKIT = map(registry.optimizer, ("random", "exhaustive", "racing", "scikit-optimize"))
+BAYESIAN = pytest.param(SCIKIT, marks=pytest.mark.study)
 
 
 class TestRandom(Conformance):
-    optimizer = Random()
+    optimizer = RANDOM
 
 
 class TestExhaustive(Conformance):
-    optimizer = Exhaustive()
+    optimizer = EXHAUSTIVE
 
 
 class TestRacing(Conformance):
-    optimizer = Racing()
+    optimizer = RACING
 
 
 @pytest.mark.study
 class TestBayesian(Conformance):
-    optimizer = Bayesian()
+    optimizer = SCIKIT
 
 
 def test_scikit_optimize_keeps_to_the_rules() -> None:
     """What costs most time of them once: new points that climb within the budget, and the same answers twice."""
-    asked, again = (run(Bayesian().search(SMALL, 2, 1, 3, 1), slots=2) for _ in range(2))
+    asked, again = (run(SCIKIT.search(SMALL, 2, 1, 3, 1), slots=2) for _ in range(2))
     assert asked == again
     assert len(set(asked)) == len(asked)
     assert len(tried(asked, 2, 1)) == 3
     assert all(Ask(ask.point, 0) in asked and ask.point != SMALL.start for ask in asked)
-
-
-@pytest.mark.parametrize("name", ["exhaustive", "racing", "random", "scikit-optimize"])
-def test_each_is_found_by_its_name(name: str) -> None:
-    found = optimizer(name)
-    assert (found.name, found.obstacle()) == (name, None)
 
 
 def gains(tested: Optimizer, cost: Cost, seeds: int) -> float:
@@ -64,13 +54,13 @@ def gains(tested: Optimizer, cost: Cost, seeds: int) -> float:
     return mean(reached(seed) for seed in range(seeds))
 
 
-@pytest.mark.parametrize("tested", [Racing(), BAYESIAN], ids=lambda one: one.name)
+@pytest.mark.parametrize("tested", [RACING, BAYESIAN], ids=lambda one: one.name)
 @pytest.mark.parametrize("cost", [separable, interacting], ids=lambda one: one.__name__)
 def test_learning_finds_more_than_chance(tested: Optimizer, cost: Cost) -> None:
-    assert gains(tested, cost, seeds=6) > gains(Random(), cost, seeds=40)
+    assert gains(tested, cost, seeds=6) > gains(RANDOM, cost, seeds=40)
 
 
-@pytest.mark.parametrize("tested", [Racing(), BAYESIAN], ids=lambda one: one.name)
+@pytest.mark.parametrize("tested", [RACING, BAYESIAN], ids=lambda one: one.name)
 def test_a_cheap_rung_that_is_right_saves_trials(tested: Optimizer) -> None:
     asked = run(tested.search(WIDE, 2, 1, 4, 1))
     assert min(separable(ask.point) for ask in asked if ask.rung == 1) == separable((3, 3, 3))
@@ -82,22 +72,21 @@ def test_one_noisy_answer_does_not_throw_the_best_out() -> None:
     def noisy(ask: Ask) -> float:
         return separable(ask.point) + 0.14 * (ask == Ask(best, 0))
 
-    asked = run(Racing().search(SMALL, 2, 1, SMALL.size, 2), lambda ask: Told(ask.point, ask.rung, noisy(ask), 0.1))
+    asked = run(RACING.search(SMALL, 2, 1, SMALL.size, 2), lambda ask: Told(ask.point, ask.rung, noisy(ask), 0.1))
     better = [ask for ask in asked if ask.rung == 0 and separable(ask.point) < noisy(Ask(best, 0))]
     assert len(better) > SMALL.size // 3
     assert Ask(best, 1) in asked
 
 
 def test_which_points_come_first() -> None:
-    assert [ask.point for ask in Racing().search(SMALL, 3, 1, 8, 2).ask(2)] == list(SMALL.priors)
-    exhaustive = [ask.point for ask in run(Exhaustive().search(SMALL, 1, 1, 99, 1))]
+    assert [ask.point for ask in RACING.search(SMALL, 3, 1, 8, 2).ask(2)] == list(SMALL.priors)
+    exhaustive = [ask.point for ask in run(EXHAUSTIVE.search(SMALL, 1, 1, 99, 1))]
     assert exhaustive[:3] == [(0, 0, 1), (0, 1, 0), (0, 1, 1)]
 
 
 def test_a_space_too_large_to_look_at_is_sampled() -> None:
     huge = Space(tuple(Dimension(f"d{number}", tuple(map(str, range(10)))) for number in range(12)))
-    assert huge.size > MOST_POINTS
-    assert len(run(Random().search(huge, 1, 1, 5, 1), lambda ask: Told(ask.point, ask.rung, 1.0))) == 5
+    assert len(run(RANDOM.search(huge, 1, 1, 5, 1), lambda ask: Told(ask.point, ask.rung, 1.0))) == 5
 
 
 def test_a_library_that_is_missing_or_no_longer_loads_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +95,6 @@ def test_a_library_that_is_missing_or_no_longer_loads_is_told(monkeypatch: pytes
 
     monkeypatch.setattr("linesmith.plugins.optimizers.bayesian.import_module", moved)
     broken = "scikit-optimize does not load (AttributeError: module 'skopt' has no attribute 'int')"
-    assert (Bayesian().obstacle() or "").startswith(broken)
+    assert (SCIKIT.obstacle() or "").startswith(broken)
     monkeypatch.setattr("linesmith.plugins.optimizers.bayesian.find_spec", lambda _: None)
-    assert Bayesian().obstacle() == f"scikit-optimize is not installed: {install_command('search')}"
+    assert SCIKIT.obstacle() == f"scikit-optimize is not installed: {install_command('search')}"

@@ -10,7 +10,7 @@ import pytest
 from hand_made import finding, hot, offsets
 from patch_cases import write_files
 
-from linesmith.analyzer.dwarf import read_unindexed
+from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
 from linesmith.patches.patch import Tree, write
@@ -51,7 +51,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def proposed(tree: Path) -> Proposals:
     program = tree.parent / f"{tree.name}.out"
     subprocess.run(["gcc", "-g", "-o", program, tree / "ring.c"], check=True)
-    layouts = read_unindexed(program)
+    layouts = read_layouts(program).layouts
     (layout,) = layouts.variants("ring")
     at = offsets(layout)
     seen = [hot(name, at[name], 8, 500, 500 * (name not in READ)) for name in (*HEADS, *TAILS, *READ)]
@@ -76,12 +76,3 @@ def test_points_compile_to_what_was_promised(proposed: Proposals, tree: Path, mo
     assert len(chosen) >= most
     for point in chosen:
         assert written(proposed, point, tree).exact, proposed.describe(point)
-
-
-def test_each_side_and_what_both_read_share_no_line(proposed: Proposals, tree: Path) -> None:
-    best = min(proposed.legality.options, key=proposed.estimate)
-    (candidate,) = proposed.candidates(best)
-    lines = {name: offset // 64 for name, offset in offsets(candidate.after).items()}
-    sides = [{lines[name] for name in names} for names in (HEADS, TAILS, READ)]
-    assert sum(len(side) for side in sides) == len(set().union(*sides))
-    assert written(proposed, best, tree).exact

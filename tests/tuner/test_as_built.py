@@ -4,18 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 
-import click
-import pytest
 from hand_made import bits, finding, held, hot, meeting, offsets, scalar, struct, table
-from proposals_by_hand import aligned, moved
 
-from linesmith.analyzer.cli.candidate_choice import CandidateChoice, number_of
-from linesmith.analyzer.errors import NothingToSuggest
 from linesmith.analyzer.geometry.placement import lay_out
 from linesmith.analyzer.model import Candidate, ConflictPair, Finding, Layout
-from linesmith.analyzer.model.candidate_name import LENGTH, LETTERS, candidate_name
 from linesmith.tuner.as_built import as_built
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.subject import subject
@@ -80,32 +73,3 @@ def test_bit_fields_keep_their_bits() -> None:
     limit, *rest = flags.members
     found = compared(lay_out(flags, (*rest, limit)), flags, meeting(flags, "limit", "used"))
     assert [(one.name, one.bit_offset) for one in found.after.members if one.is_bit_field] == [("dead", 0), ("idle", 1)]
-
-
-def test_the_name_of_a_candidate_is_made_of_the_record_and_the_layout_proposed() -> None:
-    said = replace(aligned(), notes=("any",), constraints=("any",), recommended="It saves most.", residuals=())
-    assert candidate_name(said) == candidate_name(aligned()) != candidate_name(moved())
-    assert candidate_name(replace(moved(), type="other")) != candidate_name(moved())
-    one, other = (replace(moved(), after=struct("pool", scalar("a", align=align))) for align in (None, 64))
-    assert candidate_name(one) != candidate_name(other), "an alignment that moves nothing counts"
-    orders = permutations([scalar(name) for name in "abcde"])
-    names = {candidate_name(replace(moved(), after=struct("pool", *members))) for members in orders}
-    assert len(names) == 120
-    assert all(len(name) == LENGTH and set(name) <= set(LETTERS) for name in names)
-
-
-def test_a_candidate_is_chosen_by_number_or_name() -> None:
-    both = (moved(), aligned())
-    assert [number_of(one, both) for one in (None, 2, candidate_name(aligned()))] == [None, 2, 2]
-    with pytest.raises(NothingToSuggest, match="there are only 2 candidates"):
-        number_of(3, both)
-    with pytest.raises(NothingToSuggest, match="no candidate is called other here"):
-        number_of("other", both)
-    with pytest.raises(NothingToSuggest, match=r"candidates 1 and 3 are both called .*; give the number"):
-        number_of(candidate_name(moved()), (*both, moved()))
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "kd frt", "", "٣", "9" * 5000])
-def test_what_is_neither_number_nor_name_is_refused_at_once(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="neither the number"):
-        CandidateChoice().convert(text, None, None)

@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.report.savings import saved
 from linesmith.tuner.candidates import proposal, propose
 from linesmith.tuner.premises import NO_PREMISES
 
@@ -86,16 +85,6 @@ def test_places_that_were_considered_are_told_with_what_they_leave() -> None:
     assert considered["private_list"] == 0, "where the kernel put it in 2024"
 
 
-def test_candidates_differ_hold_every_member_and_come_with_the_smallest_change_first() -> None:
-    found = contended_address_space()
-    kinds = [one.moves[0].kind for one in found]
-    assert kinds == sorted(kinds, key=[MoveKind.MOVE, MoveKind.SWAP, MoveKind.ALIGN].index)
-    assert [one for one in found if one.after.size > one.before.size] == [], "an alignment would remove no more"
-    assert len({tuple(sorted(offsets(one.after).items())) for one in found}) == len(found)
-    assert all(sorted(offsets(one.before)) == sorted(offsets(one.after)) for one in found)
-    assert [len(propose(locked(), LAYOUTS, limit)) for limit in (5, 1)] == [2, 1]
-
-
 def test_what_a_candidate_leaves_is_told() -> None:
     notes = contended_address_space()[0].notes
     assert "i_mmap_rwsem is a lock and stays in one piece: waiting for it does not become shorter." in notes
@@ -124,7 +113,7 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     misfit = "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
     found = propose(replace(line, objects=(replace(line.objects[0], doubt=misfit),)), LAYOUTS)[0]
     assert found.doubt == f"Whether struct address_space lies on the line as told is in doubt: {misfit}."
-    assert (found.notes[0], saved(found).certainty, found.recommended[:8]) == (found.doubt, "perhaps", "Perhaps ")
+    assert (found.notes[0], found.recommended[:8]) == (found.doubt, "Perhaps ")
     assert propose(line, LAYOUTS)[0].doubt == ""
 
 
@@ -156,20 +145,6 @@ def test_nothing_is_recommended_that_rests_on_members_in_doubt_alone() -> None:
     )
 
 
-D_LOCKREF, LOCKREF = lock("d_lockref", 8, "lockref")
-D_LRU = union("", scalar("d_lru", 16), scalar("d_wait"))
-DENTRY = struct(
-    "dentry",
-    *(*scalars("d_flags d_seq", 4), scalar("d_hash", 16), scalar("d_parent"), scalar("d_name", 16)),
-    *(scalar("d_inode"), scalar("d_iname", 32), D_LOCKREF, *scalars("d_op d_sb d_time d_fsdata")),
-    *(held("", D_LRU), *scalars("d_child d_subdirs d_u", 16)),
-)
-DST_ENTRY = struct(
-    "dst_entry",
-    *(*scalars("dev ops _metrics expires xfrm input output"), *scalars("flags obsolete header_len trailer_len", 2)),
-    *(*scalars("__refcnt __use", 4), *scalars("lastuse lwtstate"), scalar("callback_head", 16)),
-    *(*scalars("error __pad", 2), scalar("tclassid", 4)),
-)
 TASK_GROUP = struct(
     "task_group",
     *(scalar("css", 200), *scalars("se cfs_rq shares"), scalar("idle", 4), scalar("load_avg", align=64)),
@@ -188,12 +163,10 @@ VM_AREA = struct(
 @pytest.mark.parametrize(
     ("layout", "inner", "line", "mover"),
     [
-        (DENTRY, (LOCKREF, D_LRU), meeting(DENTRY, "d_lockref", "d_name", "d_inode", phase=32), "d_lockref"),
-        (DST_ENTRY, (), meeting(DST_ENTRY, "__refcnt", "lwtstate"), "lwtstate"),
         (TASK_GROUP, (), meeting(TASK_GROUP, "load_avg", "rt_se", "rt_rq"), "load_avg"),
         (VM_AREA, (VM_RWSEM,), meeting(VM_AREA, "vm_lock", "vm_start", "vm_flags"), "vm_lock"),
     ],
-    ids=("dentry", "dst_entry", "task_group", "vm_area_struct"),
+    ids=("task_group", "vm_area_struct"),
 )
 def test_one_move_parts_what_is_written_from_what_is_read(
     layout: Layout, inner: tuple[Layout, ...], line: Finding, mover: str

@@ -9,9 +9,9 @@ import pytest
 from hand_made import held, scalar, struct, table, union
 
 from linesmith.analyzer.errors import ConstraintsError
-from linesmith.analyzer.model import FactKind, SourceFact
+from linesmith.analyzer.model import FactKind, SourceFact, SourceFacts
 from linesmith.tuner.constraints.checked import check_facts
-from linesmith.tuner.constraints.reading import facts_in, read_facts
+from linesmith.tuner.constraints.reading import read_facts
 
 FILE = """
 [[mapping]]
@@ -28,8 +28,14 @@ size = 192
 """
 
 
-def test_a_table_tells_a_fact_of_the_record_it_is_named_after() -> None:
-    found = facts_in(FILE, "facts.toml")
+def facts_in(folder: Path, text: str) -> SourceFacts:
+    """What a file with this text tells."""
+    (folder / "facts.toml").write_text(text)
+    return read_facts(folder / "facts.toml")
+
+
+def test_a_table_tells_a_fact_of_the_record_it_is_named_after(tmp_path: Path) -> None:
+    found = facts_in(tmp_path, FILE)
     assert found.of("mapping") == (
         SourceFact(FactKind.OFFSET, ("host", "ops"), "crash dumps are read with them", "tools/dump.py:12"),
         SourceFact(FactKind.APART, ("tree", "lock"), "they must be on different lines", "facts.toml", 128),
@@ -38,7 +44,7 @@ def test_a_table_tells_a_fact_of_the_record_it_is_named_after() -> None:
     assert found.of("other") == ()
 
 
-def test_each_kind_of_fact_has_its_word() -> None:
+def test_each_kind_of_fact_has_its_word(tmp_path: Path) -> None:
     words = {
         'range = ["a", "b"]': (FactKind.RANGE, "a", "b"),
         'together = ["a", "b"]': (FactKind.TOGETHER, "a", "b"),
@@ -53,7 +59,7 @@ def test_each_kind_of_fact_has_its_word() -> None:
         'size = "slab"': (FactKind.SLAB,),
         'offset = "a.inner"': (FactKind.OFFSET, "a"),
     }
-    found = {line: facts_in(f"[[s]]\n{line}").of("s")[0] for line in words}
+    found = {line: facts_in(tmp_path, f"[[s]]\n{line}").of("s")[0] for line in words}
     assert {line: (fact.kind, *fact.members) for line, fact in found.items()} == words
     assert {fact.bytes for fact in found.values()} == {None}
 
@@ -81,16 +87,16 @@ ONE_FACT = f"a table tells one fact, one of {KINDS}"
         ('first = "a"\nreason = 3', "`reason` is one line of text, not 3"),
     ],
 )
-def test_what_is_no_fact_is_told_with_its_place(line: str, message: str) -> None:
+def test_what_is_no_fact_is_told_with_its_place(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConstraintsError) as caught:
-        facts_in(f'[[s]]\nfirst = "a"\n[[s]]\n{line}')
-    assert str(caught.value).removeprefix("[[s]] number 2").removeprefix(": ") == message
+        facts_in(tmp_path, f'[[s]]\nfirst = "a"\n[[s]]\n{line}')
+    assert f"facts.toml: [[s]] number 2{'' if message.startswith(' ') else ': '}{message}; docs/" in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["[s]\nsize = 8", "s = 3"])
-def test_facts_stand_in_tables_of_the_records_name(text: str) -> None:
-    with pytest.raises(ConstraintsError, match=r"^facts of a record stand in tables of its name, `\[\[s\]\]`$"):
-        facts_in(text)
+def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConstraintsError, match=r"facts of a record stand in tables of its name, `\[\[s\]\]`;"):
+        facts_in(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +119,9 @@ EITHER = union("", scalar("left"), scalar("right"))
 LAYOUTS = table(EITHER, struct("mapping", scalar("host"), scalar("lock"), held("", EITHER)))
 
 
-def test_members_of_anonymous_records_and_of_another_build_are_known() -> None:
-    check_facts(facts_in('[[mapping]]\noffset = ["host", "right"]'), LAYOUTS)
-    check_facts(facts_in('[[mapping]]\noffset = "debug"'), LAYOUTS, table(struct("mapping", scalar("debug"))))
+def test_members_of_anonymous_records_and_of_another_build_are_known(tmp_path: Path) -> None:
+    check_facts(facts_in(tmp_path, '[[mapping]]\noffset = ["host", "right"]'), LAYOUTS)
+    check_facts(facts_in(tmp_path, '[[mapping]]\noffset = "debug"'), LAYOUTS, table(struct("mapping", scalar("debug"))))
 
 
 @pytest.mark.parametrize(
@@ -126,6 +132,6 @@ def test_members_of_anonymous_records_and_of_another_build_are_known() -> None:
         ('[[mapping]]\noffset = "zzzz"', "or name the build that has it with --configuration"),
     ],
 )
-def test_what_is_not_there_is_told_with_a_near_name(text: str, message: str) -> None:
+def test_what_is_not_there_is_told_with_a_near_name(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConstraintsError, match=message):
-        check_facts(facts_in(text), LAYOUTS)
+        check_facts(facts_in(tmp_path, text), LAYOUTS)

@@ -24,8 +24,8 @@ from linesmith.analyzer.model import (
 )
 from linesmith.tuner.arrangement import swaps, unchanged
 from linesmith.tuner.candidates import propose
-from linesmith.tuner.constraints import ConstraintKind, Freedom, facts_within, freedom
-from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, only_here
+from linesmith.tuner.constraints import Freedom, facts_within, freedom
+from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere
 from linesmith.tuner.premises import Configuration, Premises
 from linesmith.tuner.subject import Subject, subject
 
@@ -155,7 +155,7 @@ def test_an_anonymous_struct_keeps_its_size_unless_it_is_all_of_the_record() -> 
     assert (found.floor, found.ceiling) == (16, 16)
     told = found.refuses((0, 2, 1), (8, 24, 16), 24)
     assert told is not None
-    assert told.kind is ConstraintKind.SIZE
+    assert str(told.kind) == "is limited in size"
     for behind, ceiling in ((REST, None), (D, 16)):
         outer = struct("s", held("", inner), behind)
         assert freedom(inner, parts_, table(inner, outer), (), 0, outer).ceiling == ceiling
@@ -177,11 +177,6 @@ def within(layout: Layout, writer: str, reader: str, *facts: SourceFact) -> Subj
 
 def names(target: Subject) -> list[tuple[str, ...]]:
     return [atom.names for atom in target.parts]
-
-
-def test_a_finding_is_answered_within_the_facts_of_its_record() -> None:
-    known = SourceFacts((("s", (fact(FactKind.OFFSET, "a"),)), ("t", (fact(FactKind.OFFSET, "b"),))))
-    assert subject(meeting(AB, "a", "b"), table(AB), (), Premises(known)).freedom.pinned == {0: 0}
 
 
 def test_a_block_changes_places_with_nothing_for_a_swap_names_one_member() -> None:
@@ -252,11 +247,9 @@ def there(here: Layout, other: Layout, *moves: Move) -> Elsewhere:
 
 def test_members_that_only_this_configuration_has_are_blocks() -> None:
     here = struct("s", A, LONG, scalar("y"), B, scalar("z"), C)
-    said = "the small kernel does not have them, so they stand within #if"
-    block = SourceFact(FactKind.TOGETHER, ("x", "y"), said)
-    assert only_here(here, table(here), table(struct("s", A, B, C)), "the small kernel") == (block,)
-    here = struct("s", A, B)
-    assert only_here(here, table(here), table(), "other") == ()
+    small = Premises(configurations=(Configuration("small", table(struct("s", A, B, C))),))
+    found = subject(meeting(here, "a", "b"), table(here), (), small)
+    assert names(found) == [("a",), ("x", "y"), ("b",), ("z",), ("c",)]
     assert elsewhere("s", ["a", "b"], [move("b", "a")], table()) is None
 
 

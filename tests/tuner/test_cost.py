@@ -22,10 +22,11 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.tuner.candidates import Proposal, proposal
-from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours, residuals
+from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.forecast import turns_of
 from linesmith.tuner.cost.interest import interest
 from linesmith.tuner.cost.turns import Turns
-from linesmith.tuner.cost.uses import Agent, Part, Scope, Use, agents
+from linesmith.tuner.cost.uses import Scope
 from linesmith.tuner.premises import NO_PREMISES
 from linesmith.tuner.subject import Subject, subject
 
@@ -58,16 +59,6 @@ def test_the_phases_that_count() -> None:
     assert cost(replace(found.heat, seen=((24, 1.0),)), found.starts, granule=8).here == 0
     assert cost(apart(0).heat, [0, 4], granule=8).anywhere == 100, "spots that share a byte always meet"
     assert apart(48, phase=16).heat.phase is None, "a phase in which the pair does not meet is not believed"
-
-
-def test_members_must_be_farther_apart_on_double_lines() -> None:
-    layout = members(reader=8, between=48, writer=8)
-    found = target(layout, replace(meeting(layout, "writer", "reader"), bytes=128))
-    assert cost(found.heat, found.starts, granule=8).here == 100
-    assert cost(found.heat, [0, 8, 120], granule=8).anywhere == 100 / 16
-    found = apart(0)
-    left = residuals(found.heat, found.starts, [0, 64], (ObjectStarts(8), ObjectStarts(8)))
-    assert [(one.line_bytes, one.before, one.after) for one in left] == [(64, 7 / 8, 0), (128, 15 / 16, 8 / 16)]
 
 
 def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
@@ -112,26 +103,6 @@ def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -
 
 APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
 SCOPE = Scope(APART, (0, 8, 64))
-TOGETHER, PARTED = (0, 16, 8), (0, 8, 64)
-
-
-def waits(starts: tuple[int, ...], *found: Agent) -> float:
-    """Fetches in the phase in which the object begins with a line."""
-    return Turns((Use(0, 0), Use(2, 0)), found).waits(starts, [0], 64)[0]
-
-
-def test_what_turns_cost_together_and_apart() -> None:
-    both = Part(0, stores=100), Part(1, stores=100)
-    everybody, one_cpu = Agent("count", 8, both), Agent("renew", 1, both)
-    assert waits(TOGETHER, everybody) == pytest.approx(87.5), "one fetch for what one turn writes"
-    assert waits(PARTED, everybody) == pytest.approx(175), "two fetches"
-    assert waits(TOGETHER, one_cpu) == 0, "a writer on one CPU does not disturb itself"
-    reader, writer = Agent("find", 8, (Part(0, waits=100),)), Agent("renew", 1, (Part(1, stores=100),))
-    assert waits(TOGETHER, reader, writer) > 80
-    assert waits(PARTED, reader, writer) == 0, "a reader costs nothing on a line without stores"
-    reads_both = Agent("find", 8, (Part(0, waits=60), Part(1, waits=40)))
-    often = Agent("renew", 1, (Part(0, stores=1e9),))
-    assert waits(TOGETHER, reads_both, often) == pytest.approx(100), "the first of several waits for all"
 
 
 def by(function: str, member: LineMember, cpus: int = 8) -> LineMember:
@@ -144,10 +115,17 @@ def line(layout: Layout, *members: LineMember) -> Finding:
     return finding(layout, members, [ConflictPair("first", "second", "second", 100)])
 
 
+def turns(seen: Finding, code: TypeAccesses | None = None) -> Turns:
+    """Who uses the record, and where."""
+    found = turns_of([seen], SCOPE, subject(seen, table(APART)).heat, code)
+    assert found is not None
+    return found
+
+
 def test_stores_are_put_on_the_scale_of_the_loads_that_miss() -> None:
     take, give = by("take", hot("first", 0, 8, 50, 5000)), by("give", hot("first", 0, 8, 0, 1000))
-    _, found = agents([line(APART, take, by("find", hot("second", 8, 8, 20)), give)], SCOPE, None)
-    assert {one.name: round(one.parts[0].stores) for one in found} == {"take": 50, "find": 0, "give": 10}
+    found = turns(line(APART, take, by("find", hot("second", 8, 8, 20)), give))
+    assert {one.name: round(one.parts[0].stores) for one in found.agents} == {"take": 50, "find": 0, "give": 10}
 
 
 def touched(path: str, offset: int, counts: AccessCounts, *functions: str) -> MemberAccesses:
@@ -164,18 +142,18 @@ READ, UPDATED = AccessCounts(reads=1), AccessCounts(reads=1, writes=1)
 
 def test_what_the_code_of_a_sampled_function_reads_counts_half_of_its_turns() -> None:
     seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90)))
-    uses, found = agents([seen], SCOPE, code(touched("second", 64, READ, "find", "other")))
-    finder = next(one for one in found if one.name == "find")
-    assert [(uses[part.use], part.reads) for part in finder.parts if part.reads] == [(Use(2, 0), 40.0)]
-    assert {one.name for one in found} == {"find", "renew"}
+    found = turns(seen, code(touched("second", 64, READ, "find", "other")))
+    finder = next(one for one in found.agents if one.name == "find")
+    reads = [(found.uses[part.use].position, part.reads) for part in finder.parts if part.reads]
+    assert (reads, {one.name for one in found.agents}) == ([(2, 40.0)], {"find", "renew"})
 
 
 @pytest.mark.parametrize(("cpus", "stores"), [(8, []), (1, [45.0])])
 def test_stores_of_the_code_that_everybody_would_wait_for_are_seldom_made(cpus: int, stores: list[float]) -> None:
     """Nobody was seen to wait for ``second``, which is on a line of its own: no layout is better for leaving it."""
     seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90), cpus))
-    _, found = agents([seen], SCOPE, code(touched("second", 64, UPDATED, "renew")))
-    renew = next(one for one in found if one.name == "renew")
+    found = turns(seen, code(touched("second", 64, UPDATED, "renew")))
+    renew = next(one for one in found.agents if one.name == "renew")
     assert [part.stores for part in renew.parts[1:]] == stores
 
 

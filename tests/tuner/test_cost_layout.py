@@ -27,12 +27,10 @@ from linesmith.analyzer.model import (
     SlabMachine,
 )
 from linesmith.analyzer.slab import Kernel
-from linesmith.tuner.candidates import propose
 from linesmith.tuner.cost.layout_cost import layout_cost
-from linesmith.tuner.cost.noise import deviation, difference
 from linesmith.tuner.cost.proofs import proofs
 from linesmith.tuner.cost.replayed_saving import replayed_saving
-from linesmith.tuner.cost.saving import noise_floor, saving
+from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.subject import Subject, subject
 
@@ -88,16 +86,15 @@ def nearly(found: Bounds, least: float, most: float) -> bool:
 @pytest.mark.parametrize(
     ("target", "starts", "least", "most"),
     [
-        pytest.param(ONE_WRITES, ONE_WRITES.starts, 400, 400, id="what counting leaves to chance"),
-        pytest.param(BOTH_WRITE, ONE_AWAY, 170, 400, id="the writer that stays may take over what the other did"),
-        pytest.param(WRITTEN_ITSELF, BOTH_AWAY, 150, 400, id="a victim that is written itself may wait as long"),
-        pytest.param(RECORDED, BOTH_AWAY, 160, 250, id="misses of a recording, as far as a layout removes them"),
+        pytest.param(ONE_WRITES, ONE_WRITES.starts, 354.3, 445.7, id="what counting leaves to chance"),
+        pytest.param(BOTH_WRITE, ONE_AWAY, 142.6, 445.8, id="the writer that stays may take over what the other did"),
+        pytest.param(WRITTEN_ITSELF, BOTH_AWAY, 124.5, 445.7, id="a victim that is written itself may wait as long"),
+        pytest.param(RECORDED, BOTH_AWAY, 133.5, 284.3, id="misses of a recording, as far as a layout removes them"),
     ],
 )
-def test_the_limits_of_the_accesses(target: Subject, starts: list[int], least: int, most: int) -> None:
+def test_the_limits_of_the_accesses(target: Subject, starts: list[int], least: float, most: float) -> None:
     found = layout_cost(target, starts, 128, 8).here
-    assert nearly(found, least - deviation(least), most + deviation(most))
-    assert round(deviation(400), 1) == 45.7
+    assert nearly(found, least, most)
 
 
 def test_nothing_is_left_where_nobody_meets_in_any_phase() -> None:
@@ -105,15 +102,6 @@ def test_nothing_is_left_where_nobody_meets_in_any_phase() -> None:
     assert (left.contended, left.here, left.likely) == (Bounds(), Bounds(), 0)
     found = saving(ONE_WRITES, NEVER, 136, 8)
     assert (found.cycles.most, found.likely_cycles, found.cycles_before) == (40_000, 40_000, 40_000)
-
-
-@pytest.mark.parametrize("starts", [ONE_AWAY, BOTH_AWAY])
-def test_cycles_have_the_limits_of_the_accesses(starts: list[int]) -> None:
-    """A loss that a member without samples, or chance, can bring is one of cycles too: 100 for each access here."""
-    found = saving(BOTH_WRITE, starts, 128, 8)
-    limits = (100 * found.contended.least, 100 * found.contended.most)
-    assert (found.cycles.least, found.cycles.most) == pytest.approx(limits)
-    assert found.cycles.least <= found.likely_cycles == 100 * found.likely <= found.cycles.most
 
 
 def test_what_is_saved_has_limits_on_both_sides() -> None:
@@ -127,8 +115,8 @@ def test_what_is_saved_has_limits_on_both_sides() -> None:
 def test_seven_samples_are_below_the_noise_eight_are_not() -> None:
     few, enough = met(ROW, 7), met(ROW, 8)
     assert [saving(one, NEVER, 136, 8).tells for one in (few, enough)] == [False, True]
-    assert (noise_floor(few) > 7, noise_floor(enough) < 8) == (True, True)
-    assert difference(1_000_000) == pytest.approx(83_200, rel=1e-3), "of many samples, what runs differ by"
+    many = saving(met(ROW, 1_000_000), NEVER, 136, 8)
+    assert many.noise == pytest.approx(83_200, rel=1e-3), "of many samples, what runs differ by"
 
 
 def test_members_that_never_met_may_cost_nothing_or_all_they_wait_for() -> None:
@@ -165,18 +153,6 @@ def test_memory_is_that_of_the_slab_of_the_new_size() -> None:
     assert (now.cache, now.stride, now.pages_per_1000) == ("vm_area_struct", 160, 40)
     assert (grown.object_bytes, grown.stride, grown.pages_per_1000) == (192, 192, 48)
     assert grown.bytes_per_100000 == 19_505_152
-
-
-def test_a_proof_tells_each_place_and_every_start() -> None:
-    target = met(members("vm_area_struct", reader=8, gap=40, writer=8, rest=104), premises=KERNEL)
-    found = proofs(target.heat, target.starts, granule=8)
-    # 160 bytes apart, objects begin at two phases; both members are on one line in the one at its beginning.
-    assert [(one.place, one.line_bytes, one.together, one.phases, round(one.share, 2)) for one in found] == [
-        ("vm_area_struct", 64, 1, 2, 0.52),
-        ("", 64, 2, 8, 0.25),
-        ("vm_area_struct", 128, 3, 4, 0.76),
-        ("", 128, 10, 16, 0.62),
-    ]
 
 
 def test_members_56_bytes_apart_never_meet_but_may_share_a_pair_of_lines() -> None:
@@ -255,14 +231,6 @@ def test_other_stores_of_the_same_turn_take_over_the_misses(line: Finding, start
     assert found.likely == pytest.approx(likely)
     assert found.contended.least <= likely - found.noise
     assert found.contended.most == 300 or not likely
-
-
-def test_a_candidate_takes_away_the_lock_and_the_count_together() -> None:
-    found = propose(recorded(100), table(FLOWS))
-    places = [{member.name: member.offset for member in one.after.members} for one in found]
-    assert places
-    assert all(abs(one[name] - one["seed"]) >= 56 for one in places for name in ("lock", "count"))
-    assert ["align lock"] in [[f"{move.kind.value} {move.member}" for move in one.moves] for one in found]
 
 
 PREDICTED = Saving(Bounds(100, 300), likely=250, before=1000)

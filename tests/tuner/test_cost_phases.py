@@ -8,13 +8,12 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
-from linesmith.analyzer.geometry import ObjectStarts, phases
+from linesmith.analyzer.geometry import ObjectStarts
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, PlacePhases, SlabBasis, SlabMachine, VariableRow
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, SlabBasis, SlabMachine, VariableRow
 from linesmith.analyzer.slab import Kernel
 from linesmith.tuner.candidates import propose
 from linesmith.tuner.cost.conflict import cost
-from linesmith.tuner.cost.phase_mix import every_start, phase_mix
 from linesmith.tuner.cost.phase_mixes import PhaseMixes
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.subject import Subject, subject
@@ -28,12 +27,6 @@ def in_inodes(front: int) -> LayoutTable:
     """The mapping behind ``front`` bytes of an ext4 inode, whose cache asks for no alignment."""
     inode = struct("ext4_inode_info", scalar("own", front), held("i_data", MAPPING), scalar("tail", 16))
     return table(MAPPING, inode)
-
-
-def test_without_a_kernel_every_multiple_of_the_alignment_counts_the_same() -> None:
-    mix = PhaseMixes(MAPPING, table(MAPPING), None).of(granule=16)
-    assert mix.at(64) == (PlacePhases("", 64, ((0, 0.25), (16, 0.25), (32, 0.25), (48, 0.25))),)
-    assert [place.line_bytes for place in mix.places] == [64, 128]
 
 
 def test_the_slabs_of_the_objects_around_a_record_decide_its_phases() -> None:
@@ -55,19 +48,6 @@ def test_a_record_with_a_cache_of_its_own_is_nowhere_else_one_from_kmalloc_may_b
     assert (place.place, place.phases) == ("vm_area_struct", ((0, 1.0),))
     assumed = PhaseMixes(thing, table(thing), KERNEL).of(granule=8).at(64)
     assert [one.place for one in assumed] == ["kmalloc-192", ""]
-
-
-@pytest.mark.parametrize(("last", "first", "share"), [(7, 8, 7 / 8), (7, 40, 3 / 8), (7, 64, 0), (7, 71, 0), (9, 3, 1)])
-def test_the_share_of_objects_in_which_two_bytes_meet(last: int, first: int, share: float) -> None:
-    assert phase_mix([every_start(8, 64)]).share(last, first) == share
-
-
-def test_shares_of_objects_are_exact_and_places_count_the_same() -> None:
-    thirds = phase_mix([PlacePhases("cache", 64, ((0, 1 / 3), (8, 1 / 3), (16, 1 / 3)))])
-    assert thirds.share(last=39, first=63) == pytest.approx(1 / 3)
-    assert thirds.share(last=47, first=87) == 0, "what no object has is exactly nothing"
-    both = phase_mix([PlacePhases("large", 64, ((0, 1.0),)), PlacePhases("small", 64, ((0, 0.5), (32, 0.5)))])
-    assert both.phases() == ((0, 0.75), (32, 0.25)), "however many objects their slabs have"
 
 
 def test_the_predicted_cost_follows_the_slabs_when_the_record_grows() -> None:
@@ -149,10 +129,3 @@ def test_variables_count_the_same_and_where_their_places_are_no_series_every_sta
     assert (apart.starts(8), apart.firsts((8, 8), 0)) == (ObjectStarts(8), None)
     series = mixes(counters(), VariableRow("row", LINE, 32, 4))
     assert (series.starts(8), series.firsts((8, 64), 0)) == (ObjectStarts(32, 0), (0, 0))
-
-
-def test_objects_from_an_allocator_begin_at_any_multiple_of_their_alignment() -> None:
-    found = mixes(counters())
-    assert not found.placed
-    assert list(phases(found.starts(8).step, CACHE_LINE_BYTES)) == list(range(0, 64, 8))
-    assert list(phases(128, CACHE_LINE_BYTES, 96)) == [32]

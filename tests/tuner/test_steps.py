@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
 from hand_made import finding, hot, lock, meeting, scalar, struct, table
 
 from linesmith.analyzer.geometry.placement import lay_out
@@ -18,7 +17,6 @@ from linesmith.analyzer.model import (
     Finding,
     Layout,
     LineCost,
-    LineState,
     MemberFunction,
     Move,
     MoveKind,
@@ -28,37 +26,7 @@ from linesmith.analyzer.model import (
     Side,
     StepTable,
 )
-from linesmith.tuner.steps.protocol import Event, access
 from linesmith.tuner.steps.step_table import step_tables
-
-
-@pytest.mark.parametrize(
-    ("held", "writes", "event", "then"),
-    [
-        ("--", False, Event.COLD, "E-"),
-        ("--", True, Event.COLD, "M-"),
-        ("E-", False, Event.HIT, "E-"),
-        ("E-", True, Event.HIT, "M-"),
-        ("M-", True, Event.HIT, "M-"),
-        ("SS", False, Event.HIT, "SS"),
-        ("SS", True, Event.UPGRADE, "MI"),
-        ("SI", True, Event.HIT, "MI"),
-        ("IM", False, Event.MODIFIED, "SS"),
-        ("IM", True, Event.TAKEN, "MI"),
-        ("-E", False, Event.SHARED, "SS"),
-        ("-E", True, Event.SHARED, "MI"),
-    ],
-)
-def test_an_access_of_cpu_a(held: str, writes: bool, event: Event, then: str) -> None:
-    """The states of CPU A and B before and after; ``-`` is a CPU that never had the line."""
-
-    def states(letters: str) -> dict[str, LineState]:
-        return {cpu: LineState(letter) for cpu, letter in zip("AB", letters, strict=True) if letter != "-"}
-
-    effect = access(states(held), "A", writes)
-    assert (effect.event, dict(effect.states)) == (event, states(then))
-    assert effect.other == ("" if event in (Event.COLD, Event.HIT) else "B")
-
 
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 LINE = meeting(POOL, "used", "limit")

@@ -34,7 +34,7 @@ from linesmith.analyzer.model import (
     StructureKind,
     TriageKind,
 )
-from linesmith.tuner.structure.advise import advice, advise
+from linesmith.tuner.structure.advise import advise
 
 SOURCE = Path(__file__).with_name("structures.c")
 
@@ -65,6 +65,11 @@ def line(layout: Layout, kind: TriageKind, members: Iterable[LineMember], *shari
     contended = int(sum(one.contended.most for one in sharings))
     cost = LineCost(contended, contended * 120.0, sharings=sharings, exact=True)
     return replace(found, contended=contended, triage=replace(found.triage, kinds=(kind,)), cost=cost)
+
+
+def advice(found: Finding, layouts: Layouts, accesses: AccessMap | None = None) -> tuple[StructuralAdvice, ...]:
+    """What is advised for one line."""
+    return tuple(one for told in advise([found], layouts, accesses=accesses) for one in told.advice)
 
 
 class Program:

@@ -25,7 +25,7 @@ from linesmith.tuner.structure.embedding import Pulling
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.pull_in import pulled_in
 from linesmith.tuner.structure.push_out import put_apart
-from linesmith.tuner.structure.reshape import around, without
+from linesmith.tuner.structure.reshape import without
 from linesmith.tuner.structure.shrink import made_smaller
 
 LOCK = struct("vma_lock", scalar("word", 40))
@@ -63,14 +63,8 @@ def pulled(
     return tuple(pulled_in(outer, layouts, home(layouts, kernel), Pulling(name, cold=cold), functions or {}))
 
 
-def pages(one: StructuralAdvice) -> tuple[list[int], list[int]]:
-    return [use.pages_per_1000 for use in one.memory_before], [use.pages_per_1000 for use in one.memory_after]
-
-
-def test_a_lock_pulled_in_and_aligned_makes_256_bytes_of_160_and_40() -> None:
+def test_a_lock_pulled_in_and_aligned_or_behind_what_is_there() -> None:
     alone, small = pulled("vm_lock")
-    assert (alone.before[0].size, alone.before[1].size, alone.after[0].size) == (160, 40, 256)
-    assert pages(alone) == ([40, 10], [64])
     assert alone.notes[0] == "vm_lock has its line to itself where objects begin with a line."
     assert small.notes[0].endswith("objects begin with a line: shared, anon_vma_chain, anon_vma.")
     assert (alone.members, small.members) == (("vm_lock",), ("vm_lock",)), "nothing moves that nobody calls cold"
@@ -80,7 +74,8 @@ def test_a_lock_pulled_in_and_aligned_makes_256_bytes_of_160_and_40() -> None:
 def test_cold_members_behind_a_small_lock_make_192_bytes() -> None:
     last = pulled("vm_lock", cold=("shared",))[-1]
     assert last.members == ("vm_lock", "shared")
-    assert (last.after[0].size, last.after[0].alignment, pages(last)[1]) == (192, 64, [48])
+    assert [use.pages_per_1000 for use in last.memory_after] == [48]
+    assert (last.after[0].size, last.after[0].alignment) == (192, 64)
     assert (offsets(last.after[0])["vm_lock"], offsets(last.after[0])["shared"]) == (128, 136)
     functions = {"swap_readahead_info": 2, "detached": 5, "shared": 7, "vm_file": 200}
     last = pulled("vm_lock", functions=functions)[-1]
@@ -114,8 +109,6 @@ def test_smaller_and_pushed_out_members_of_a_record_in_another() -> None:
     assert (MAPPING.size, one.after[0].size, INODE.size) == (56, 24, 72)
     uses = one.memory_before + one.memory_after
     assert [(use.cache, use.object_bytes) for use in uses] == [("inode_cache", 72), ("inode_cache", 40)]
-    changed = replace(MAPPING, size=128, alignment=64)
-    assert offsets(around(INODE, changed, LAYOUTS)) == {"i_mode": 0, "i_data": 64, "i_private": 192}
     (one,) = put_apart(MAPPING, home(LAYOUTS), "i_mmap_rwsem")
     assert one.sentence.endswith("aligned to a line: 56 -> 24 + 64 bytes")
     assert [use.object_bytes for use in one.memory_after] == [40, 64]

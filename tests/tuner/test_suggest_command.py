@@ -55,15 +55,6 @@ def test_the_guard_moves_away_from_what_is_read(document: dict[str, Any]) -> Non
     assert document["machine"] is None, "a program has no slabs"
 
 
-def test_text_tells_what_is_recommended_first(example: Path) -> None:
-    text = suggest(example, "--type", "session_index")
-    _, line, recommended, why, *_ = text.split("\n\n")
-    assert line.startswith("line 0, struct session_index: false sharing")
-    assert re.match(r"recommended: candidate [a-z]{5}: move guard behind", recommended)
-    assert why.startswith("why: ")
-    assert suggest(example, "--type", "struct session_index") == text, "the keyword changes nothing"
-
-
 def test_one_candidate_is_shown_in_full_by_its_place_and_by_its_name(example: Path, document: dict[str, Any]) -> None:
     name = document["candidates"][0]["name"]
     shown = suggest(example, "--candidate", "1")
@@ -134,6 +125,9 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
             r"no candidate is called other here; .*there are: [a-z]{5} \(",
         ),
         (("bench", "bench.c2c", "--candidate", "99"), "so there is no --candidate 99; see `linesmith suggest`"),
+        (("bench", "bench.c2c", "--candidate", "٣"), "neither the number"),
+        (("bench", "bench.c2c", "--candidate", "9" * 5000), "neither the number"),
+        (("bench", "bench.c2c", "--candidate", "0"), "neither the number"),
         (
             ("bench", "bench.c2c", "--candidate", "1.5"),
             "is neither the number of a candidate, from 1 on, nor its name",
