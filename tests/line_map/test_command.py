@@ -165,10 +165,23 @@ def test_a_terminal_shows_heat_in_colour_and_shades_unless_it_wants_none(folder:
     profile = ("queue", "--profile", folder / "report.txt")
     text = on_a_terminal(folder, *profile, TERM="xterm-256color", LANG="C.UTF-8")
     assert "\x1b[38;5;231;48;5;124m██70%r█\x1b[0m" in text
+    assert on_a_terminal(folder, *profile, TERM="xterm-256color", LANG="C.UTF-8", NO_COLOR="") == text
     for plain in ({"NO_COLOR": "1", "TERM": "xterm-256color"}, {"TERM": "dumb"}):
         assert on_a_terminal(folder, *profile, LC_ALL="C", **plain).endswith(EXPECTED)
     text = on_a_terminal(folder, "queue", "--format", "png")
     assert "a PNG cannot be shown in a terminal; write it to a file with -o" in text
+
+
+@pytest.mark.parametrize(
+    ("wish", "coloured"),
+    [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "0"}, False), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[str, str], coloured: bool) -> None:
+    """Colours add nothing but colour."""
+    words = ("layout", folder / "program.o", "queue", "--profile", folder / "report.txt")
+    text = linesmith(*words, env={**os.environ, "LC_ALL": "C", "TERM": "xterm", **wish}).stdout
+    assert ("\x1b[38;5;231;48;5;124m##70%r#\x1b[0m" in text) is coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == EXPECTED
 
 
 @pytest.mark.parametrize(
