@@ -12,7 +12,7 @@ import pytest
 from c_source import compiled
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.report.pahole import render_text
+from linesmith.analyzer.report import pahole
 from linesmith.analyzer.selection import select
 from linesmith.analyzer.store import IndexedLayouts
 
@@ -32,7 +32,7 @@ def layouts(tmp_path_factory: pytest.TempPathFactory) -> IndexedLayouts:
 
 
 def shown(layouts: IndexedLayouts, *wanted: str, expand: bool = False) -> str:
-    return render_text(select(layouts, wanted), layouts, expand)
+    return pahole.render_text(select(layouts, wanted), layouts, expand)
 
 
 def lines(text: str) -> list[str]:
@@ -81,7 +81,7 @@ def test_every_layout_of_a_name_is_shown_with_its_place(tmp_path: Path) -> None:
     both = tmp_path / "both.o"
     subprocess.run(["ld", "-r", "-o", both, first, second], check=True)
     layouts = read_layouts(both).layouts
-    text = render_text(select(layouts, ("twin",)), layouts)
+    text = pahole.render_text(select(layouts, ("twin",)), layouts)
     assert [line for line in lines(text) if line.startswith("/* struct twin")] == [
         "/* struct twin, layout 1 of 2: first.c:1, in 1 compile unit */",
         "/* struct twin, layout 2 of 2: second.c:1, in 1 compile unit */",

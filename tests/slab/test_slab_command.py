@@ -100,10 +100,6 @@ def test_what_is_said_of_a_cache(arguments: str, shown: list[str], kernel: Path)
     assert [one for one in shown if one not in text] == []
 
 
-def test_the_name_of_the_own_cache_changes_nothing(kernel: Path) -> None:
-    assert _text(kernel, "inode", "--cache", "inode_cache") == _text(kernel, "inode")
-
-
 @pytest.mark.parametrize(("release", "stride"), [("6.18", 120), ("7.2", 112)])
 def test_inodes_of_ext4_have_room_for_the_free_pointer_in_later_releases(
     tmp_path: Path, release: str, stride: int
@@ -132,10 +128,6 @@ def test_a_banner_makes_a_program_a_kernel(tmp_path: Path) -> None:
     source = 'char banner[] = "Linux version 6.1.0 (gcc)"; struct private { long a; } one; int main(void) { return 0; }'
     text = _text(_linked(tmp_path, source), "private")
     assert text.startswith("Linux 6.1, 64 CPUs, pages of 4096 bytes\n\n")
-
-
-def test_a_part_of_a_kernel_is_not_taken_for_a_program(kernel: Path) -> None:
-    assert json.loads(_text(kernel, "private", "--format", "json"))["cautions"] == []
 
 
 @pytest.mark.parametrize(
@@ -182,12 +174,9 @@ def test_the_heading_covers_general_caches_that_are_measured(kernel: Path, tmp_p
     assert "so kmalloc() is assumed; its geometry is measured" in " ".join(text.split())
 
 
-def test_it_is_read_from_a_directory_too(kernel: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "slab" / "vm_area_struct"
-    folder.mkdir(parents=True)
-    for name, value in _values(160, 192, 21, 0).items():
-        (folder / name).write_text(f"{value}\n")
-    assert ", measured: in /sys/kernel/slab" in _text(kernel, "vm_area_struct", "--slabinfo", tmp_path / "slab")
+@pytest.mark.parametrize("types", ["vm_area_struct", "inode address_space"], ids=["one type", "a part of the other"])
+def test_costs_add_up_only_where_each_type_has_objects_of_its_own(types: str, kernel: Path) -> None:
+    assert "together:" not in _text(kernel, *types.split())
 
 
 def test_the_document_obeys_its_schema(kernel: Path) -> None:
@@ -195,6 +184,7 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
     jsonschema.validate(document, slab_json.schema())
     assert [len(one["places"]) for one in document["types"]] == [1, 1, 2]
     assert document["types"][0]["places"][0]["pages_per_1000"] == 40
+    assert document["cautions"] == []  # a part of a kernel is not taken for a program
 
 
 @pytest.mark.parametrize(
