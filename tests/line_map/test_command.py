@@ -20,28 +20,8 @@ from linesmith_command import LINESMITH, linesmith
 from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.report import layout_json
 
-EXPECTED = """\
-struct queue: 96 bytes on 2 cache lines; 200 contended samples of it in
-  report.txt; declared at program.c:3
-line 0       8       16      24      32      40      48      56
-   0 |items  |1      |2  |3|4|5  |---|head   |tail   |name           |
-100% |       |++10%r+|   | | |20%|   |##70%r#|.. rw .|               |
-   1 |name                   |1|-----|
-line 0: 1 capacity, 2 version, 3 open, 4 closing + hole, 5 lock
-line 1: 1 users
-heat (share of the contended samples): . touched, nobody waited, + 5% to 15%, *
-  15% to 35%, # 35% and more; r read, w written
-
- heat offset bytes  member
-  70%     32     8  head: 140 reads
-                      queue_head: 140 reads on 8 CPUs of nodes 0-1
-  20%     24     4  lock: 44 reads, written; lock
-                      queue_lock_slowpath: 44 reads on 4 CPUs of node 0
-  10%      8     8  capacity: 40 reads
-                      queue_grow: 40 reads on 4 CPUs of node 0
-   0%     40     8  tail: 90 reads, 30 writes
-                      queue_put: 90 reads, 30 writes on 2 CPUs of node 1
-"""
+SOURCES = Path(__file__).with_name("sources")
+EXPECTED = (SOURCES / "contended_queue.txt").read_text()
 
 
 @pytest.fixture(scope="module")
