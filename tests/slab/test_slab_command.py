@@ -40,30 +40,8 @@ def _text(*arguments: str | Path) -> str:
 
 
 def test_two_types_are_told_apart_and_together(kernel: Path) -> None:
-    assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == (
-        """\
-Linux 6.13, 64 CPUs, pages of 4096 bytes
-
-struct vm_area_struct, 160 bytes
-  cache vm_area_struct, computed from the cache's flags: as proc_caches_init() creates it
-    objects   160 bytes, aligned to 8, 160 apart; free pointer at 80
-    slab      2 pages (order 1) with 51 objects, 32 bytes left over
-    memory    40 pages for 1,000 objects, 15.3 MiB for 100,000
-    phases    0 (26), 32 (25)
-    of 128    0 (13), 32 (13), 64 (13), 96 (12)
-
-struct vma_lock, 40 bytes
-  cache vma_lock, computed from the cache's flags: as proc_caches_init() creates it
-    objects   40 bytes, aligned to 8, 40 apart; free pointer at 16
-    slab      1 page (order 0) with 102 objects, 16 bytes left over
-    memory    10 pages for 1,000 objects, 3.8 MiB for 100,000
-    phases    0 (13), 8 (13), 16 (13), 24 (12), 32 (13), 40 (13), 48 (12), 56 (13)
-    of 128    0 (7), 8 (6), 16 (6), 24 (6), 32 (7), 40 (7), 48 (6), 56 (6), 64 (6), 72 (7), 80 (7),
-              88 (6), 96 (6), 104 (6), 112 (6), 120 (7)
-
-together: 40 + 10 = 50 pages for 1,000 of each, 19.2 MiB for 100,000
-"""
-    )
+    expected = Path(__file__).with_name("sources") / "two_types.txt"
+    assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == expected.read_text()
 
 
 ASSUMED = "assumed: no cache of that name is known, so it is taken to ask for nothing\n"
