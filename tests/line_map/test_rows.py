@@ -125,15 +125,7 @@ def test_an_object_that_is_aligned_now_starts_with_a_line() -> None:
     assert not any(cell.straddles for line in maps[1].lines for cell in line.cells if cell.path == "used")
 
 
-def test_of_two_maps_only_what_moved_is_marked_and_heat_goes_along() -> None:
-    before, after = changed()
-    assert [cell.path for line in before.lines for cell in line.cells if cell.moved] == ["j"]
-    assert [cell.path for line in after.lines for cell in line.cells if cell.moved] == ["j"]
-    assert [(cell.path, cell.heat) for line in after.lines for cell in line.cells if cell.heat] == [("i", 1.0)]
-    assert [line.heat for line in after.lines] == [0.0, 1.0]
-
-
-def test_two_maps_stand_side_by_side_where_there_is_room() -> None:
+def test_two_maps_stand_side_by_side_where_there_is_room_and_only_what_moved_is_marked() -> None:
     assert shown(150, *changed()) == drawn("""
 struct s: 80 bytes on 2 cache lines; before                                 struct s: 80 bytes on 2 cache lines; after, with the samples of before
 line 0       8       16      24      32      40      48      56             line 0       8       16      24      32      40      48      56

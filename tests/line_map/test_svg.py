@@ -109,7 +109,7 @@ def contrast(first: str, second: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_every_text_can_be_read_on_its_ground(scheme: int) -> None:
     style = drawn(struct("s", scalar("a"))).partition("<style>")[2].split("@media")[scheme]
-    colours = dict(re.findall(r"\.(lm[-\w]*(?: rect| text| \.lm-faint)?)\{fill:(#\w{6})", style))
+    colours: dict[str, str] = dict(re.findall(r"\.(lm[-\w]*(?: rect| text| \.lm-faint)?)\{fill:(#\w{6})", style))
     inks = {number: colours.get(f"lm-heat-{number} text", colours["lm text"]) for number in range(6)}
     pairs = [("lm text", "lm-paper"), ("lm .lm-faint", "lm-paper")]
     assert [pair for pair in pairs if contrast(colours[pair[0]], colours[pair[1]]) < 4.5] == []
