@@ -15,90 +15,21 @@ from linesmith_command import linesmith
 from linesmith.analyzer.model import AccessOutcome
 from linesmith.analyzer.report import access_json, layout_json
 
-SOURCE = """\
-static inline void put(struct node *n, int v) { n->count = v; n->total += v; }
-__attribute__((noinline)) int get(struct node *n) { return n->count; }
-__attribute__((noinline)) void lock(struct lock *l) { __atomic_fetch_add(&l->word, 1, 5); }
-__attribute__((noinline)) long walk(struct outer *o)
-{
-	long sum = o->key;
-	for (struct node *n = o->node.next; n; n = n->next) {
-		put(n, 3);
-		sum += get(n);
-	}
-	lock(&o->node.guard);
-	o->node.count = 0;
-	return sum;
-}
-"""
+SOURCES = Path(__file__).with_name("sources")
+SOURCE = (SOURCES / "list_under_a_lock.c").read_text()
 
-BY_TYPE = """\
-struct node, 24 bytes: 6 accesses by 2 functions (3 reads, 2 writes, 1 update)
-  within   struct outer.node 2
+BY_TYPE = (SOURCES / "of_a_type.txt").read_text()
 
-  offset  member                             reads  writes updates atomics  functions
-     0x0  next                                   2       -       -       -  walk r2
-     0xc  count                                  1       2       -       -  walk w2 and 1 more
-    0x10  total                                  -       -       1       -  walk u1
+BY_FUNCTION = (SOURCES / "of_a_function.txt").read_text()
 
-`--member NAME` names all functions of a member, `--limit N` more of each
-"""
+BY_ADDRESS = (SOURCES / "of_an_instruction.txt").read_text()
 
-BY_FUNCTION = """\
-walk, 0x100020 to END: 6 accesses, 6 of 6 resolved that are neither stack nor patched
+BEHIND = (SOURCES / "behind_an_instruction.txt").read_text()
 
-  what                                                     kind       width count  lines
-  own code
-    struct outer.node.next                                 read           8     1  subject.c:11
-    struct outer.key                                       read           8     1  subject.c:10
-    struct node.next                                       read           8     1  subject.c:11
-    struct outer.node.count                                write          4     1  subject.c:16
-  inlined: put
-    struct node.total                                      read-write     8     1  subject.c:5
-    struct node.count                                      write          4     1  subject.c:5
-"""
-
-BY_ADDRESS = """\
-0x100000 get+0x0
-  read of 4 bytes: struct node.count
-    at         struct node+0xc
-    outcome    RESOLVED
-    source     subject.c:6
-"""
-
-BEHIND = """\
-0x100003 get+0x3
-  touches no memory
-  the instruction before it that does is get+0x0
-  read of 4 bytes: struct node.count
-"""
-
-BESIDE = """\
-struct node {
-        struct node *              next;                 /*     0     8 */ /* read by walk */
-        struct lock                guard;                /*     8     4 */ /* no access known but to some struct lock */
-        int                        count;                /*    12     4 */ /* read by get; written by walk */
-        long int                   total;                /*    16     8 */ /* read by walk; written by walk */
-
-        /* size: 24, cachelines: 1, members: 4 */
-        /* last cacheline: 24 bytes */
-};
-"""
+BESIDE = (SOURCES / "beside_a_layout.txt").read_text()
 
 
-HANDED_ON = """\
-struct mutex { int word; };
-struct table { long size; struct mutex size_mutex; long entries; };
-void acquire(struct mutex *m);
-void release(struct mutex *m);
-static inline __attribute__((always_inline)) void size_mutex_lock(struct table *t) { acquire(&t->size_mutex); }
-static inline __attribute__((always_inline)) void size_mutex_unlock(struct table *t) { release(&t->size_mutex); }
-__attribute__((noinline)) void acquire(struct mutex *m) { __atomic_fetch_add(&m->word, 1, 5); }
-__attribute__((noinline)) void release(struct mutex *m) { __atomic_fetch_sub(&m->word, 1, 5); }
-void grow(struct table *t) { size_mutex_lock(t); t->size++; size_mutex_unlock(t); }
-long peek(struct table *t) { size_mutex_lock(t); long size = t->size; size_mutex_unlock(t); return size; }
-void count(struct table *t) { t->entries++; }
-"""
+HANDED_ON = (SOURCES / "handed_to_functions.c").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -67,16 +67,6 @@ def test_functions_without_debug_information_have_an_outcome(tmp_path: Path) -> 
     assert shown(tmp_path / "both.so", "g") == ["read struct node.count"]
 
 
-def test_the_second_reading_comes_from_the_cache_until_the_program_changes(tmp_path: Path, cache: Path) -> None:
-    made = compiled(tmp_path, SOURCE)
-    readings = [read_accesses(made) for _ in range(2)]
-    assert [one.cached for one in readings] == [False, True]
-    assert sorted(one.suffix for one in cache.iterdir()) == [".access", ".index"]
-    assert shown(made) == EXPECTED
-    compiled(tmp_path, SOURCE.replace("->count", "->guard.word"))
-    assert shown(made) == ["read struct node.guard", "read struct node.next"]
-
-
 def test_a_map_that_cannot_be_kept_is_a_remark(tmp_path: Path, cache: Path) -> None:
     cache.write_text("a file where the directory should be")
     reading = read_accesses(compiled(tmp_path, SOURCE))

@@ -5,108 +5,103 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from access.hand_written import LAYOUTS, Code, Row, raw
+from access.programs import compiled, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer import store
-from linesmith.analyzer.access import AccessMap, kept
-from linesmith.analyzer.access.access_map import as_arrays
-from linesmith.analyzer.access.building import build
+from linesmith.analyzer.access import AccessReading, accesses_in, read_accesses
 
-STAMP = store.Stamp("/usr/lib/debug/program", 100, 7, "core")
-CODE = (Code("füllen", 0x100, 0x140), Code("main", 0x140, 0x180))
-MAP = build(raw((Row(0x100, 0, 1), Row(0x140, 1, 2, 24, 4, chain=1)), CODE, ((), ("inner",))), LAYOUTS)
+SOURCE = "int f(struct node *n) { return n->next->count; } int g(struct outer *o) { return o->many[2].count; }"
 
 
-def path_in(directory: Path) -> Path:
-    return directory / "key.access"
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(directory))
+    return directory
 
 
-def read_back(directory: Path, kept_map: AccessMap, stamp: store.Stamp = STAMP) -> AccessMap | None:
-    """What is read where a map was kept."""
-    kept.save(directory, "key", STAMP, kept_map)
-    return kept.load(directory, "key", stamp)
+@pytest.fixture
+def elf(tmp_path: Path) -> Path:
+    return compiled(tmp_path, SOURCE)
 
 
-@pytest.mark.parametrize("original", [MAP, build(raw((), CODE), LAYOUTS)], ids=["two accesses", "an empty map"])
-def test_what_is_read_is_what_was_kept(tmp_path: Path, original: AccessMap) -> None:
-    found = read_back(tmp_path, original)
-    assert found is not None
-    ours, theirs = as_arrays(original), as_arrays(found)
-    assert ours.keys() == theirs.keys()
-    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
-    assert list(found.functions) == ["füllen", "main"]
-    assert [one.name for one in tmp_path.iterdir()] == ["key.access"]
+def only_map(cache: Path) -> Path:
+    (kept,) = cache.glob("*.access")
+    return kept
+
+
+def told(reading: AccessReading) -> list[object]:
+    return [accesses_in(name, reading.accesses) for name in ("f", "g")]
+
+
+def test_what_is_read_is_what_was_kept_until_the_program_changes(cache: Path, elf: Path, tmp_path: Path) -> None:
+    readings = [read_accesses(elf) for _ in range(2)]
+    assert [one.cached for one in readings] == [False, True]
+    assert told(readings[0]) == told(readings[1])
+    assert sorted(one.suffix for one in cache.iterdir()) == [".access", ".index"]
     # Columns are views of the file.
-    flags = found.address.flags
+    flags = readings[1].accesses.address.flags
     assert (flags.owndata, flags.writeable, flags.aligned) == (False, False, True)
+    compiled(tmp_path, SOURCE.replace("->count", "->guard.word"))
+    assert shown(elf) == ["read struct node.guard", "read struct node.next"]
 
 
-@pytest.mark.parametrize("change", [{"size": 101}, {"mtime_ns": 8}, {"core": "other"}])
-def test_a_map_of_other_bytes_or_by_another_core_is_stale(tmp_path: Path, change: dict[str, str]) -> None:
-    fields = {name: getattr(STAMP, name) for name in ("path", "size", "mtime_ns", "core")}
-    assert read_back(tmp_path, MAP, store.Stamp(**(fields | change))) is None
+def test_an_empty_map_is_kept_too(tmp_path: Path) -> None:
+    elf = compiled(tmp_path, "int f(void) { return 1; }")
+    readings = [read_accesses(elf) for _ in range(2)]
+    assert [(one.cached, len(one.accesses)) for one in readings] == [(False, 0), (True, 0)]
 
 
-def test_nothing_there_is_nothing(tmp_path: Path) -> None:
-    assert kept.load(tmp_path, "key", STAMP) is None
-    path_in(tmp_path).mkdir()
-    assert kept.load(tmp_path, "key", STAMP) is None
+def test_a_map_of_another_program_under_its_name_is_stale(cache: Path, elf: Path, tmp_path: Path) -> None:
+    expected = told(read_accesses(elf))
+    own = only_map(cache)
+    read_accesses(compiled(tmp_path, SOURCE.replace("->count", "->guard.word"), name="other.o"))
+    (other,) = set(cache.glob("*.access")) - {own}
+    own.write_bytes(other.read_bytes())
+    reading = read_accesses(elf)
+    assert (reading.cached, told(reading)) == (False, expected)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=75)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(
-    damage=st.sampled_from(("flip", "cut", "more")),
+    damage=st.sampled_from(("flip", "cut", "more", "length")),
     place=st.floats(0, 1, exclude_max=True),
     flip=st.integers(1, 255),
     more=st.binary(min_size=1, max_size=200),
 )
-def test_damage_is_never_believed(tmp_path: Path, damage: str, place: float, flip: int, more: bytes) -> None:
-    kept.save(tmp_path, "key", STAMP, MAP)
-    content = bytearray(path_in(tmp_path).read_bytes())
+def test_damage_is_never_believed(cache: Path, elf: Path, damage: str, place: float, flip: int, more: bytes) -> None:
+    """A length out of all proportion is among what is not believed."""
+    expected = told(read_accesses(elf))
+    content = bytearray(only_map(cache).read_bytes())
     at = int(place * len(content))
     if damage == "flip":
         content[at] ^= flip
-    path_in(tmp_path).write_bytes({"flip": content, "cut": content[:at], "more": content + more}[damage])
-    assert kept.load(tmp_path, "key", STAMP) is None
+    if damage == "length":
+        struct.pack_into("<I", content, 20, 0xFFFFFFFF)
+    only_map(cache).write_bytes({"cut": content[:at], "more": content + more}.get(damage, content))
+    reading = read_accesses(elf)
+    assert (reading.cached, told(reading)) == (False, expected)
+    assert read_accesses(elf).cached
 
 
-def test_a_length_out_of_all_proportion_is_not_believed(tmp_path: Path) -> None:
-    kept.save(tmp_path, "key", STAMP, MAP)
-    content = bytearray(path_in(tmp_path).read_bytes())
-    struct.pack_into("<I", content, 20, 0xFFFFFFFF)
-    path_in(tmp_path).write_bytes(content)
-    assert kept.load(tmp_path, "key", STAMP) is None
+def test_a_directory_in_the_place_of_the_map_is_no_map(cache: Path, elf: Path) -> None:
+    read_accesses(elf)
+    kept = only_map(cache)
+    kept.unlink()
+    kept.mkdir()
+    assert not read_accesses(elf).cached
 
 
-def test_another_format_or_fewer_columns_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fewer = {name: array for name, array in as_arrays(MAP).items() if name != "kind"}
-    with monkeypatch.context() as patched:
-        patched.setattr(kept, "as_arrays", lambda _: fewer)
-        assert read_back(tmp_path, MAP) is None
-    assert read_back(tmp_path, MAP) is not None
-    monkeypatch.setattr(kept, "FORMAT", b"linesmith-map-99")
-    assert kept.load(tmp_path, "key", STAMP) is None
-
-
-def test_indices_and_maps_share_the_room_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = tmp_path / "old.index"
+def test_indices_and_maps_share_the_room_there_is(cache: Path, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.mkdir()
+    index = cache / "old.index"
     index.write_bytes(b"long ago")
     os.utime(index, (1, 1))
     monkeypatch.setattr(store, "MOST_CACHED_BYTES", 1)
-    kept.save(tmp_path, "key", STAMP, MAP)
-    assert [one.name for one in tmp_path.iterdir()] == ["key.access"]
-
-
-def test_names_may_hold_anything(tmp_path: Path) -> None:
-    odd = replace(raw((Row(0x100, 0, 1),), CODE), functions=["", "a\0b"])
-    found = read_back(tmp_path, build(odd, LAYOUTS))
-    assert found is not None
-    assert list(found.functions) == ["", "a\ufffdb"]
-    assert found.functions.called("") == [0]
+    read_accesses(elf)
+    assert [one.suffix for one in cache.iterdir()] == [".access"]

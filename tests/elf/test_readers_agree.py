@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two readers and pahole on one kernel: BTF must say what DWARF says, as far as BTF can say it."""
+"""Two readers on one kernel: BTF must say what DWARF says, as far as BTF can say it."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import pahole_text
 import pytest
 
 from linesmith.analyzer import _native
@@ -90,24 +88,3 @@ def test_members_read_alike(readings: Readings) -> None:
         if alike and not any(list(texts(layout, other)) == list(texts(other, other)) for other in alike):
             different.append(layout.title)
     assert different == []
-
-
-def test_members_lie_as_pahole_says(readings: Readings, vmlinux: Path) -> None:
-    """Pahole prints one record of a name; ours must have one with its size and its members' places."""
-    printed = subprocess.run(["pahole", "-F", "btf", vmlinux], capture_output=True, text=True, check=True).stdout
-    records = [
-        record for record in pahole_text.records(printed.splitlines()) if record.name and record.size is not None
-    ]
-    assert len(records) > 5000
-    ours = {(layout.name, layout.size, tuple(map(printed_place, layout.members))) for layout in readings.btf}
-    absent = [record.name for record in records if (record.name, record.size, pahole_places(record)) not in ours]
-    assert absent == []
-
-
-def printed_place(member: Member) -> tuple[int, int, int | None, int | None]:
-    start = None if member.bit_offset is None else member.bit_offset - 8 * member.offset
-    return (member.offset, member.size, start, member.bit_size)
-
-
-def pahole_places(record: pahole_text.PaholeRecord) -> tuple[tuple[int, int, int | None, int | None], ...]:
-    return tuple((member.offset, member.size, member.bit_start, member.bit_size) for member in record.members)

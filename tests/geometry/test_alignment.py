@@ -20,9 +20,8 @@ from linesmith.analyzer.geometry import (
     inferred_packed,
     inferred_record_alignment,
 )
-from linesmith.analyzer.geometry.alignment import used_end
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
+from linesmith.analyzer.model import Layout, Member, RecordKind
 
 # Compiled as DWARF 4, which has no word for an alignment.
 SOURCE = """
@@ -36,11 +35,13 @@ struct beyond { unsigned low : 5, high : 30; };
 struct torn { unsigned low : 5, high : 30; } PACKED;
 struct late { char tag; int value; char rest[3]; } PACKED;
 struct wire { char tag; long value; } PACKED;
+struct odd { int value; char tag; } PACKED;
+struct nothing { };
 struct bytes { char first, second; };
 struct holder { char tag; struct bytes bytes; struct wire table[4]; int counts[2][3]; int open[]; };
 struct holder_at_odds { int tag; struct wire table[4]; int last; } PACKED;
 struct either either; struct least least; struct even even; struct bits bits; struct beyond beyond; struct torn torn;
-struct late late; struct holder holder; struct holder_at_odds at_odds;
+struct late late; struct odd odd; struct nothing nothing; struct holder holder; struct holder_at_odds at_odds;
 """
 
 
@@ -77,13 +78,6 @@ def test_natural_gaps_infer_nothing(members: list[Declared]) -> None:
     assert not inferred_packed(layout)
 
 
-U8, U32 = Member("tag", "u8", "tag", 0, 1), Member("value", "u32", "value", 0, 4, 4)
-
-
-def at(member: Member, offset: int) -> Member:
-    return replace(member, offset=offset)
-
-
 def test_the_largest_alignment_that_fits_a_member_and_its_record_is_inferred(built: LayoutTable) -> None:
     stated = struct([Declared(8), Declared(4, align=64)])
     layout = without_attributes(stated)
@@ -93,7 +87,9 @@ def test_the_largest_alignment_that_fits_a_member_and_its_record_is_inferred(bui
     assert (least.members[1].offset, least.size, inferred_alignments(least)[1]) == (64, 96, 32)
     # Not where it is stated, nor where no alignment leaves such a gap.
     assert inferred_alignments(stated)[1] is None
-    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, (U8, at(U8, 3))))[1] is None
+    apart = tuple(Member(name, "u8", name, offset, 1) for name, offset in (("a", 0), ("b", 3)))
+    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, apart))[1] is None
+    assert [inferred_alignments(built.variants("bits")[0])[index] for index in range(3)] == [None] * 3
 
 
 def test_padding_beyond_nature_comes_of_an_aligned_record(built: LayoutTable) -> None:
@@ -101,44 +97,22 @@ def test_padding_beyond_nature_comes_of_an_aligned_record(built: LayoutTable) ->
     assert inferred_record_alignment(padded) == 64
     assert inferred_record_alignment(built.variants("even")[0]) == 2
     assert inferred_record_alignment(replace(padded, alignment=64)) is None
+    assert inferred_record_alignment(built.variants("nothing")[0]) is None
     # An aligned member explains the padding already.
     layout = without_attributes(struct([Declared(8), Declared(4, align=64)]))
     assert inferred_record_alignment(layout) is None
 
 
-INNER = Member("inner", "struct wire", "inner", 4, 9, 8, category=MemberCategory.RECORD)
-
-
-@pytest.mark.parametrize(
-    ("size", "members", "packed"),
-    [
-        (5, (U8, at(U32, 1)), True),
-        (5, (U32, at(U8, 4)), True),
-        (16, (U32, INNER, at(U8, 13)), False),
-        (1, (), False),
-    ],
-    ids=["a member off its place", "a size off the alignment", "a packed record held", "an empty class"],
-)
-def test_what_lies_off_its_natural_place_is_packed(size: int, members: tuple[Member, ...], packed: bool) -> None:
-    layout = Layout(0, "wire", RecordKind.STRUCT, size, members)
-    assert inferred_packed(layout) == packed
-    if not members:
-        assert inferred_record_alignment(layout) is None
-
-
 @pytest.mark.parametrize(
     ("name", "packed"),
-    [("bits", False), ("beyond", False), ("torn", True), ("late", True), ("holder", False), ("holder_at_odds", False)],
+    [
+        *(("bits", False), ("beyond", False), ("holder", False), ("holder_at_odds", False), ("nothing", False)),
+        *(("torn", True), ("late", True), ("wire", True), ("odd", True)),
+    ],
 )
 def test_a_compiled_record_is_seen_to_be_packed(built: LayoutTable, name: str, packed: bool) -> None:
     """``late`` has the size that it would have otherwise; arrays of packed records and open arrays need no packing."""
     assert inferred_packed(built.variants(name)[0]) == packed
-
-
-def test_a_bit_field_ends_behind_the_byte_of_its_last_bit(built: LayoutTable) -> None:
-    bits = built.variants("bits")[0]
-    assert [used_end(member) for member in bits.members] == [1, 3, 4]
-    assert [inferred_alignments(bits)[index] for index in range(3)] == [None] * 3
 
 
 ASKED = """

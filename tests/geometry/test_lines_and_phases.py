@@ -13,9 +13,7 @@ from linesmith.analyzer.geometry import (
     line_of,
     lines,
     lines_touched,
-    meet,
     meeting_phases,
-    meeting_share,
     straddles,
 )
 from linesmith.analyzer.model import Layout
@@ -66,18 +64,3 @@ def test_a_gap_of_a_line_less_a_granule_parts_two_members(
     second = Span(first.offset + first.size + gap * granule, other * granule)
     never = meeting_phases(first, second, line_bytes, granule) == 0
     assert never == (gap * granule >= line_bytes - granule)
-
-
-@given(spans, spans, line_sizes, granules)
-def test_equal_weights_give_the_uniform_share(first: Span, second: Span, line_bytes: int, granule: int) -> None:
-    weights = dict.fromkeys(range(0, 64 * granule, granule), 3.0)
-    modulo = {phase % line_bytes for phase in weights}
-    expected = sum(meet(first, second, line_bytes, phase) for phase in modulo) / len(modulo)
-    if len(weights) % len(modulo) == 0:
-        assert meeting_share(first, second, line_bytes, weights) == pytest.approx(expected)
-
-
-def test_a_known_phase_decides_alone_and_no_weight_means_no_meeting() -> None:
-    tree, lock = Span(24, 16), Span(56, 40)
-    shares = [meeting_share(tree, lock, 64, weights) for weights in ({0: 5}, {24: 5}, {0: 1, 24: 3}, {})]
-    assert shares == [1, 0, 0.25, 0]

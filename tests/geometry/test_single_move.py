@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import c_layouts
 import pytest
 from hand_made import bits, flexible, held, scalar, struct, table, union
-from hypothesis import given, settings
+from hypothesis import given
 
 from linesmith.analyzer.geometry.inference import with_inferred_alignment
+from linesmith.analyzer.geometry.part_move import moves as shrinking_moves
 from linesmith.analyzer.geometry.placement import place, refusal
-from linesmith.analyzer.geometry.single_move import SingleMove, shrinking_moves
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 
 INT, LONG = scalar("i", 4), scalar("l")
@@ -127,12 +124,13 @@ def _moved(members: tuple[Member, ...], moved: int, spot: int) -> list[Member]:
 @given(c_layouts.structs)
 def test_each_move_is_what_the_rules_of_c_give(layout: Layout) -> None:
     for move in shrinking_moves(layout, table(layout)):
-        names = [member.name for member in move.layout.members]
+        result, _ = move.result
+        names = [member.name for member in result.members]
         assert sorted(names) == sorted(member.name for member in layout.members)
         assert names[names.index(move.after) + 1] == move.name
         assert names[0] == layout.members[0].name
-        assert move.layout.size == move.size < layout.size
-        assert refusal(move.layout) is None
+        assert result.size == move.size < layout.size
+        assert refusal(result) is None
 
 
 @given(c_layouts.lists_of_plain.map(c_layouts.struct))
@@ -145,33 +143,4 @@ def test_no_smaller_size_is_missed(layout: Layout) -> None:
 def test_members_that_are_kept_stay_in_their_order(layout: Layout) -> None:
     kept = tuple(member.name for member in layout.members[::2])
     for move in shrinking_moves(layout, table(layout), (), kept):
-        assert [member.name for member in move.layout.members if member.name in kept] == list(kept)
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
-@settings(max_examples=8)
-@given(c_layouts.lists_of_plain.map(c_layouts.struct))
-def test_a_compiler_gives_the_size_that_is_promised(tmp_path_factory: pytest.TempPathFactory, layout: Layout) -> None:
-    found = list(shrinking_moves(layout, table(layout)))
-    if found:
-        assert compiled_sizes(tmp_path_factory.mktemp("c"), found) == [move.size for move in found]
-
-
-def compiled_sizes(folder: Path, found: list[SingleMove]) -> list[int]:
-    """What ``sizeof`` says of each layout, asserted by gcc at compile time and read from its constants."""
-    records = [_declared(f"r{number}", move.layout) for number, move in enumerate(found)]
-    sizes = ", ".join(f"sizeof(struct r{number})" for number in range(len(found)))
-    source = folder / "moves.c"
-    source.write_text("".join(records) + f"const unsigned long sizes[] = {{ {sizes} }};\n")
-    subprocess.run(["gcc", "-S", "-o", folder / "moves.s", source], check=True)
-    lines = (folder / "moves.s").read_text().splitlines()
-    return [int(line.split()[1]) for line in lines if line.split()[:1] == [".quad"]]
-
-
-def _declared(name: str, layout: Layout) -> str:
-    members = "".join(f"\t{member.type} {member.name}{_shape(member)};\n" for member in layout.members)
-    return f"struct {name} {{\n{members}}};\n"
-
-
-def _shape(member: Member) -> str:
-    return "".join(f"[{extent}]" for extent in member.dimensions)
+        assert [member.name for member in move.result[0].members if member.name in kept] == list(kept)

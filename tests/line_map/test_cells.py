@@ -1,17 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cells fill the lines that an object lies on: each byte once, at the place where the compiler put it."""
+"""Cells fill the lines that an object lies on: each byte once, at the place where the compiler put it.
+
+Samples are a record's on every line that holds it, inside others too, but not where it is a guess.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from c_layouts import nested, structs
-from hand_made import bits, flexible, held, lock, scalar, struct, table, union
+from hand_made import bits, finding, flexible, held, hot, lock, meeting, scalar, struct, table, union
 from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.line_map import MOST_LINES, NO_HEAT, Heat, Spot, line_map
-from linesmith.analyzer.model import Access, CellKind, Layout, LineMap, Member, RecordKind
+from linesmith.analyzer.line_map import NO_HEAT, Heat, heat_of, line_map
+from linesmith.analyzer.model import (
+    Access,
+    CellKind,
+    Layout,
+    LineMap,
+    LineMember,
+    Member,
+    Outcome,
+    Profile,
+    RecordKind,
+    SharedLine,
+)
 
 PHASES = st.integers(0, 127)
 
@@ -21,13 +37,8 @@ def cells(drawn: LineMap) -> list[tuple[str, int, int]]:
     return [(one.path or one.kind.value, one.offset, one.bytes) for line in drawn.lines for one in line.cells]
 
 
-def touched(path: str, offset: int, contended: int = 1, stores: int = 0) -> Spot:
-    access = Access(offset, "worker", hitm_local=contended, stores_l1_hit=stores, cpus=2)
-    return Spot(path, offset, (access,), written=bool(stores))
-
-
-def heated(*spots: Spot) -> Heat:
-    return Heat(spots, ((0, sum(spot.contended for spot in spots)),))
+def heated(layout: Layout, layouts: LayoutTable, *members: LineMember) -> Heat:
+    return heat_of(layout, layouts, [finding(layout, members)])
 
 
 def fills(drawn: LineMap, layout: Layout) -> None:
@@ -56,8 +67,9 @@ def test_whatever_was_touched_the_cells_of_nested_records_fill_their_lines(
 ) -> None:
     layout = list(layouts)[-1]
     paths = st.sampled_from([f"{one.name}.m{inner}" for one in layout.members for inner in range(3)])
-    spots = st.builds(touched, paths, st.integers(0, max(0, layout.size - 1)))
-    heat = heated(*data.draw(st.lists(spots, max_size=4)))
+    spots = st.builds(hot, paths, st.integers(0, max(0, layout.size - 1)), st.just(1), st.just(1))
+    seen = data.draw(st.lists(spots, max_size=4))
+    heat = heated(layout, layouts, *seen) if seen else NO_HEAT
     drawn = line_map(layout, layouts, heat, phase)
     fills(drawn, layout)
     members = [cell for line in drawn.lines for cell in line.cells if cell.kind is CellKind.MEMBER]
@@ -82,6 +94,7 @@ def bytes_of(member: Member) -> range:
     return range(member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1)
 
 
+BUFFER = ("buffer", "char", "", 72, 640_000)
 CHOICE = union("", scalar("mapping"), scalar("compound_head"))
 ALONE, NAMED = (struct(name, scalar("saddr"), scalar("daddr")) for name in ("", "tagged"))
 GROUP = union("", held("", ALONE), held("group", NAMED))
@@ -120,30 +133,12 @@ def test_the_cells_of_a_record(case: str) -> None:
     assert " ".join(f"{name}@{offset}+{size}" for name, offset, size in cells(drawn)) == expected
 
 
-def test_a_member_on_two_lines_has_a_cell_on_each_and_is_said_to_straddle() -> None:
-    layout = struct("s", scalar("head", 8, dimensions=(7,)), scalar("wide", 8, dimensions=(2,)))
-    drawn = line_map(layout_of(layout, {"head": 56, "wide": 16}), table(layout))
-    assert [len(line.cells) for line in drawn.lines] == [2, 1]
-    assert drawn.lines[0].cells[1].straddles
-    assert not drawn.lines[0].cells[0].straddles
-
-
-def layout_of(layout: Layout, sizes: dict[str, int]) -> Layout:
-    """The layout with members of these sizes one behind the other, without gaps."""
-    from dataclasses import replace
-
-    at, members = 0, []
-    for one in layout.members:
-        members.append(replace(one, offset=at, size=sizes[one.name]))
-        at += sizes[one.name]
-    return replace(layout, members=tuple(members), size=at)
-
-
-def test_an_object_that_starts_inside_a_line_leaves_the_bytes_before_it_to_nobody() -> None:
-    layout = struct("s", *(scalar(f"m{number}") for number in range(8)))
-    drawn = line_map(layout, table(layout), phase=48)
-    assert [cell.start for cell in drawn.lines[0].cells] == [48, 56]
-    assert [cell.start for cell in drawn.lines[1].cells] == [0, 8, 16, 24, 32, 40]
+def test_a_member_on_two_lines_of_a_buffer_straddles_and_the_map_of_the_buffer_ends() -> None:
+    head, wide, buffer = (Member(*one) for one in (("head", "", "", 0, 56), ("wide", "", "", 56, 16), BUFFER))
+    layout = Layout(1, "ring", RecordKind.STRUCT, 72 + 640_000, (head, wide, buffer))
+    drawn = line_map(layout, LayoutTable([layout]), phase=0)
+    assert [[cell.straddles for cell in line.cells] for line in drawn.lines[:2]] == [[False, True], [True, False]]
+    assert (len(drawn.lines) < 10_002, len(drawn.lines) + drawn.left_out) == (True, 10_002)
 
 
 def test_of_a_union_the_alternative_that_was_touched_is_drawn() -> None:
@@ -153,7 +148,7 @@ def test_of_a_union_the_alternative_that_was_touched_is_drawn() -> None:
     layout = struct("page", held("", choice))
     layouts = table(layout, choice, words, halves)
     assert [cell[1:] for cell in cells(line_map(layout, layouts))] == [(0, 8), (8, 8)]
-    seen = line_map(layout, layouts, heated(touched("count", 0)))
+    seen = line_map(layout, layouts, heated(layout, layouts, hot("count", 0, 4, 1)))
     assert [cell[1:] for cell in cells(seen)] == [(0, 4), (4, 4), (8, 8)]
     assert [cell.heat for cell in seen.lines[0].cells] == [1.0, 0.0, 0.0]
 
@@ -162,8 +157,9 @@ def test_a_record_is_written_out_where_several_of_its_members_were_touched() -> 
     counters = struct("counters", scalar("hits"), scalar("misses"))
     layout = struct("cache", held("stats", counters), scalar("name"))
     layouts = table(layout, counters)
-    one = line_map(layout, layouts, heated(touched("stats.hits", 0)))
-    two = line_map(layout, layouts, heated(touched("stats.hits", 0, 3), touched("stats.misses", 8)))
+    one = line_map(layout, layouts, heated(layout, layouts, hot("stats.hits", 0, 8, 1)))
+    both = heated(layout, layouts, hot("stats.hits", 0, 8, 3), hot("stats.misses", 8, 8, 1))
+    two = line_map(layout, layouts, both)
     assert cells(one)[0] == ("stats", 0, 16)
     assert cells(two)[:2] == [("stats.hits", 0, 8), ("stats.misses", 8, 8)]
     assert [cell.heat for cell in two.lines[0].cells] == [0.75, 0.25, 0.0]
@@ -172,19 +168,13 @@ def test_a_record_is_written_out_where_several_of_its_members_were_touched() -> 
 def test_a_lock_stays_one_cell_and_a_function_that_touches_it_in_several_places_is_one() -> None:
     member, semaphore = lock("i_mmap_rwsem", 40)
     layout = struct("address_space", member)
-    heat = heated(touched("i_mmap_rwsem.word0", 0, 3, stores=2), touched("i_mmap_rwsem.word1", 8, 4))
-    (cell,) = line_map(layout, table(layout, semaphore), heat).lines[0].cells
+    layouts = table(layout, semaphore)
+    heat = heated(layout, layouts, hot("i_mmap_rwsem.word0", 0, 8, 3, 2), hot("i_mmap_rwsem.word1", 8, 8, 4))
+    (cell,) = line_map(layout, layouts, heat).lines[0].cells
     assert (cell.path, cell.lock, cell.heat, cell.reads, cell.writes) == ("i_mmap_rwsem", True, 1.0, 7, 2)
     assert cell.written
     (toucher,) = cell.touchers
-    assert (toucher.function, toucher.reads, toucher.writes, toucher.cpus) == ("worker", 7, 2, 2)
-
-
-def test_the_map_of_a_buffer_ends_and_says_how_much_is_left_out() -> None:
-    layout = struct("ring", scalar("head"), scalar("buffer", 1, dimensions=(1,)))
-    long = layout_of(layout, {"head": 8, "buffer": 100 * 64 * MOST_LINES})
-    drawn = line_map(long, table(long), phase=8)
-    assert (len(drawn.lines), drawn.left_out) == (MOST_LINES, 99 * MOST_LINES + 1)
+    assert (toucher.function, toucher.reads, toucher.writes) == ("function", 7, 2)
 
 
 def test_a_record_that_holds_itself_in_damaged_debug_information_ends() -> None:
@@ -196,7 +186,61 @@ def test_a_record_that_holds_itself_in_damaged_debug_information_ends() -> None:
 def test_a_union_of_more_alternatives_than_anybody_wrote_is_drawn() -> None:
     members = tuple(Member(f"m{number}", "long", f"m{number}", 8 * number, 8) for number in range(20_000))
     layout = Layout(1, "wide", RecordKind.UNION, 160_000, members)
-    heat = heated(*(touched(f"m{number}", 8 * number) for number in range(0, 8_000, 4)))
-    drawn = line_map(layout, LayoutTable([layout]), heat)
-    assert len(drawn.lines) == MOST_LINES
+    layouts = LayoutTable([layout])
+    heat = heated(layout, layouts, *(hot(f"m{number}", 8 * number, 8, 1) for number in range(0, 8_000, 4)))
+    drawn = line_map(layout, layouts, heat)
+    assert (len(drawn.lines) < 2_500, len(drawn.lines) + drawn.left_out) == (True, 2_500)
     assert drawn.lines[0].cells[0].heat == pytest.approx(1 / 2_000)
+
+
+QUEUE = struct("queue", scalar("head"), scalar("tail"))
+DEVICE = struct("device", *(scalar(f"word{number}") for number in range(4)), held("queue", QUEUE))
+LAYOUTS = table(QUEUE, DEVICE)
+
+
+def test_samples_on_a_record_inside_another_are_its_own() -> None:
+    finding = meeting(QUEUE, "tail", "head")
+    inside = tuple(
+        replace(one, path=f"queue.{one.path}", object_offset=(one.object_offset or 0) + 32, offset=one.offset + 32)
+        for one in finding.members
+    )
+    outer = replace(finding.objects[0], type="device", layout=DEVICE.id)
+    heat = heat_of(QUEUE, LAYOUTS, [replace(finding, objects=(outer,), members=inside)])
+    assert [(spot.path, spot.offset, spot.contended) for spot in heat.spots] == [("head", 0, 100), ("tail", 8, 0)]
+    assert heat.phases == ((32, 100),)
+
+
+def test_a_guess_or_a_line_that_does_not_count_heats_nothing() -> None:
+    finding = meeting(QUEUE, "tail", "head")
+    guess = replace(finding, objects=(replace(finding.objects[0], outcome=Outcome.CANNOT_TELL),))
+    assert heat_of(QUEUE, LAYOUTS, [guess, replace(finding, apart="timekeeping")]).spots == ()
+
+
+def test_the_place_in_a_line_with_most_samples_is_drawn_and_the_others_are_named() -> None:
+    findings = [meeting(QUEUE, "tail", "head", phase=32, samples=300), meeting(QUEUE, "tail", "head", samples=100)]
+    drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, findings))
+    assert (drawn.phase, drawn.lines[0].cells[0].heat) == (32, 1.0)
+    assert drawn.caption == "objects start at byte 32 (75%), 0 (25%) of a line"
+
+
+def test_shares_are_of_the_line_also_where_a_paste_left_rows_out() -> None:
+    """As the table of the line has them: 100 of 160 samples stand in a row, 60 may be of any member."""
+    finding = replace(meeting(QUEUE, "tail", "head", samples=100), contended=160)
+    drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, [finding]))
+    assert (drawn.lines[0].cells[0].heat, drawn.lines[0].heat) == (0.625, 0.625)
+    assert drawn.caption == "38% of the contended samples stand in no row"
+
+
+def test_the_profile_tells_on_which_cpus_and_nodes_a_function_ran() -> None:
+    finding = replace(meeting(QUEUE, "tail", "head"), address=0x1000)
+    accesses = (
+        Access(0, "reader", hitm_local=60, nodes="0{0-1}", cpus=2),
+        Access(0, "reader", hitm_local=40, nodes="1{5}", cpus=1),
+        Access(8, "writer", stores_l1_hit=9, nodes="0{1}", cpus=1),
+    )
+    profile = Profile("p", "", "hitm", (SharedLine(finding.rank, 0x1000, accesses),))
+    drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, [finding], profile))
+    head, tail = drawn.lines[0].cells
+    (reader,), (writer,) = head.touchers, tail.touchers
+    assert (reader.function, reader.reads, reader.cpus, reader.nodes) == ("reader", 100, 3, (0, 1))
+    assert (writer.function, writer.writes, writer.cpus, writer.nodes) == ("writer", 9, 1, (0,))

@@ -20,28 +20,8 @@ from linesmith_command import LINESMITH, linesmith
 from linesmith.analyzer.extras import install_command
 from linesmith.analyzer.report import layout_json
 
-EXPECTED = """\
-struct queue: 96 bytes on 2 cache lines; 200 contended samples of it in
-  report.txt; declared at program.c:3
-line 0       8       16      24      32      40      48      56
-   0 |items  |1      |2  |3|4|5  |---|head   |tail   |name           |
-100% |       |++10%r+|   | | |20%|   |##70%r#|.. rw .|               |
-   1 |name                   |1|-----|
-line 0: 1 capacity, 2 version, 3 open, 4 closing + hole, 5 lock
-line 1: 1 users
-heat (share of the contended samples): . touched, nobody waited, + 5% to 15%, *
-  15% to 35%, # 35% and more; r read, w written
-
- heat offset bytes  member
-  70%     32     8  head: 140 reads
-                      queue_head: 140 reads on 8 CPUs of nodes 0-1
-  20%     24     4  lock: 44 reads, written; lock
-                      queue_lock_slowpath: 44 reads on 4 CPUs of node 0
-  10%      8     8  capacity: 40 reads
-                      queue_grow: 40 reads on 4 CPUs of node 0
-   0%     40     8  tail: 90 reads, 30 writes
-                      queue_put: 90 reads, 30 writes on 2 CPUs of node 1
-"""
+SOURCES = Path(__file__).with_name("sources")
+EXPECTED = (SOURCES / "contended_queue.txt").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -165,10 +145,23 @@ def test_a_terminal_shows_heat_in_colour_and_shades_unless_it_wants_none(folder:
     profile = ("queue", "--profile", folder / "report.txt")
     text = on_a_terminal(folder, *profile, TERM="xterm-256color", LANG="C.UTF-8")
     assert "\x1b[38;5;231;48;5;124m██70%r█\x1b[0m" in text
+    assert on_a_terminal(folder, *profile, TERM="xterm-256color", LANG="C.UTF-8", NO_COLOR="") == text
     for plain in ({"NO_COLOR": "1", "TERM": "xterm-256color"}, {"TERM": "dumb"}):
         assert on_a_terminal(folder, *profile, LC_ALL="C", **plain).endswith(EXPECTED)
     text = on_a_terminal(folder, "queue", "--format", "png")
     assert "a PNG cannot be shown in a terminal; write it to a file with -o" in text
+
+
+@pytest.mark.parametrize(
+    ("wish", "coloured"),
+    [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "0"}, False), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[str, str], coloured: bool) -> None:
+    """Colours add nothing but colour."""
+    words = ("layout", folder / "program.o", "queue", "--profile", folder / "report.txt")
+    text = linesmith(*words, env={**os.environ, "LC_ALL": "C", "TERM": "xterm", **wish}).stdout
+    assert ("\x1b[38;5;231;48;5;124m##70%r#\x1b[0m" in text) is coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == EXPECTED
 
 
 @pytest.mark.parametrize(

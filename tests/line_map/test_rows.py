@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from dataclasses import replace
 
-import pytest
-from c_layouts import nested, structs
+from c_layouts import nested
 from hand_made import meeting, scalar, struct, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.cli.colour import painted, wants_colour
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.line_map import compared_maps, heat_of, line_map
 from linesmith.analyzer.line_map.folding import Fold, folded
 from linesmith.analyzer.model import Layout, LineMap
-from linesmith.analyzer.report.map_rows import BLOCKS, compared_rows, map_rows, plain
-from linesmith.analyzer.report.map_slots import slots
-from linesmith.analyzer.report.short_names import columns, short
+from linesmith.analyzer.report.map_rows import BLOCKS, PLAIN, group_rows
 
-SCALES = st.sampled_from((32, 64, 128))
+
+def shown(width: int, *maps: LineMap, shades: str = PLAIN) -> str:
+    """A map, or two of a change, as text."""
+    rows = ("".join(piece.text for piece in row).rstrip() for row in group_rows(maps, width, shades))
+    return "".join(f"{row}\n" for row in rows)
 
 
 def drawn(text: str) -> str:
@@ -41,27 +41,15 @@ def contended(layout: Layout) -> LineMap:
     return line_map(layout, layouts, heat_of(layout, layouts, [meeting(layout, "tail", "head", "capacity")]))
 
 
-@given(structs, st.integers(0, 63), SCALES)
-def test_every_cell_has_its_columns_whatever_the_layout(layout: Layout, phase: int, scale: int) -> None:
-    for line in line_map(layout, LayoutTable([layout]), phase=phase).lines:
-        placed = slots(line, 64, scale)
-        assert [cell for slot in placed for cell in slot.cells] == list(line.cells)
-        assert [slot.end for slot in placed[:-1]] == [slot.start for slot in placed[1:]]
-        assert placed[-1].end <= scale
-        assert all(slot.room >= len(str(slot.number or "")) for slot in placed if len(placed) > 1)
-        numbers = [slot.number for slot in placed if slot.number]
-        assert numbers == list(range(1, len(numbers) + 1))
-
-
 @given(nested(), st.integers(40, 200))
 def test_no_row_is_wider_than_asked(layouts: LayoutTable, width: int) -> None:
     layout = list(layouts)[-1]
-    rows = plain(map_rows(line_map(layout, layouts), width)).splitlines()
-    assert max((columns(row) for row in rows), default=0) <= width
+    rows = shown(width, line_map(layout, layouts)).splitlines()
+    assert max(map(len, rows), default=0) <= width
 
 
 def test_a_map_on_80_columns() -> None:
-    assert plain(map_rows(contended(queue()), 80)) == drawn("""
+    assert shown(80, contended(queue())) == drawn("""
 struct queue: 64 bytes on 1 cache line
 line 0       8       16      24      32      40      48      56
    0 |items  |1      |2  |3|-|4  |---|head   |tail   |5|-hole|users  |
@@ -73,7 +61,7 @@ heat (share of the contended samples): . touched, nobody waited, # 35% and more;
 
 
 def test_a_map_on_40_columns_names_by_number_what_it_cannot_write() -> None:
-    assert plain(map_rows(contended(queue()), 40)) == drawn("""
+    assert shown(40, contended(queue())) == drawn("""
 struct queue: 64 bytes on 1 cache line
 line 0   8   16  24  32  40  48  56
    0 |1  |2  |3|4|5|-|6  |7  |8  |9  |
@@ -89,30 +77,20 @@ heat (share of the contended samples): .
 
 def test_a_number_and_its_name_stay_on_one_line_and_no_map_is_narrower_than_the_narrowest() -> None:
     for width in range(30, 60):
-        told = plain(map_rows(contended(queue()), width))
+        told = shown(width, contended(queue()))
         assert all(f"{number} {name}" in told for number, name in enumerate(("items", "capacity", "version"), 1))
-    assert "   0 |1  |2  |" in plain(map_rows(contended(queue()), 10))
+    assert "   0 |1  |2  |" in shown(10, contended(queue()))
 
 
 def test_a_terminal_with_block_characters_shades_with_them() -> None:
-    assert "|██50%r█|·· w ··|" in plain(map_rows(contended(queue()), 80, BLOCKS))
-
-
-def test_an_object_that_starts_inside_a_line_is_drawn_there() -> None:
-    layout = struct("s", *(scalar(name) for name in "abcd"))
-    assert plain(map_rows(line_map(layout, table(layout), phase=48), 80)) == drawn("""
-struct s: 32 bytes on 2 cache lines, from byte 48 of the first
-line 0       8       16      24      32      40      48      56
-   0                                                 |a      |b      |
-   1 |c      |d      |
-""")
+    assert "|██50%r█|·· w ··|" in shown(80, contended(queue()), shades=BLOCKS)
 
 
 def test_lines_that_one_member_fills_are_one_row() -> None:
     layout = struct("ring", scalar("head"), scalar("buffer", 8, dimensions=(63,)), scalar("tail"))
     whole = replace(layout.members[1], size=504, offset=8)
     long = replace(layout, members=(layout.members[0], whole, replace(layout.members[2], offset=512)), size=520)
-    assert plain(map_rows(line_map(long, table(long)), 80)) == drawn("""
+    assert shown(80, line_map(long, table(long))) == drawn("""
 struct ring: 520 bytes on 9 cache lines
 line 0       8       16      24      32      40      48      56
    0 |head   |buffer                                                 |
@@ -147,16 +125,8 @@ def test_an_object_that_is_aligned_now_starts_with_a_line() -> None:
     assert not any(cell.straddles for line in maps[1].lines for cell in line.cells if cell.path == "used")
 
 
-def test_of_two_maps_only_what_moved_is_marked_and_heat_goes_along() -> None:
-    before, after = changed()
-    assert [cell.path for line in before.lines for cell in line.cells if cell.moved] == ["j"]
-    assert [cell.path for line in after.lines for cell in line.cells if cell.moved] == ["j"]
-    assert [(cell.path, cell.heat) for line in after.lines for cell in line.cells if cell.heat] == [("i", 1.0)]
-    assert [line.heat for line in after.lines] == [0.0, 1.0]
-
-
-def test_two_maps_stand_side_by_side_where_there_is_room() -> None:
-    assert plain(compared_rows(*changed(), 150)) == drawn("""
+def test_two_maps_stand_side_by_side_where_there_is_room_and_only_what_moved_is_marked() -> None:
+    assert shown(150, *changed()) == drawn("""
 struct s: 80 bytes on 2 cache lines; before                                 struct s: 80 bytes on 2 cache lines; after, with the samples of before
 line 0       8       16      24      32      40      48      56             line 0       8       16      24      32      40      48      56
    0 |a      |b      |c      |d      |e      |f      |g      |h      |         0 |>j     |a      |b      |c      |d      |e      |f      |g      |
@@ -168,48 +138,14 @@ heat (share of the contended samples): . touched, nobody waited, # 35% and more;
 """)  # noqa: E501
 
 
-def test_two_maps_stand_one_below_the_other_where_there_is_less() -> None:
-    rows = plain(compared_rows(*changed(), 80)).splitlines()
-    assert [row for row in rows if row.startswith("struct")] == [
-        "struct s: 80 bytes on 2 cache lines; before",
-        "struct s: 80 bytes on 2 cache lines; after, with the samples of before",
-    ]
-    assert max(map(len, rows)) <= 80
-
-
 def test_names_that_steer_the_terminal_are_wide_or_very_long() -> None:
     layout = struct("s", scalar("a\x1b[2J\u202eb", 64))
-    text = painted(map_rows(line_map(layout, table(layout)), 140), True)
+    text = shown(140, line_map(layout, table(layout)))
     assert r"|a\u001b[2J\u202eb " in text
     assert "\x1b" not in text
     layout = struct("s", scalar("\u5bbd\u5b57"), scalar("b"))
-    row = plain(map_rows(line_map(layout, table(layout)), 80)).splitlines()[2]
-    assert (row, columns(row)) == ("   0 |\u5bbd\u5b57   |b      |", 22)
-    assert short("x" * 1000) == "x" * 199 + "…"
-
-
-def test_colours_add_nothing_but_colour() -> None:
-    rows = map_rows(contended(queue()), 80)
-    coloured = painted(rows, True)
-    assert "\x1b[38;5;231;48;5;124m##50%r#\x1b[0m" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == painted(rows, False) == plain(rows)
-
-
-@pytest.mark.parametrize(
-    ("environment", "terminal", "wanted"),
-    [
-        ({"TERM": "xterm"}, True, True),
-        ({"TERM": "xterm"}, False, False),
-        ({"TERM": "dumb"}, True, False),
-        ({}, True, False),
-        ({"TERM": "xterm", "NO_COLOR": "1"}, True, False),
-        ({"TERM": "xterm", "NO_COLOR": ""}, True, True),
-        ({"FORCE_COLOR": "1"}, False, True),
-        ({"FORCE_COLOR": "0"}, False, False),
-        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
-    ],
-)
-def test_colour_is_for_terminals_unless_somebody_says_otherwise(
-    environment: dict[str, str], terminal: bool, wanted: bool
-) -> None:
-    assert wants_colour(environment, terminal) is wanted
+    row = shown(80, line_map(layout, table(layout))).splitlines()[2]
+    wide = sum(unicodedata.east_asian_width(character) == "W" for character in row)
+    assert (row, len(row) + wide) == ("   0 |\u5bbd\u5b57   |b      |", 22)
+    layout = struct("s", scalar("x" * 1000, 4), scalar("b"))
+    assert "x" * 199 + "\u2026" in shown(400, line_map(layout, table(layout)))

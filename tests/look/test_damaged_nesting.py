@@ -9,7 +9,7 @@ from linesmith.analyzer.diff import changes, paired
 from linesmith.analyzer.geometry import asked_alignments, flatten, leaves_at
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
-from linesmith.analyzer.report.pahole import render_text
+from linesmith.analyzer.report import pahole
 
 LONG = Member("x", "long", "x", 0, 8)
 WORDS = (Member("x", "int", "x", 0, 4), Member("y", "int", "y", 4, 4))
@@ -47,7 +47,7 @@ SLOW = "the same over a record without members"
 def test_nesting_comes_to_an_end(nesting: str) -> None:
     table = LayoutTable(NESTINGS[nesting])
     outermost = NESTINGS[nesting][-1]
-    assert render_text((outermost,), table, expand=True).count("}") < 1 << 17
+    assert pahole.render_text((outermost,), table, expand=True).count("}") < 1 << 17
     assert len(flatten(outermost, table)) <= 1 << 16
     assert len(leaves_at(outermost, table, 0)) <= 1 << 16
     assert changes(table, table, paired((outermost,), (outermost,))) == ()

@@ -12,84 +12,10 @@ import pytest
 from c_source import compiled
 from linesmith_command import linesmith
 
-OLD = """\
-struct gone { int a; } gone;
-struct same { int a; long b; } same;
-struct added { int a; long b; } added;
-struct filled { int a; long b; } filled;
-struct removed { int a; int x; long b; } removed;
-struct wider { long a; int b; } wider;
-struct pushed { long a[7]; long b; } pushed;
-struct across { char a[48]; struct p { long x, y; } p; } across;
-struct nested { int kind; union { struct { int a, b; }; long c; }; } nested;
-struct bits { int a:3; int b:7; } bits;
-struct inner { long x; struct { int a:3; int b:7; }; } inner;
-struct swapped { int a; long b; } swapped;
-struct aligned { long a[8]; } aligned;
-"""
-NEW = """\
-struct come { long a; } come;
-struct same { int a; long b; } same;
-struct added { long x; int a; long b; } added;
-struct filled { int a; int x; long b; } filled;
-struct removed { int a; long b; } removed;
-struct wider { long a; long b; } wider;
-struct pushed { long a[8]; long b; } pushed;
-struct across { char a[56]; struct p { long x, y; } p; } across;
-struct nested { int kind; union { struct { int b, a; }; long c; }; } nested;
-struct bits { int a:4; int b:7; } bits;
-struct inner { long x; struct { int a:4; int b:7; }; } inner;
-struct swapped { long b; int a; } swapped;
-struct aligned { long a[8]; } __attribute__((aligned(64))) aligned;
-"""
-EXPECTED = """\
-struct gone: removed, 4 bytes, declared at old.c:1
-
-struct added: grew by 8 bytes (16 -> 24)
-  + x: added at 0 (cache line 0), long int, 8 bytes
-  ~ a: moved 0 -> 8
-  ~ b: moved 8 -> 16
-
-struct filled: 16 bytes as before
-  + x: added at 4 (cache line 0), int, 4 bytes
-  byte hole closed behind a: 4 bytes
-
-struct removed: 16 bytes as before
-  - x: removed from 4 (cache line 0), int
-  byte hole opened behind a: 4 bytes
-
-struct wider: 16 bytes as before, padding 4 -> 0
-  ~ b: grew 4 bytes -> 8 bytes, type int -> long int
-
-struct pushed: grew by 8 bytes (64 -> 72), cache lines 1 -> 2
-  ~ a: grew 56 bytes -> 64 bytes, type long int [7] -> long int [8]
-  ~ b: moved 56 -> 64, cache line 0 -> 1
-
-struct across: grew by 8 bytes (64 -> 72), cache lines 1 -> 2
-  ~ a: grew 48 bytes -> 56 bytes, type char [48] -> char [56]
-  ~ p: moved 48 -> 56, now straddles two cache lines
-
-struct nested: 16 bytes as before
-  ~ b: moved 12 -> 8
-  ~ a: moved 8 -> 12
-
-struct bits: 4 bytes as before
-  ~ a: grew 3 bits -> 4 bits
-  ~ b: moved 0:3 -> 0:4
-
-struct inner: 16 bytes as before
-  ~ a: grew 3 bits -> 4 bits
-  ~ b: moved 8:3 -> 8:4
-
-struct swapped: 16 bytes as before, padding 0 -> 4
-  ~ b: moved 8 -> 0
-  ~ a: moved 0 -> 8
-  byte hole closed behind a: 4 bytes
-
-struct aligned: 64 bytes as before, alignment natural -> 64
-
-struct come: added, 8 bytes, declared at new.c:1
-"""
+SOURCES = Path(__file__).with_name("sources")
+OLD = (SOURCES / "before.c").read_text()
+NEW = (SOURCES / "after.c").read_text()
+EXPECTED = (SOURCES / "difference.txt").read_text()
 
 
 @pytest.fixture(scope="module")

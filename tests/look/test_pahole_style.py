@@ -12,7 +12,7 @@ import pytest
 from c_source import compiled
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.report.pahole import render_text
+from linesmith.analyzer.report import pahole
 from linesmith.analyzer.selection import select
 from linesmith.analyzer.store import IndexedLayouts
 
@@ -32,7 +32,7 @@ def layouts(tmp_path_factory: pytest.TempPathFactory) -> IndexedLayouts:
 
 
 def shown(layouts: IndexedLayouts, *wanted: str, expand: bool = False) -> str:
-    return render_text(select(layouts, wanted), layouts, expand)
+    return pahole.render_text(select(layouts, wanted), layouts, expand)
 
 
 def lines(text: str) -> list[str]:
@@ -81,7 +81,7 @@ def test_every_layout_of_a_name_is_shown_with_its_place(tmp_path: Path) -> None:
     both = tmp_path / "both.o"
     subprocess.run(["ld", "-r", "-o", both, first, second], check=True)
     layouts = read_layouts(both).layouts
-    text = render_text(select(layouts, ("twin",)), layouts)
+    text = pahole.render_text(select(layouts, ("twin",)), layouts)
     assert [line for line in lines(text) if line.startswith("/* struct twin")] == [
         "/* struct twin, layout 1 of 2: first.c:1, in 1 compile unit */",
         "/* struct twin, layout 2 of 2: second.c:1, in 1 compile unit */",
@@ -97,30 +97,8 @@ def test_an_alignment_the_producer_did_not_state_is_inferred(tmp_path: Path) -> 
 
 
 # Each record is one oddity.
-ODDITIES = """
-enum kind { A, B };
-struct bit_fields_beside_a_plain_member { int low:3; int high:7; char last; } v1;
-struct a_closed_storage_unit { unsigned a:3; unsigned :0; unsigned b:4; long c; } v2;
-struct unnamed_bits_inside_a_unit { unsigned a:3; unsigned :5; unsigned b:4; } v3;
-struct bit_padding { long a; unsigned b:5; } v4;
-struct a_plain_member_before_the_bits_of_its_unit { char a; unsigned b:5; } v5;
-struct nested_anonymous_records { union { struct { int a; char b; long c; }; long d[9]; }; int e; } v6;
-struct padding_of_a_nested_struct { struct t { long a; char b; } t; int c; } v7;
-struct padding_of_a_last_struct { int c; struct last { long a; char b; } t; } v8;
-struct an_aligned_member { int a; int b __attribute__((aligned(64))); } v9;
-struct an_aligned_struct { int a; } __attribute__((aligned(32))) v10;
-struct a_packed_struct { char a; long b; } __attribute__((packed)) v11;
-struct a_flexible_array { int n; struct { long a; } tail[]; } v12;
-struct an_empty_struct { } v13;
-struct arrays_of_two_dimensions { int grid[3][5]; char *names[2]; } v14;
-struct function_pointers { int (*call)(void *, const char *, ...); void (*done)(void); } v15;
-struct pointers_to_const_and_to_pointers { const char *a; char **b; const struct t *c; } v16;
-struct a_volatile_member { volatile unsigned a; _Bool b; } v17;
-struct lines_crossed_inside_a_union { long a[6]; union { long b[4]; struct { long c[3], d; }; }; int e; } v18;
-union a_union_by_itself { int a; struct { char b; short c; }; } v19;
-struct types_whose_names_are_wide { unsigned long long name_longer_than_its_column; } v20;
-struct enums { enum kind a; enum kind b:2; } v21;
-"""
+SOURCES = Path(__file__).with_name("sources")
+ODDITIES = (SOURCES / "oddities.c").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linesmith_command import linesmith
 
 from linesmith.analyzer.errors import ElfError
-from linesmith.analyzer.saved_index import MAGIC, read_saved
+from linesmith.analyzer.saved_index import read_saved
 from linesmith.analyzer.store import NO_STAMP, built, encoded
 
 SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
@@ -53,7 +53,7 @@ def test_what_cannot_be_done_is_refused(saved: Path, tmp_path: Path) -> None:
 @given(at=st.integers(0, 3000), byte=st.integers(0, 255), end=st.integers(0, 3000))
 def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byte: int, end: int) -> None:
     content = bytearray(saved.read_bytes())
-    content[len(MAGIC) + at % (len(content) - len(MAGIC))] = byte
+    content[17 + at % (len(content) - 17)] = byte
     damaged = tmp_path / "damaged.index"
     damaged.write_bytes(content[: len(content) - end % 2 * (end % len(content))])
     with suppress(ElfError):
@@ -68,8 +68,8 @@ def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
     assert changed != parts
     ends = tuple(accumulate(map(len, changed)))
     forged = built(NO_STAMP, layouts.head.names, ends, layouts.head.digests, b"".join(changed))
-    head, _, _ = saved.read_bytes().removeprefix(MAGIC).partition(b"\n")
-    target.write_bytes(b"".join((MAGIC, head, b"\n", *encoded(forged))))
+    head, _, _ = saved.read_bytes().partition(b"}\n")
+    target.write_bytes(b"".join((head, b"}\n", *encoded(forged))))
     return target
 
 

@@ -17,16 +17,13 @@ from linesmith.analyzer.slab import (
     Asked,
     Kernel,
     Served,
-    any_machine,
     cache_of,
     has_slabs,
-    machines_with,
     measured_caches,
     own_cache,
     release_of,
     slab_places,
 )
-from linesmith.analyzer.slab.places import TypeSlabs, together
 
 DENTRY_FACTS = {"object_size": "192", "slab_size": "200", "align": "8", "objs_per_slab": "20", "order": "0"}
 
@@ -129,12 +126,6 @@ def test_a_known_cache_of_another_record_lends_its_flags() -> None:
     assert (found.basis, found.geometry.object_bytes) == (SlabBasis.ASSUMED, 96)
 
 
-def test_machines_without_a_number_of_cpus_are_any() -> None:
-    assert sum(share for _, share in any_machine().cpus) == pytest.approx(1)
-    assert machines_with(None) == machines_with(0) == any_machine()
-    assert machines_with(1).cpus == ((1, 1.0),)
-
-
 PART = struct("part", scalar("first"), scalar("second"))
 DENTRY = struct("dentry", scalar("d_flags"), held("d_part", PART))
 STRANGER = struct("stranger", held("part", PART))
@@ -159,14 +150,6 @@ def test_records_of_known_and_measured_caches_and_their_parts_are_walked() -> No
 def test_the_places_of_a_record_are_those_that_all_layouts_tell() -> None:
     everywhere = [(one.outer, one.path) for one in slab_places(PART, Containment(LAYOUTS), Kernel())]
     assert places(PART, Kernel()) == everywhere == [("dentry", "d_part")]
-
-
-def test_costs_add_up_where_each_type_has_objects_of_its_own() -> None:
-    dentry, stranger = (TypeSlabs(one, slab_places(one, Containment(LAYOUTS), Kernel())) for one in (DENTRY, STRANGER))
-    part = TypeSlabs(PART, slab_places(PART, Containment(LAYOUTS), Kernel()))
-    assert [place.outer for place in together([dentry, stranger])] == ["dentry", "stranger"]
-    assert together([dentry]) == ()
-    assert together([dentry, part]) == ()
 
 
 def test_what_is_not_walked_can_still_be_asked_for() -> None:

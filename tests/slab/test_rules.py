@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.model import CacheRequest, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab import geometry_of, pages_for, phase_counts
-from linesmith.analyzer.slab.kmalloc import kmalloc_classes, kmalloc_request
+from linesmith.analyzer.model import CacheRequest, Layout, RecordKind, SlabGeometry, SlabMachine
+from linesmith.analyzer.slab import Asked, Kernel, cache_of, geometry_of, pages_for, phase_counts
 
 LIVE = Path("/sys/kernel/slab")
 OLD = SlabMachine(cpus=8, release=(6, 1))
@@ -109,28 +108,25 @@ def test_small_objects_are_aligned_to_parts_of_a_line(size: int, asked: int, ali
     assert geometry_of(CacheRequest("x", size, asked, hwcache_align=True), OLD).alignment == alignment
 
 
+@pytest.mark.parametrize(
+    ("least", "size", "name"),
+    [
+        *((8, 1, "kmalloc-8"), (8, 96, "kmalloc-96"), (8, 512, "kmalloc-512"), (8, 513, "kmalloc-1k")),
+        *((8, 8192, "kmalloc-8k"), (8, 8193, "whole pages")),
+        # Those between powers of two need a smaller alignment.
+        *((64, 1, "kmalloc-64"), (64, 96, "kmalloc-128"), (64, 192, "kmalloc-192"), (128, 192, "kmalloc-256")),
+    ],
+)
+def test_the_smallest_general_cache_that_holds_a_size_serves_it(least: int, size: int, name: str) -> None:
+    kernel = Kernel(machine=SlabMachine(kmalloc_alignment=least))
+    assert cache_of(Layout(0, "x", RecordKind.STRUCT, size, ()), kernel, Asked(kmalloc=True)).name == name
+
+
 def test_red_zones_lie_on_both_sides_of_an_object() -> None:
     """Debian 6.1 with slub_debug=FZPU: 152 bytes, zone, pointer, two tracks of 32 bytes, zone, and one before."""
     request = CacheRequest("vm_area_struct", 152, red_zone=True, poison=True, store_user=True)
     found = geometry_of(request, SlabMachine(cpus=8, release=(6, 1), track_bytes=32))
     assert (found.stride, found.objects, found.order, found.lead) == (248, 33, 1, 8)
-
-
-@pytest.mark.parametrize(
-    ("least", "classes"),
-    [(8, (8, 16, 32, 64, 96, 128, 192, 256)), (64, (64, 128, 192, 256)), (128, (128, 256))],
-)
-def test_general_caches_between_powers_of_two_need_a_smaller_alignment(least: int, classes: tuple[int, ...]) -> None:
-    made = kmalloc_classes(SlabMachine(kmalloc_alignment=least))
-    assert made == (*classes, 512, 1024, 2048, 4096, 8192)
-
-
-@pytest.mark.parametrize(
-    ("size", "name"), [(1, "kmalloc-8"), (512, "kmalloc-512"), (513, "kmalloc-1k"), (8192, "kmalloc-8k"), (8193, None)]
-)
-def test_the_smallest_general_cache_that_holds_a_size_serves_it(size: int, name: str | None) -> None:
-    request = kmalloc_request(size, NEW)
-    assert (request.name if request else None) == name
 
 
 @pytest.mark.parametrize(

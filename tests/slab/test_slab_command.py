@@ -40,30 +40,8 @@ def _text(*arguments: str | Path) -> str:
 
 
 def test_two_types_are_told_apart_and_together(kernel: Path) -> None:
-    assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == (
-        """\
-Linux 6.13, 64 CPUs, pages of 4096 bytes
-
-struct vm_area_struct, 160 bytes
-  cache vm_area_struct, computed from the cache's flags: as proc_caches_init() creates it
-    objects   160 bytes, aligned to 8, 160 apart; free pointer at 80
-    slab      2 pages (order 1) with 51 objects, 32 bytes left over
-    memory    40 pages for 1,000 objects, 15.3 MiB for 100,000
-    phases    0 (26), 32 (25)
-    of 128    0 (13), 32 (13), 64 (13), 96 (12)
-
-struct vma_lock, 40 bytes
-  cache vma_lock, computed from the cache's flags: as proc_caches_init() creates it
-    objects   40 bytes, aligned to 8, 40 apart; free pointer at 16
-    slab      1 page (order 0) with 102 objects, 16 bytes left over
-    memory    10 pages for 1,000 objects, 3.8 MiB for 100,000
-    phases    0 (13), 8 (13), 16 (13), 24 (12), 32 (13), 40 (13), 48 (12), 56 (13)
-    of 128    0 (7), 8 (6), 16 (6), 24 (6), 32 (7), 40 (7), 48 (6), 56 (6), 64 (6), 72 (7), 80 (7),
-              88 (6), 96 (6), 104 (6), 112 (6), 120 (7)
-
-together: 40 + 10 = 50 pages for 1,000 of each, 19.2 MiB for 100,000
-"""
-    )
+    expected = Path(__file__).with_name("sources") / "two_types.txt"
+    assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == expected.read_text()
 
 
 ASSUMED = "assumed: no cache of that name is known, so it is taken to ask for nothing\n"
@@ -100,10 +78,6 @@ def test_what_is_said_of_a_cache(arguments: str, shown: list[str], kernel: Path)
     assert [one for one in shown if one not in text] == []
 
 
-def test_the_name_of_the_own_cache_changes_nothing(kernel: Path) -> None:
-    assert _text(kernel, "inode", "--cache", "inode_cache") == _text(kernel, "inode")
-
-
 @pytest.mark.parametrize(("release", "stride"), [("6.18", 120), ("7.2", 112)])
 def test_inodes_of_ext4_have_room_for_the_free_pointer_in_later_releases(
     tmp_path: Path, release: str, stride: int
@@ -132,10 +106,6 @@ def test_a_banner_makes_a_program_a_kernel(tmp_path: Path) -> None:
     source = 'char banner[] = "Linux version 6.1.0 (gcc)"; struct private { long a; } one; int main(void) { return 0; }'
     text = _text(_linked(tmp_path, source), "private")
     assert text.startswith("Linux 6.1, 64 CPUs, pages of 4096 bytes\n\n")
-
-
-def test_a_part_of_a_kernel_is_not_taken_for_a_program(kernel: Path) -> None:
-    assert json.loads(_text(kernel, "private", "--format", "json"))["cautions"] == []
 
 
 @pytest.mark.parametrize(
@@ -182,12 +152,9 @@ def test_the_heading_covers_general_caches_that_are_measured(kernel: Path, tmp_p
     assert "so kmalloc() is assumed; its geometry is measured" in " ".join(text.split())
 
 
-def test_it_is_read_from_a_directory_too(kernel: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "slab" / "vm_area_struct"
-    folder.mkdir(parents=True)
-    for name, value in _values(160, 192, 21, 0).items():
-        (folder / name).write_text(f"{value}\n")
-    assert ", measured: in /sys/kernel/slab" in _text(kernel, "vm_area_struct", "--slabinfo", tmp_path / "slab")
+@pytest.mark.parametrize("types", ["vm_area_struct", "inode address_space"], ids=["one type", "a part of the other"])
+def test_costs_add_up_only_where_each_type_has_objects_of_its_own(types: str, kernel: Path) -> None:
+    assert "together:" not in _text(kernel, *types.split())
 
 
 def test_the_document_obeys_its_schema(kernel: Path) -> None:
@@ -195,6 +162,7 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
     jsonschema.validate(document, slab_json.schema())
     assert [len(one["places"]) for one in document["types"]] == [1, 1, 2]
     assert document["types"][0]["places"][0]["pages_per_1000"] == 40
+    assert document["cautions"] == []  # a part of a kernel is not taken for a program
 
 
 @pytest.mark.parametrize(

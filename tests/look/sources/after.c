@@ -1,0 +1,13 @@
+struct come { long a; } come;
+struct same { int a; long b; } same;
+struct added { long x; int a; long b; } added;
+struct filled { int a; int x; long b; } filled;
+struct removed { int a; long b; } removed;
+struct wider { long a; long b; } wider;
+struct pushed { long a[8]; long b; } pushed;
+struct across { char a[56]; struct p { long x, y; } p; } across;
+struct nested { int kind; union { struct { int b, a; }; long c; }; } nested;
+struct bits { int a:4; int b:7; } bits;
+struct inner { long x; struct { int a:4; int b:7; }; } inner;
+struct swapped { long b; int a; } swapped;
+struct aligned { long a[8]; } __attribute__((aligned(64))) aligned;

@@ -1,0 +1,13 @@
+struct gone { int a; } gone;
+struct same { int a; long b; } same;
+struct added { int a; long b; } added;
+struct filled { int a; long b; } filled;
+struct removed { int a; int x; long b; } removed;
+struct wider { long a; int b; } wider;
+struct pushed { long a[7]; long b; } pushed;
+struct across { char a[48]; struct p { long x, y; } p; } across;
+struct nested { int kind; union { struct { int a, b; }; long c; }; } nested;
+struct bits { int a:3; int b:7; } bits;
+struct inner { long x; struct { int a:3; int b:7; }; } inner;
+struct swapped { int a; long b; } swapped;
+struct aligned { long a[8]; } aligned;
