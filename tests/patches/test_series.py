@@ -76,10 +76,9 @@ def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
 
 
 def test_a_single_patch_has_no_number_and_goes_to_its_recipients(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
     script = r'print "Max <max\@example.org> (maintainer:A)\n", "list\@example.org (open list)\n";'
-    to = recipients(write_files(tree, {"scripts/get_maintainer.pl": script}), (MOVE,))
-    (only,) = patch_files(PatchSeries((MOVE,)), tree, recipients=to)
+    to = recipients(write_files(tmp_path / "asked", {"scripts/get_maintainer.pl": script}), (MOVE,))
+    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path / "tree"), recipients=to)
     mail = message_from_bytes(only.content)
     assert [mail[name] for name in ("Subject", "To", "Cc")] == [
         "[PATCH] cache: move lock", "Max <max@example.org>", "list@example.org",
