@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 from patch_cases import write_files
+from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import SemanticPatchFailed, ToolMissing
 from linesmith.analyzer.model import FileChange, RefusalCode
 from linesmith.patches.semantic.image import TreeImage, tree_image
 from linesmith.patches.semantic.mentions import Mention, mentions, read_source
 from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, include_folders, spatch
+from linesmith.patches.semantic.tidy import tidy
 
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="Coccinelle is not installed")
 
@@ -154,3 +156,9 @@ def test_a_pipe_and_a_link_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "link.c").symlink_to("/etc/passwd")
     assert read_source(tmp_path / "pipe.c") == b""
     assert read_source(tmp_path / "link.c") == b""
+
+
+@text_cases(Path(__file__).with_name("cases") / "tidy.txt")
+def test_lines_that_changed_are_laid_out(case: TextCase) -> None:
+    before, broken, expected = ("".join(f"{one[1:]}\n" for one in case.lines if one[0] == sign) for sign in "-+=")
+    assert tidy(before.encode(), broken.encode()).decode() == expected

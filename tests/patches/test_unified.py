@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,3 +64,20 @@ def applied(argv: tuple[str, ...], old: bytes, diff: bytes) -> bytes:
         (Path(made) / "p").write_bytes(diff)
         subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=300)
         return (tree / "d" / "s.h").read_bytes()
+
+
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 40), marks=pytest.mark.study)])
+def test_no_diff_is_longer_than_that_of_git(seeds: range, tmp_path: Path) -> None:
+    for seed in seeds:
+        chance = random.Random(seed)  # noqa: S311 - the same texts on every run
+        old = [chance.choice((b"a\n", b"b\n", b"c\n", b"d\n")) for _ in range(20)]
+        new = list(old)
+        new.insert(chance.randrange(20), new.pop(chance.randrange(20)))
+        new.insert(chance.randrange(20), b"x\n")
+        (tmp_path / "old").write_bytes(b"".join(old))
+        (tmp_path / "new").write_bytes(b"".join(new))
+        argv = ["git", "diff", "--no-index", "--minimal", "--numstat", "old", "new"]
+        counted = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False, timeout=300).stdout.split()[:2]
+        shortest = tuple(int(count) for count in counted)
+        lines = unified_diff(b"".join(old), b"".join(new), "s.h").partition(b"\n@@")[2].splitlines()
+        assert tuple(sum(line[:1] == sign for line in lines) for sign in (b"+", b"-")) == shortest, seed
