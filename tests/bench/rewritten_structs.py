@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether random legal orders of random structs of a kernel are written as asked: compiled, read back, taken back.
+"""Whether candidates for random structs of a kernel are written as asked, and compile to what they promise.
 
 Usage: PYTHONPATH=tests python tests/bench/rewritten_structs.py VMLINUX TREE [--structs N] [--suffix .h] [--seed 1]
 
@@ -13,15 +13,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
-from tempfile import TemporaryDirectory
 from time import monotonic
 
-from rewriting.scratch_tree import ScratchTree
-from rewriting.study import Outcome, Result, structs, study
+from legality.study import cases
+from rewriting.study import Outcome, Result, study
 
 from linesmith.analyzer.dwarf import read_layouts
-from linesmith.patches.kbuild import kernel_build
+from linesmith.patches.tree import Tree
 
 EACH = 200
 
@@ -31,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("elf", type=Path)
     parser.add_argument("tree", type=Path)
-    parser.add_argument("--structs", type=int, help="how many to draw; all without it")
+    parser.add_argument("--structs", type=int, default=500, help="how many to draw")
     parser.add_argument("--suffix", default="", help="only files with this ending, such as .h")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, help="a file for one line of text on each struct")
@@ -49,20 +47,14 @@ def main() -> None:
 
 
 def _results(options: argparse.Namespace) -> Iterator[Result]:
-    random = Random(options.seed)  # noqa: S311 - repeatable cases, no secret
-    build = kernel_build(options.tree, None, print)
     began = monotonic()
-    with TemporaryDirectory() as folder:
-        scratch = ScratchTree(build, Path(folder))
-        every = [
-            one for one in structs(read_layouts(options.elf).layouts, scratch) if one.file.endswith(options.suffix)
-        ]
-        drawn = sorted(random.sample(every, min(options.structs or len(every), len(every))), key=lambda one: one.file)
-        print(f"{len(drawn)} of {len(every)} structs, in {len({one.file for one in drawn})} files")
-        for number, result in enumerate(study(scratch, drawn, random), 1):
-            yield result
-            if number % EACH == 0:
-                print(f"{monotonic() - began:6.0f} s  {number} of {len(drawn)}", flush=True)
+    layouts = read_layouts(options.elf).layouts
+    drawn = cases(layouts, options.structs, options.seed)
+    fitting = (case for case in drawn if (case.layout.file or "").endswith(options.suffix))
+    for number, result in enumerate(study(Tree(options.tree), fitting, layouts), 1):
+        yield result
+        if number % EACH == 0:
+            print(f"{monotonic() - began:6.0f} s  {number}", flush=True)
 
 
 def _tell(results: list[Result]) -> None:

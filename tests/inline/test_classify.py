@@ -5,34 +5,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from patch_cases import write_files
 from text_cases import text_rows
 
-from linesmith.patches.inline.classify import use_at
-from linesmith.patches.inline.syntax import parsed
-from linesmith.patches.inline.use import Use
-from linesmith.patches.semantic.mentions import mentioned
+from linesmith.patches.inline.inline import inlined
+from linesmith.patches.inline.study import Wanted
 
-
-def uses(statements: str) -> list[Use]:
-    """The uses of ``p`` in the body of a function."""
-    source = f"void f(struct bar *x, struct foo *q, struct foo *alias)\n{{\n{statements}\n}}\n".encode()
-    root = parsed(source)
-    return [use_at(root, "f.c", one, ("struct foo", "foo_t")) for one in mentioned("f.c", source, "p")]
+HEADER = "struct foo { int a; };\nstruct bar {\n\tint b;\n\tstruct foo *p;\n};\n"
+# Something that is always in the way: no semantic patch has to be run then.
+SHARED = "void shared(struct bar *x, struct foo *y) { x->p = y; }\n"
 
 
 @text_rows(Path(__file__).with_name("cases") / "uses.txt")
-def test_each_use_has_one_role(source: str, expected: list[str]) -> None:
-    assert [said(use) for use in uses(source)] == expected
-
-
-def said(use: Use) -> str:
-    """The role, and what stands in the way."""
-    refusal = use.refusal
-    if refusal is None:
-        return use.role.name
-    return f"{use.role.name} {refusal.code.name} in line {refusal.place.removeprefix('f.c:')}: {refusal.reason}"
-
-
-def test_a_use_knows_its_function_its_record_and_its_cache() -> None:
-    use = uses("x->y.p = kmem_cache_zalloc(foo_cache, GFP_KERNEL);")[0]
-    assert (use.function, use.holder, use.cache, use.callee) == ("f", "x->y", "foo_cache", "kmem_cache_zalloc")
+def test_each_use_has_one_role(tmp_path: Path, source: str, expected: list[str]) -> None:
+    text = f"void f(struct bar *x, struct foo *q, struct foo *alias)\n{{\n{source}\n}}\n"
+    files = {"x.h": HEADER, "f.c": text, "shared.c": SHARED}
+    uses = inlined(Wanted("bar", "p", write_files(tmp_path, files)), print).study.found.uses
+    told = [(one.role.name, one.refusal) for one in uses if one.file == "f.c"]
+    assert [
+        role if no is None else f"{role} {no.code.name} in line {no.place.removeprefix('f.c:')}: {no.reason}"
+        for role, no in told
+    ] == expected

@@ -43,34 +43,30 @@ def said(layout: Layout, order: str, *facts: SourceFact, growth: int | None = No
 
 
 @pytest.mark.parametrize(
-    ("layout", "order", "complaints"),
+    ("layout", "order", "complaint"),
     [
-        (ABCD, "d a b c", []),
-        (ABCD, "a c d", ["members are lost or new"]),
-        (FIELDS, "a x b y c", []),
-        (RUN, "x n y", ["y is torn from the bit-field before it"]),
-        (struct("s", A, B, flexible("rest")), "a rest b", ["rest does not end the record any more"]),
-        (struct("s", held("base", BASE), C), "c base", ["base does not begin the record any more"]),
-        (GROUP, f"{BEGIN.name} c b {END.name} a d", []),
-        (GROUP, f"a {BEGIN.name} c {END.name} b d", ["something has left or entered the group begin__rx"]),
-        (struct("s", A, MARK, B), "b mark a", ["something has crossed mark"]),
-        (replace(BASE, file="include/uapi/linux/s.h"), "b a", ["base is rearranged"]),
+        (ABCD, "d a b c", None),
+        (ABCD, "a c d", "members are lost or new"),
+        (FIELDS, "a x b y c", None),
+        (RUN, "x n y", "y is torn from the bit-field before it"),
+        (FIELDS, "a b x y c", "y stands beside bit-fields that it was apart from"),
+        (struct("s", A, B, flexible("rest")), "a rest b", "rest does not end the record any more"),
+        (struct("s", held("base", BASE), C), "c base", "base does not begin the record any more"),
+        (GROUP, f"{BEGIN.name} c b {END.name} a d", None),
+        (GROUP, f"a {BEGIN.name} c {END.name} b d", "something has left or entered the group begin__rx"),
+        (struct("s", A, MARK, B), "b mark a", "something has crossed mark"),
+        (replace(BASE, file="include/uapi/linux/s.h"), "b a", "base is rearranged"),
+        (SMALL, "x a y", "grows by 8 where 0 are allowed"),
     ],
 )
-def test_what_is_wrong_with_an_order(layout: Layout, order: str, complaints: list[str]) -> None:
-    assert said(layout, order) == complaints
-
-
-def test_bit_fields_that_come_to_share_memory_and_growth_are_found() -> None:
-    assert "y stands beside bit-fields that it was apart from" in said(FIELDS, "a b x y c")
-    assert said(SMALL, "x a y", growth=0) == ["grows by 8 where 0 are allowed"]
-    assert said(SMALL, "x a y", SourceFact(FactKind.SIZE, (), "so it is", bytes=16)) == ["size of  is broken"]
+def test_what_is_wrong_with_an_order(layout: Layout, order: str, complaint: str | None) -> None:
+    told = said(layout, order, growth=0)
+    assert complaint in told if complaint else told == []
 
 
 def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() -> None:
     after = lay_out(ABCD, (B, C, A, D))
-    right, wrong = Move(MoveKind.MOVE, "a", after="c"), Move(MoveKind.MOVE, "a", after="b")
-    assert violated(ABCD, after, right) == []
+    wrong = Move(MoveKind.MOVE, "a", after="b")
     assert violated(ABCD, after, wrong) == ["its moves do not lead to its layout"]
     layout = struct("s", A, scalar("lock", 8, align=64))
     bare = replace(lay_out(layout, (A, scalar("lock"))), size=layout.size)
@@ -87,7 +83,6 @@ def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() ->
         ("b a c d", FactKind.FIRST, "a"),
         ("b a c d", FactKind.POSITIONAL, "b"),
         ("a c b d", FactKind.RANGE, "a b"),
-        ("a c b d", FactKind.RANGE, "b d"),
         ("a c b d", FactKind.TOGETHER, "b c"),
         ("a b d c", FactKind.LAST, "d"),
         ("a b d c", FactKind.WALL, "d"),
@@ -97,11 +92,11 @@ def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() ->
 def test_each_broken_fact_is_found(order: str, kind: FactKind, members: str) -> None:
     fact = SourceFact(kind, tuple(members.split()), "so it is")
     assert said(ABCD, order, fact) == [f"{kind} of {', '.join(fact.members)} is broken"]
-    assert said(ABCD, "a b c d", fact) == ([] if kind is not FactKind.APART else said(ABCD, order, fact))
 
 
-def test_members_of_a_range_may_change_places_inside_it() -> None:
-    assert said(ABCD, "a c b d", SourceFact(FactKind.RANGE, ("a", "d"), "so it is")) == []
+def test_a_record_that_must_keep_its_size_and_does_not_is_found() -> None:
+    size = SourceFact(FactKind.SIZE, (), "so it is", bytes=16)
+    assert said(SMALL, "x a y", size) == ["size of  is broken"]
 
 
 def test_gcc_places_members_of_every_kind_and_disagrees_with_a_layout_that_is_wrong(tmp_path: Path) -> None:

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
+from legality.checker import violations
 from legality.compiled import compiled, says
-from legality.study import cases, study
+from legality.study import candidates, cases, holders, study
 
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.geometry.atoms import Atom
 from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import refusal
+from linesmith.analyzer.geometry.placement import lay_out, refusal
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, RecordKind, StructuralAdvice
-from linesmith.tuner import subject
-from linesmith.tuner.constraints import Freedom
 from linesmith.tuner.structure.embedding import Pulling
 from linesmith.tuner.structure.memory import Allocation
 from linesmith.tuner.structure.pull_in import pulled_in
@@ -57,16 +56,14 @@ def test_candidates_are_legal_and_compile_to_what_they_say(
     assert found.asked["candidates"] >= sample
 
 
-def test_candidates_that_know_no_rules_are_found_out(
-    layouts: Layouts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subject, "freedom", lawless)
-    assert len(study(cases(layouts, 12, 9), layouts, tmp_path).wrong) > 3
-
-
-def lawless(_: Layout, parts: tuple[Atom, ...], *__: object) -> Freedom:
-    """Every order of the atoms is legal."""
-    return Freedom(tuple(0 for _ in parts), ())
+def test_orders_that_know_no_rules_are_found_out(layouts: Layouts) -> None:
+    around = holders(layouts)
+    wrong = 0
+    for case in cases(layouts, 12, 9):
+        for one in candidates(case, layouts):
+            after = lay_out(one.before, tuple(reversed(one.before.members)))
+            wrong += bool(violations(case, replace(one, after=after), layouts, around[case.layout.id]))
+    assert wrong > 3
 
 
 @pytest.mark.parametrize("sample", [25, pytest.param(100, marks=pytest.mark.study)])

@@ -17,10 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import click
 import pytest
 
-from linesmith.analyzer.cli.interruption import interruptible
 from linesmith.analyzer.errors import ToolMissing, VerificationFailed
 from linesmith.patches.child import Command, run
 from linesmith.patches.matrix.workers import each
@@ -114,7 +112,7 @@ def told_to_end(step: int) -> Iterator[Callable[[], bool]]:
         if event == "line" and next(lines) == step:
             sys.settrace(None)
             reached.append(True)
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
         return traced
 
     former = sys.gettrace()
@@ -130,10 +128,10 @@ def ended_at(stride: int, work: Callable[[], None], check: Callable[[], object])
     ended = 0
     for step in count(0, stride):
         try:
-            with interruptible(), told_to_end(step) as came:
+            with told_to_end(step) as came:
                 work()
                 sys.settrace(None)
-        except click.Abort:
+        except KeyboardInterrupt:
             ended += 1
         assert check(), step
         if not came():

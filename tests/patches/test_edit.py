@@ -16,14 +16,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patch_cases import FILE, atoms_of, behind, edited, text
+from patch_cases import FILE, atoms_of, behind, edited
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import EditRefused
 from linesmith.analyzer.model import Move, MoveKind
 from linesmith.patches.kernel_doc import followed
-from linesmith.patches.permutation import blocks, permuted
-from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
 from linesmith.patches.spelling import Spelling
 
@@ -96,41 +94,6 @@ def test_a_move_in_the_text(case: TextCase) -> None:
     back = (case.words("back") or "").split()
     if back:
         assert result_of(case, case.after, move_of(back)) == case.before
-
-
-@text_cases(CASES / "orders.txt")
-def test_an_order_in_the_text(case: TextCase) -> None:
-    (record,) = records_named(case.before, "s")
-    order = (case.words("order") or "").split()
-    if case.words("refused"):
-        with pytest.raises(EditRefused) as caught:
-            permuted(Origin(case.before, FILE), record, order)
-        check_refusal(case, caught.value)
-        return
-    there = permuted(Origin(case.before, FILE), record, order)
-    assert there.source == case.after
-    (record,) = records_named(there.source, "s")
-    back = permuted(Origin(there.source, FILE), record, (case.words("from") or "").split(), there.undo)
-    assert back.source == case.before
-
-
-def test_members_that_only_move_together_are_told() -> None:
-    source = text("""
-        struct s {
-            int a, b;
-        #ifdef CONFIG_X
-            int c;
-            union {
-                int d;
-                long x;
-            };
-        #endif
-            int e : 1;
-            int f : 2;
-        };
-    """)
-    (record,) = records_named(source, "s")
-    assert blocks(source, record) == (("c", "d", "x"), ("e", "f"))
 
 
 ENDINGS = st.sampled_from((b"\n", b"\r\n"))

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from patch_cases import FILE, behind, candidate, layout, text, write_files
+from patch_cases import FILE, candidate, layout, text, write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.errors import EditRefused
@@ -17,7 +17,7 @@ from linesmith.patches.dressing import check_positions, grouped, padded
 from linesmith.patches.edit import edit
 from linesmith.patches.pieces import Origin
 from linesmith.patches.records import records_named
-from linesmith.patches.spelling import Spelling, Vocabulary, spellings, vocabulary
+from linesmith.patches.spelling import Spelling, spellings, vocabulary
 from linesmith.patches.tree import Tree
 
 CACHE_HEADER = text("""
@@ -74,35 +74,15 @@ def test_what_is_added_to_the_text(case: TextCase) -> None:
     assert f"{caught.value.refusal.code.value} {caught.value}".replace(f"{FILE}:", "") == case.words("refused")
 
 
-def test_padding_has_a_place_in_the_layout_and_takes_no_room() -> None:
-    chosen = padded(proposal(ALIGNED))
-    assert [(one.name, one.offset, one.size) for one in chosen.after.members] == [
-        ("a", 0, 4), ("b", 4, 4), ("_pad1_", 64, 0), ("c", 64, 4), ("d", 68, 4),
-    ]  # fmt: skip
-    assert chosen.moves == (Move(MoveKind.PAD, "_pad1_", partner="c", align=64),)
-
-
 def test_padding_is_numbered_behind_that_which_is_there() -> None:
     first = padded(proposal(ALIGNED))
     again = padded(candidate(first.after, first.after, [Move(MoveKind.ALIGN, "d", align=64)]))
     assert again.moves[0].member == "_pad2_"
 
 
-def test_a_move_with_an_alignment_is_a_move_and_a_padding() -> None:
-    chosen = padded(proposal(Move(MoveKind.MOVE, "c", after="d", align=64)))
-    assert chosen.moves == (behind("c", "d"), Move(MoveKind.PAD, "_pad1_", partner="c", align=64))
-
-
 def test_an_alignment_to_another_size_stays_an_attribute() -> None:
     asked = proposal(Move(MoveKind.ALIGN, "c", align=128))
     assert padded(asked) == asked
-
-
-def test_marks_have_places_in_the_layout() -> None:
-    chosen = grouped(proposal(), "hot", ["c", "d"])
-    names = "a", "b", "__cacheline_group_begin__hot", "c", "d", "__cacheline_group_end__hot"
-    assert tuple(one.name for one in chosen.after.members) == names
-    assert [one.offset for one in chosen.after.members] == [0, 4, 8, 64, 68, 72]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +97,9 @@ def test_members_of_a_group_follow_each_other(members: list[str], code: RefusalC
 
 def test_a_kernel_says_which_words_it_has(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"include/linux/cache.h": CACHE_HEADER})
-    assert vocabulary(tree, b"", kernel=True) == Vocabulary(True, "CACHELINE_PADDING({});", markers=True)
-    assert vocabulary(tree, b"", kernel=False) == Vocabulary()
+    found, other = (vocabulary(tree, b"", kernel=kernel) for kernel in (True, False))
+    assert (found.padding, found.markers) == ("CACHELINE_PADDING({});", True)
+    assert (other.padding, other.markers) == ("", False)
 
 
 def test_a_file_with_a_padding_of_its_own_uses_that(tmp_path: Path) -> None:
@@ -126,9 +107,10 @@ def test_a_file_with_a_padding_of_its_own_uses_that(tmp_path: Path) -> None:
     assert vocabulary(tmp_path, source, kernel=True).padding == "ZONE_PADDING({})"
 
 
-def test_the_macro_is_tried_first_then_attributes_that_more_headers_know() -> None:
+def test_the_macro_is_tried_first_then_attributes_that_more_headers_know(tmp_path: Path) -> None:
     moves = padded(proposal(ALIGNED)).moves
-    tried = spellings(moves, Vocabulary(True, "CACHELINE_PADDING({});"))
+    tree = write_files(tmp_path, {"include/linux/cache.h": CACHE_HEADER})
+    tried = spellings(moves, vocabulary(tree, b"", kernel=True))
     assert [one.pad("_pad1_", 64) for one in tried] == [
         "CACHELINE_PADDING(_pad1_);",
         "char _pad1_[0] ____cacheline_aligned_in_smp;",

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hand_made import table
-from patch_cases import write_files
 from proposals_by_hand import LINE, POOL, moved
 from text_cases import TextCase, text_cases
 
@@ -32,11 +30,10 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.patches.beyond import NOTHING_BEYOND, beyond, is_worse
+from linesmith.patches.beyond import beyond, is_worse
 from linesmith.patches.expectation import expectation
 from linesmith.patches.message import with_evidence
 from linesmith.patches.narrow import narrow
-from linesmith.patches.prefix import prefix, prefix_by_path
 from linesmith.patches.reasons import reasons
 from linesmith.tuner.steps.step_table import step_tables
 
@@ -64,14 +61,6 @@ profile's where it has them):
 def test_what_no_layout_changes_is_no_reason() -> None:
     (steps,) = STEPS
     assert reasons([replace(steps, after=steps.before)]) == ""
-
-
-def test_rows_keep_to_the_width_of_a_message() -> None:
-    (steps,) = STEPS
-    long = tuple(replace(one, function="a_function_with_a_name_that_nobody_would_want_to_type") for one in steps.before)
-    text = reasons([replace(steps, before=long)])
-    assert "  B: a_function_with_a_name_that_nobody_would_want_to_type reads limit:\n      modified on A" in text
-    assert max(map(len, text.splitlines())) <= 75
 
 
 # What is expected
@@ -124,11 +113,6 @@ def test_a_candidate_that_nobody_priced_expects_nothing() -> None:
 ASSERTED = Dependency(DependencyKind.ASSERTION, "cache", ("lock",), "src/cache.c:7", "static_assert(...)", 64)
 KEPT = SourceFact(FactKind.OFFSET, ("lock",), "its offset is asserted", "src/cache.c:7")
 FREE = replace(ASSERTED, kind=DependencyKind.OFFSETOF, place="src/cache.c:9", binds=False)
-
-
-def test_nothing_is_said_of_what_was_not_looked_at() -> None:
-    assert NOTHING_BEYOND.other_builds("other builds") == "other builds"
-    assert NOTHING_BEYOND.other_code().startswith("code that relies on the order of members (initialisers")
 
 
 OTHER = replace(ASSERTED, members=("debug",), place="src/cache.c:8")
@@ -190,11 +174,6 @@ def test_what_was_measured_stands_before_what_was_not_checked() -> None:
     )
 
 
-def test_what_is_measured_later_stands_in_the_place_of_what_was_measured_before() -> None:
-    first = with_evidence(UNMEASURED, "It went up.\n\n  100   +20.0 %   120\n")
-    assert with_evidence(first, "It went down.\n") == with_evidence(UNMEASURED, "It went down.\n")
-
-
 def test_trailers_of_a_message_stay_as_they_are() -> None:
     trailers = "Signed-off-by: A <a@b.c>\nReviewed-by: D <d@e.f>\n"
     assert with_evidence(f"{UNMEASURED}\n{trailers}", "It went up.\n").endswith(f"casts).\n\n{trailers}")
@@ -211,56 +190,6 @@ def test_a_layout_is_made_narrow(case: TextCase) -> None:
 
 
 # The word in front of the subject
-
-WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-HEADER = "include/linux/fs.h"
-
-
-def committed(tree: Path, *subjects: str) -> Path:
-    """A repository in which commits with these subjects changed the header."""
-    write_files(tree, {HEADER: ""})
-    subprocess.run(["git", "init", "-q"], cwd=tree, check=True, capture_output=True, timeout=300)
-    for number, subject in enumerate(subjects):
-        (tree / HEADER).write_text(f"int a{number};\n", encoding="utf-8")
-        for argv in (["add", "."], ["commit", "-q", "-m", subject]):
-            subprocess.run(["git", *WHO, *argv], cwd=tree, check=True, capture_output=True, timeout=300)
-    return tree
-
-
-@pytest.mark.parametrize(
-    ("file", "expected"),
-    [
-        ("include/linux/fs.h", "fs"),
-        ("include/linux/mm_types.h", "mm"),
-        ("include/linux/sched/signal.h", "sched"),
-        ("include/net/tcp.h", "net"),
-        ("kernel/sched/sched.h", "sched"),
-        ("mm/slab.h", "mm"),
-        ("arch/x86/include/asm/processor.h", "x86"),
-        ("bench.c", "bench"),
-        ("src/session_index.h", "session"),
-    ],
-)
-def test_a_path_gives_a_prefix(file: str, expected: str) -> None:
-    assert prefix_by_path(file) == expected
-
-
-def test_history_decides_where_there_is_one(tmp_path: Path) -> None:
-    tree = committed(tmp_path, "Merge tag 'x'", "vfs: add a", "treewide: b", "vfs: c", "fs/dax: d", "no prefix at all")
-    assert prefix(tree, HEADER) == "vfs"
-
-
-def test_one_commit_is_no_habit(tmp_path: Path) -> None:
-    assert prefix(committed(tmp_path, "vfs: add a"), HEADER) == "fs"
-
-
-def test_a_repository_cannot_make_git_run_a_program(tmp_path: Path) -> None:
-    tree = committed(tmp_path, "vfs: a", "vfs: b")
-    with (tree / ".git" / "config").open("a", encoding="utf-8") as config:
-        config.write(f'[core]\n\tfsmonitor = "touch {tree}/ran"\n\tpager = "touch {tree}/ran"\n')
-        config.write(f'[log]\n\tshowSignature = true\n[gpg]\n\tprogram = "{tree}/evil"\n')
-    assert prefix(tree, HEADER) == "vfs"
-    assert not (tree / "ran").exists()
 
 
 # Refusals

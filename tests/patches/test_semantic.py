@@ -12,7 +12,7 @@ import pytest
 from patch_cases import write_files
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import SemanticPatchFailed, ToolMissing, TreeError
+from linesmith.analyzer.errors import SemanticPatchFailed, ToolMissing
 from linesmith.analyzer.model import FileChange, RefusalCode
 from linesmith.patches.semantic.image import TreeImage, tree_image
 from linesmith.patches.semantic.mentions import Mention, mentions, read_source
@@ -91,17 +91,6 @@ def test_a_file_on_which_it_dies_is_a_refusal_and_the_others_are_changed(image: 
     assert b"wheel_turns" in image.read("spin.c")
 
 
-@needs_spatch
-def test_names_that_a_shell_would_read_are_refused(tmp_path: Path) -> None:
-    names = ["$(touch came).c", "-x.c", "a b.c", "x;touch came;y.c"]
-    write_files(tmp_path, {"car.h": HEADER.decode(), **dict.fromkeys(names, SOURCE.decode())})
-    with tree_image(tmp_path) as image:
-        done = spatch(SemanticPatch(RULES), image, names, quiet)
-        assert image.commit() == ()
-        assert not list(image.root.rglob("came"))
-    assert [(one.code, one.place) for one in done.failed] == [(RefusalCode.NOT_PARSED, f"{name}:1") for name in names]
-
-
 def test_a_kernel_file_looks_for_headers_of_its_own_architecture(tmp_path: Path) -> None:
     write_files(tmp_path, {"Kbuild": "", "scripts/Makefile.build": ""})
     for machine in ("arm", "x86"):
@@ -119,16 +108,6 @@ def tree(tmp_path: Path) -> Path:
     return write_files(tmp_path / "tree", {"lib/one.c": "int one;\n", "lib/deep/two.c": "int two;\n"})
 
 
-def test_only_folders_on_the_way_to_a_changed_file_are_made_anew(tree: Path) -> None:
-    with tree_image(tree) as image:
-        image.put("lib/one.c", b"int uno;\n")
-        assert not (image.root / "lib").is_symlink()
-        assert (image.root / "doc").is_symlink()
-        assert (image.root / "lib" / "deep").is_symlink()
-        assert image.read("lib/deep/two.c") == b"int two;\n"
-    assert (tree / "lib" / "one.c").read_bytes() == b"int one;\n"
-
-
 def test_a_commit_gives_what_changed_since_the_last_one(tree: Path) -> None:
     with tree_image(tree) as image:
         image.make_own(["lib/one.c", "lib/deep/two.c"])
@@ -144,11 +123,6 @@ def test_a_commit_gives_what_changed_since_the_last_one(tree: Path) -> None:
         )
         assert image.commit() == ()
     assert sorted(path.name for path in (tree / "lib").iterdir()) == ["deep", "one.c"]
-
-
-def test_a_tree_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="is no directory; --tree takes the root"), tree_image(tmp_path / "none"):
-        pass
 
 
 # Places of a word
@@ -175,11 +149,6 @@ def test_every_place_in_code_with_the_macro_around_it(tmp_path: Path) -> None:
         Mention("sub/a.c", 3, 8, SEAT.index(b"seat)"), "(&(x)->seat)", macro="SEAT"),
         Mention("sub/a.c", 8, 11, SEAT.index(b"seat; //"), "return c->seat; // seat"),
     )
-
-
-def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
-    (tmp_path / "a.S").write_bytes(b"\tldr x0, [seat]")
-    assert [mention.text for mention in mentions(tmp_path, "seat", lambda _: None)] == ["ldr x0, [seat]"]
 
 
 def test_a_pipe_and_a_link_are_not_read(tmp_path: Path) -> None:

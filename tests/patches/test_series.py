@@ -13,7 +13,7 @@ from patch_cases import stamps, write_files
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import PatchFile, patch_files
-from linesmith.patches.series.recipients import Recipients
+from linesmith.patches.series.recipients import recipients
 from linesmith.patches.series.trailers import trailers
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
@@ -76,8 +76,9 @@ def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
 
 
 def test_a_single_patch_has_no_number_and_goes_to_its_recipients(tmp_path: Path) -> None:
-    to = Recipients(("Max <max@example.org>",), ("list@example.org",))
-    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path), recipients=to)
+    script = r'print "Max <max\@example.org> (maintainer:A)\n", "list\@example.org (open list)\n";'
+    to = recipients(write_files(tmp_path / "asked", {"scripts/get_maintainer.pl": script}), (MOVE,))
+    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path / "tree"), recipients=to)
     mail = message_from_bytes(only.content)
     assert [mail[name] for name in ("Subject", "To", "Cc")] == [
         "[PATCH] cache: move lock", "Max <max@example.org>", "list@example.org",

@@ -156,14 +156,6 @@ def test_the_image_holds_sources_only_and_follows_the_tree(tree: Path, tmp_path:
     assert (farm / "include" / "linux" / "new.h").is_file()
 
 
-def test_loops_of_links_in_a_tree_end(tree: Path, tmp_path: Path) -> None:
-    (tree / "scripts" / "loop").symlink_to(tree)
-    (tree / "kernel" / "self").symlink_to("self")
-    plant(tree, tmp_path / "farm", "x86")
-    assert (tmp_path / "farm" / "scripts" / "loop").is_symlink()
-    assert [path.name for path in (tmp_path / "farm" / "kernel").iterdir() if path.is_file()] == ["e.c"]
-
-
 def test_a_tree_of_links_to_folders_is_followed(tree: Path, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     linked.mkdir()

@@ -12,7 +12,7 @@ from patch_cases import write_files
 from linesmith.analyzer.model import FileChange, SeriesStep
 from linesmith.patches.series.checkpatch import complaints
 from linesmith.patches.series.patch_file import PatchFile
-from linesmith.patches.series.recipients import NOBODY, Recipients, recipients
+from linesmith.patches.series.recipients import recipients
 
 STEP = SeriesStep("a: b\n", (FileChange("a.c", b"int a;\n", b"int b;\n"),))
 FILES = (PatchFile("0000-cover-letter.patch", b"Subject: x\n"), PatchFile("0001-b.patch", b"--- a/a.c\n+++ b/a.c\n"))
@@ -35,7 +35,8 @@ pytestmark = pytest.mark.skipif(shutil.which("perl") is None, reason="perl is no
 
 def test_maintainers_and_reviewers_are_asked_and_all_others_get_a_copy(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"scripts/get_maintainer.pl": MAINTAINERS})
-    assert recipients(tree, (STEP,)) == Recipients(
+    found = recipients(tree, (STEP,))
+    assert (found.to, found.copies) == (
         ("Ann Other <ann@example.org>", "Bo <bo@example.org>"),
         ("Cy <cy@example.org>", "a@lists.example.org", "all@lists.example.org"),
     )
@@ -43,7 +44,8 @@ def test_maintainers_and_reviewers_are_asked_and_all_others_get_a_copy(tmp_path:
 
 @pytest.mark.parametrize("files", [{}, {"scripts/get_maintainer.pl": "exit 3"}])
 def test_nobody_is_named_where_nobody_is_known(tmp_path: Path, files: dict[str, str]) -> None:
-    assert recipients(write_files(tmp_path, files), (STEP,)) == NOBODY
+    found = recipients(write_files(tmp_path, files), (STEP,))
+    assert (found.to, found.copies) == ((), ())
 
 
 def test_complaints_name_patch_and_place_and_no_sign_off(tmp_path: Path) -> None:

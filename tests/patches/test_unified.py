@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.patches.unified import changed_lines, diffstat, unified_diff
+from linesmith.patches.unified import diffstat, unified_diff
 
 NUMBERS = [b"%d\n" % number for number in range(1, 13)]
 APPLIERS = (("git", "apply", "../p"), ("patch", "-p1", "--binary", "-s", "-i", "../p"))
@@ -27,28 +27,13 @@ def test_one_moved_line_is_one_hunk_with_its_function() -> None:
     )
 
 
-def test_distant_changes_are_two_hunks() -> None:
-    old = b"".join(NUMBERS)
-    new = b"".join([b"x\n", *NUMBERS[1:-1], b"y\n"])
-    assert unified_diff(old, new, "s.h").count(b"\n@@ ") == 2
-
-
-def test_equal_texts_have_no_diff() -> None:
-    assert unified_diff(b"a\n", b"a\n", "s.h") == b""
-
-
 def test_a_missing_end_of_line_is_told() -> None:
     diff = unified_diff(b"a\nb\nc", b"b\na\nc", "s.h")
     assert diff.endswith(b"\n c\n\\ No newline at end of file\n")
 
 
-def test_bytes_and_carriage_returns_pass_through() -> None:
-    assert b"\n-\xff\xfe\r\n" in unified_diff(b"\xff\xfe\r\nb\r\n", b"b\r\n\xff\xfe\r\n", "s.h")
-
-
 def test_the_statistics_are_those_of_git() -> None:
     diff = unified_diff(b"a\n++ b\n-- c\n", b"++ b\n-- c\na\n", "dir/s.h")
-    assert changed_lines(diff) == (1, 1)
     assert diffstat(diff, "dir/s.h") == " dir/s.h | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
 
 
@@ -94,4 +79,5 @@ def test_no_diff_is_longer_than_that_of_git(seeds: range, tmp_path: Path) -> Non
         argv = ["git", "diff", "--no-index", "--minimal", "--numstat", "old", "new"]
         counted = subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False, timeout=300).stdout.split()[:2]
         shortest = tuple(int(count) for count in counted)
-        assert changed_lines(unified_diff(b"".join(old), b"".join(new), "s.h")) == shortest, seed
+        lines = unified_diff(b"".join(old), b"".join(new), "s.h").partition(b"\n@@")[2].splitlines()
+        assert tuple(sum(line[:1] == sign for line in lines) for sign in (b"+", b"-")) == shortest, seed

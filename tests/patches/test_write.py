@@ -105,6 +105,24 @@ def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("file", "prefix"),
+    [
+        ("include/linux/fs.h", "fs"),
+        ("include/linux/mm_types.h", "mm"),
+        ("include/linux/sched/signal.h", "sched"),
+        ("include/net/tcp.h", "net"),
+        ("kernel/sched/sched.h", "sched"),
+        ("arch/x86/include/asm/processor.h", "x86"),
+        ("bench.c", "bench"),
+    ],
+)
+def test_the_path_gives_the_word_in_front_of_the_subject(tmp_path: Path, file: str, prefix: str) -> None:
+    header = HEADER.replace('#include "part.h"\n', "").replace("struct part", "struct other")
+    message = patched(tmp_path, {"src/cache.h": "", "src/cache.c": "", file: header}).message
+    assert message.startswith(f"{prefix}: separate root from lock in struct cache\n")
+
+
 def test_the_message_counts_no_stores_where_none_was_sampled(tmp_path: Path) -> None:
     unsampled = replace(finding(), stores=0, members=tuple(replace(one, writes=0) for one in finding().members))
     message = patched(tmp_path, line=unsampled).message

@@ -10,14 +10,9 @@ from patch_cases import write_files
 from scan.trees import kernel_tree, program_tree, recorded
 
 from linesmith.analyzer.errors import ScanFailed
-from linesmith.patches.scan import kept_selection
+from linesmith.analyzer.model import SourceScan
 from linesmith.patches.scan.database import database
-from linesmith.patches.scan.files import Files
-from linesmith.patches.scan.include_walk import IncludeWalk
-from linesmith.patches.scan.kept_selection import Selections, stamp
-from linesmith.patches.scan.program import question
-from linesmith.patches.scan.selection import selected
-from linesmith.patches.scan.unit import Unit
+from linesmith.patches.scan.scan import Watch, scanned
 
 
 def silent(_remark: str) -> None:
@@ -67,43 +62,7 @@ def test_a_tree_that_does_not_say_how_it_is_compiled(tmp_path: Path, files: dict
         database(write_files(tmp_path, files), None, silent)
 
 
-def test_of_a_recorded_command_only_what_decides_parsing_is_handed_on(tmp_path: Path) -> None:
-    command = (
-        "ccache gcc -nostdinc -Wp,-MMD,d -fplugin=evil -DA='\"b c\"' -I inc -o x.o -c x.c ; ./tools/objtool/objtool x"
-    )
-    line = question(Unit("/t/x.c", tmp_path, command, tmp_path / ".x.o.cmd"), ())
-    expected = '"arguments":["gcc","-nostdinc","-DA=\\"b c\\"","-Iinc","/t/x.c"]}\n'
-    assert line.decode().endswith(expected)
-
-
-# What a unit includes, from the text alone
-
-LOOP = {"include/x.h": "#include <y.h>", "include/y.h": "#include <x.h>"}
-
-
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        (
-            {"src/a.c": '#include "x.h"\n#include <y.h>', "src/x.h": "", "src/y.h": "", "include/x.h": ""},
-            {"src/x.h", "include/y.h"},
-        ),
-        ({"src/a.c": "#ifdef A\n# include <x.h>\n#else\n#include <y.h>\n#endif\n"}, {"include/x.h", "include/y.h"}),
-        ({"src/a.c": "#include <x.h>", **LOOP}, {"include/x.h", "include/y.h"}),
-        ({"src/a.c": "", "include/forced.h": "#include <z.h>"}, {"include/forced.h", "include/z.h"}),
-    ],
-    ids=["quotes look beside the file", "both arms of a condition", "headers in a loop", "of the command line"],
-)
-def test_what_a_unit_includes(tmp_path: Path, files: dict[str, str], expected: set[str]) -> None:
-    headers = {f"include/{name}.h": "" for name in "xyz"}
-    tree = write_files(tmp_path, headers | files)
-    forced = "-include include/forced.h " if "include/forced.h" in files else ""
-    unit = Unit(str(tree / "src/a.c"), tree, f"gcc -nostdinc -I include {forced}-c src/a.c", tree)
-    (followed,) = IncludeWalk(Files((Path("/"),))).followed([unit])
-    assert {Path(file).relative_to(tree).as_posix() for file in followed.includes or ()} == expected
-
-
-# Which units are worth parsing for a record
+# What a unit includes, from the text alone, and which units are worth parsing for a record
 
 HEADER = """
 struct box { int width; int height; };
@@ -117,20 +76,44 @@ extern struct box the_box;
 #define BOX_INIT { 1, 2 }
 #define MAKE_BOX(name) struct box name = BOX_INIT
 """
-INLINE = {"user.h": "static inline int w(struct holder *h) { return h->other->width; }"}
+LOOP = "#include <x.h>\n#include <box.h>\n"
+INLINE = "static inline int w(struct holder *h) { return h->other->width; }"
 
 
-def chosen(
-    folder: Path, units: dict[str, str], headers: dict[str, str], record: str = "box", others: int = 0
-) -> list[str]:
-    """The names of the units that are chosen, of those given and of others that only include the headers."""
-    units = units | {f"other{number}.c": "int x;" for number in range(others)}
-    write_files(folder, headers | units)
-    includes = frozenset(str(folder / name) for name in headers)
-    known = [Unit(str(folder / name), folder, "gcc", folder, includes) for name in units]
-    return [Path(unit.file).name for unit in selected(known, record, Files((Path("/"),)))]
+def scan(tree: Path, files: dict[str, str], flags: str = "-I include", others: int = 0) -> SourceScan:
+    """What is found of ``struct box`` in the files and in others that only include the header."""
+    more = {f"other{number}.c": "#include <box.h>\nint x;\n" for number in range(others)}
+    (found,) = scanned(program_tree(tree, files | more, flags), None, ["box"], Watch(lambda _, __: None, silent))
+    return found
 
 
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("files", "flags"),
+    [
+        ({"src/a.c": '#include "box.h"\n', "src/box.h": HEADER, "include/box.h": ""}, "-I include"),
+        ({"a.c": "#ifndef A\n# include <box.h>\n#endif\n"}, "-I include"),
+        (
+            {
+                "a.c": "#include <x.h>\n",
+                "include/x.h": "#pragma once\n#include <y.h>\n",
+                "include/y.h": "#include <x.h>\n#include <box.h>\n",
+            },
+            "-I include",
+        ),
+        ({"a.c": ""}, "-I include -include include/box.h"),
+        ({"a.c": "#include <box.h>\n"}, "-Wp,-MMD,d -fplugin=evil -DA='\"b c\"' -I include -o x.o"),
+    ],
+    ids=["quotes look beside the file", "in a condition", "headers in a loop", "of the command line", "options of gcc"],
+)
+def test_a_unit_that_includes_the_record_is_parsed(tmp_path: Path, files: dict[str, str], flags: str) -> None:
+    (unit,) = (name for name in files if name.endswith(".c"))
+    use = "int f(struct box *b) { return b->width; }\n"
+    found = scan(tmp_path, {"include/box.h": f"#pragma once\n{HEADER}", **files, unit: files[unit] + use}, flags)
+    assert (found.units, {one.member for one in found.uses}) == (1, {"width"})
+
+
+@pytest.mark.usefixtures("parser")
 def test_units_count_that_can_come_to_the_record(tmp_path: Path) -> None:
     texts = [
         "void f(void *p) { struct box *b = p; }",
@@ -146,52 +129,31 @@ def test_units_count_that_can_come_to_the_record(tmp_path: Path) -> None:
         "void g(struct outer *p) { *p = (struct outer) { { 1 } }; }",
         "MAKE_BOX(mine);",
     ]
-    units = {f"{number}.c": text for number, text in enumerate(texts)}
-    assert chosen(tmp_path, units, {"box.h": HEADER}, others=9) == list(units)
+    units = {f"{number}.c": f"#include <box.h>\n{text}\n" for number, text in enumerate(texts)}
+    assert scan(tmp_path, {"include/box.h": HEADER, **units}, others=9).units == len(texts)
 
 
-def test_units_do_not_count_for_a_word_alone(tmp_path: Path) -> None:
-    texts = [
-        "int box; int width;",
-        "/* struct holder h = { 1 }; */ int f(struct holder *h) { return h->a; }",
-        "int f(struct rectangle *r) { return r->width; }",
-    ]
-    units = {f"{number}.c": text for number, text in enumerate(texts)}
-    # One is parsed for the header; it is no part of any unit, since so many include it.
-    assert len(chosen(tmp_path, units, {"box.h": HEADER}, others=9)) <= 1
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("#include <box.h>\nint box; int width;\n", 1),
+        ("#include <box.h>\n/* struct box */ int f(struct holder *h) { return h->a; }\n", 1),
+        ("#include <box.h>\nstruct rectangle { int width; };\nint f(struct rectangle *r) { return r->width; }\n", 1),
+        ("struct box; void f(struct box *b);\n", 1),
+    ],
+    ids=["a word alone", "a comment", "a member of another record", "without the declaration"],
+)
+def test_one_unit_is_parsed_for_a_header_that_no_unit_uses(tmp_path: Path, text: str, units: int) -> None:
+    found = scan(tmp_path, {"include/box.h": HEADER + INLINE, "a.c": text}, others=9)
+    assert (found.units, [one.function for one in found.uses]) == (units, ["w"])
 
 
-def test_one_unit_is_parsed_for_the_inline_functions_of_a_header(tmp_path: Path) -> None:
-    headers = {"box.h": HEADER, **INLINE}
-    assert len(chosen(tmp_path / "many", {}, headers, others=10)) == 1
-    assert chosen(tmp_path / "few", {}, headers, others=3) == ["other0.c", "other1.c", "other2.c"], "a part of each"
-
-
-def test_units_that_do_not_include_the_declaration_never_count(tmp_path: Path) -> None:
-    write_files(tmp_path, {"box.h": HEADER, "a.c": "struct box; void f(struct box *b);"})
-    unit = Unit(str(tmp_path / "a.c"), tmp_path, "gcc", tmp_path, frozenset())
-    assert selected([unit], "box", Files((Path("/"),))) == ()
-
-
+@pytest.mark.usefixtures("parser")
 def test_a_typedef_behind_an_unnamed_body_is_a_name(tmp_path: Path) -> None:
-    pair = {"pair.h": "typedef struct { int a; int b; } pair_t;"}
-    assert chosen(tmp_path, {"a.c": "pair_t p = { 1, 2 };"}, pair, "pair_t", others=9) == ["a.c"]
-
-
-def test_another_way_of_choosing_chooses_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
-    tree = program_tree(tmp_path / "tree", {"a.c": "struct box { int width; } box;", "b.c": "int x;"})
-    build = database(tree, None, silent)
-    searched: list[str] = []
-
-    def watched(units: tuple[Unit, ...], record: str, files: Files) -> tuple[Unit, ...]:
-        searched.append(record)
-        return selected(units, record, files)
-
-    monkeypatch.setattr(kept_selection, "selected", watched)
-    for _ in range(2):
-        assert [Path(unit.file).name for unit in Selections(build, Files((tmp_path,))).units("box")] == ["a.c"]
-    assert searched == ["box"]
-    monkeypatch.setattr(kept_selection, "stamp", lambda: f"{stamp()} of another release")
-    assert len(Selections(build, Files((tmp_path,))).units("box")) == 1
-    assert searched == ["box", "box"]
+    files = {"include/pair.h": "typedef struct { int a; int b; } pair_t;\n"}
+    files |= {"a.c": "#include <pair.h>\npair_t p = { 1, 2 };\n"} | {
+        f"{at}.c": "#include <pair.h>\n" for at in range(9)
+    }
+    (found,) = scanned(program_tree(tmp_path, files), None, ["pair_t"], Watch(lambda _, __: None, silent))
+    assert [one.place for one in found.dependencies] == ["a.c:2"]
