@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
-from profiles.mangling import MANGLERS, as_base64_mail
+from profiles.mangling import as_base64_mail
 from profiles.posted import read
 
 from linesmith.analyzer.errors import ProfileError
@@ -21,13 +20,6 @@ from linesmith.plugins.registry import read_profiles
 REPORT = render(
     ReportSpec((LineSpec(0xFFFF888100000040, (RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "f", "[x]", "f+1"),)),))
 )
-
-
-@pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
-def test_mangled_report_is_recognised(mangle: Callable[[str], str]) -> None:
-    rows_only = REPORT[REPORT.rindex("#\n") + 2 :]
-    for text in (REPORT, rows_only):
-        assert len(read(mangle(text))) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,12 +65,9 @@ def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> Non
     with pytest.raises(ProfileError, match=words) as refusal:
         read(data)
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize("data", [b"", b"nothing", bytes(1000)], ids=["empty", "no profile", "binary"])
-def test_every_form_that_would_do_is_named(data: bytes) -> None:
-    with pytest.raises(ProfileError, match=r"; give the perf.data itself, or the text of `perf c2c report --stdio`$"):
-        read(data)
+    if data[:4] not in (b"\x7fELF", b"\x1f\x8b\x08"):
+        advice = "; give the perf.data itself, or the text of `perf c2c report --stdio`"
+        assert str(refusal.value).endswith(advice), "every form that would do is named"
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
