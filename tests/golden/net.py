@@ -29,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LINES = Path(__file__).with_name("lines.txt")
 LINESMITH = Path(sys.executable).with_name("linesmith")
+SOURCES = ROOT / "analyzer" / "demo" / "sources"
 CACHE_HOME = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 SECONDS = 1200
 # What differs between two runs of the same command.
@@ -54,16 +55,20 @@ def places(folder: Path) -> dict[str, Path]:
     return {name: place for name, place in found.items() if place.exists()}
 
 
+def build(folder: Path) -> None:
+    """Compile the example program there."""
+    files = ("guard.c", "session_index.c", "bench.c")
+    subprocess.run(["cc", "-std=c11", "-O2", "-g", "-pthread", "-o", "bench", *files], cwd=folder, check=True)
+
+
 def furnish(folder: Path) -> None:
     """Write the inputs: the example and its patched build, and a patch that moves the semaphore of address_space."""
-    from linesmith.analyzer.demo import program
-
     example = folder / "inputs"
     (folder / "results").mkdir(parents=True, exist_ok=True)
     if (example / "patched").exists():
         return
-    program.unpack(example)
-    program.build(example, program.find_compiler())
+    shutil.copytree(SOURCES, example)
+    build(example)
     shutil.copy(example / "bench.c2c", example / "again.c2c")
     units = [
         {"directory": str(example), "file": file.name, "command": f"cc -std=c11 -c {file.name}"}
@@ -72,9 +77,9 @@ def furnish(folder: Path) -> None:
     (example / "compile_commands.json").write_text(json.dumps(units))
     patch = run(["patch", "bench", "bench.c2c", "--tree", ".", "--cflags=-std=c11"], folder)
     fixed = folder / "fixed"
-    program.unpack(fixed)
+    shutil.copytree(SOURCES, fixed)
     subprocess.run(["patch", "-p1", "-s"], cwd=fixed, input=patch.stdout, check=True)
-    program.build(fixed, program.find_compiler())
+    build(fixed)
     (fixed / "bench").rename(example / "patched")
     header = places(folder).get("tree", Path("/nowhere")) / "include/linux/fs.h"
     if header.is_file():

@@ -16,13 +16,6 @@ _NUMBERS = (0, 1, 7, 103, 1 << 31, 1 << 40, _U64 - 7, _U64)
 Damaged = Iterator[tuple[str, bytes]]
 
 
-def cut(whole: bytes) -> Damaged:
-    """The file, ended early: at each of its first bytes that matter, and somewhere."""
-    somewhere = np.random.default_rng(1).integers(0, len(whole), 24).tolist()
-    for place in (0, 1, 7, 8, 15, 16, 103, 104, *somewhere):
-        yield f"cut off at byte {place}", whole[:place]
-
-
 def lying_header(whole: bytes) -> Damaged:
     """One number of the header replaced."""
     for at in _HEADER:
@@ -57,16 +50,6 @@ def lying_records(whole: bytes) -> Damaged:
         for kind in (0, 2, 9, 10, 64, 67, 71, 80, 81, 83, 255, 0xFFFFFFFF):
             yield f"record at {at} of kind {kind}", _with(whole, at, "<I", kind)
         yield f"record at {at} full of ones", whole[: at + 8] + b"\xff" * 64 + whole[at + 72 :]
-
-
-def scattered(whole: bytes) -> Damaged:
-    """Some bytes of the whole file replaced by others."""
-    chosen = np.random.default_rng(1)
-    for number in range(40):
-        found = bytearray(whole)
-        for _ in range(1 + number % 16):
-            found[chosen.integers(len(found))] = chosen.integers(256)
-        yield f"scattered damage {number}", bytes(found)
 
 
 def _with(whole: bytes, at: int, form: str, value: int) -> bytes:

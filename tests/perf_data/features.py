@@ -20,7 +20,7 @@ Feature = IntEnum(
     "NUMA_TOPOLOGY BRANCH_STACK PMUS",
     start=2,
 )
-MEMORY_TOPOLOGY, COMPRESSED = 22, 27
+COMPRESSED = 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,10 @@ def described(
         Feature.VERSION: string("6.1.0"),
         Feature.MACHINE: string(computer.machine),
         Feature.CPUS: struct.pack("<II", cpus, cpus),
-        Feature.CPU_MODEL: string("Example CPU"),
         Feature.CPU_IDENTITY: string(computer.cpu),
-        Feature.MEMORY: struct.pack("<Q", computer.blocks * computer.block_bytes >> 10),
         Feature.COMMAND: strings(command),
         Feature.EVENTS: _events(events, ids),
-        Feature.CPU_TOPOLOGY: _cpu_topology(computer),
         Feature.NUMA_TOPOLOGY: _nodes(computer),
-        Feature.PMUS: struct.pack("<II", 2, 4) + string("cpu") + struct.pack("<I", 10) + string("ibs_op"),
-        MEMORY_TOPOLOGY: _memory(computer),
     }
 
 
@@ -93,26 +88,9 @@ def _listed(cpus: Sequence[int]) -> str:
     return ",".join(map(str, cpus))
 
 
-def _cpu_topology(computer: Computer) -> bytes:
-    cores = strings([_listed(cpus) for cpus in computer.nodes])
-    threads = strings([str(cpu) for cpu in range(computer.cpus)])
-    places = b"".join(struct.pack("<II", cpu, computer.node_of(cpu)) for cpu in range(computer.cpus))
-    return cores + threads + places
-
-
 def _nodes(computer: Computer) -> bytes:
     kilobytes = computer.blocks * computer.block_bytes >> 10
     found = struct.pack("<I", len(computer.nodes))
     for number, cpus in enumerate(computer.nodes):
         found += struct.pack("<IQQ", number, kilobytes // len(computer.nodes), kilobytes // 8) + string(_listed(cpus))
-    return found
-
-
-def _memory(computer: Computer) -> bytes:
-    """Which blocks of memory belong to which node, as bitmaps."""
-    words = (computer.blocks + 63) // 64
-    found = struct.pack("<QQQ", 1, computer.block_bytes, len(computer.nodes))
-    for number in range(len(computer.nodes)):
-        bits = sum(1 << block for block in range(number, computer.blocks, len(computer.nodes)))
-        found += struct.pack("<QQQ", number, computer.blocks, computer.blocks) + bits.to_bytes(words * 8, "little")
     return found

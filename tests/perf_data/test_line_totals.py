@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +19,8 @@ from perf_data.recording import Form, Recording, write
 from perf_data.records import Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 
-from linesmith.analyzer.model import Profile, SampleOutcome, Sampling, SharedLine
-from linesmith.plugins.profiles.perf_data.by_perf import add_decoded
+from linesmith.analyzer.model import Profile, SampleOutcome, SharedLine
 from linesmith.plugins.profiles.perf_data.source import PerfData
-from linesmith.plugins.profiles.sample_profile import profile_of_samples
-from linesmith.plugins.profiles.samples import Samples
 
 each_hardware = pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
 _SERVED = list(Served)
@@ -182,12 +180,16 @@ def anonymous(pid: int) -> bytes:
 
 @each_hardware
 def test_what_perf_prints_of_traces_is_counted_alike(machine: Hardware, path: Path) -> None:
+    """A record says that there are traces (of s390, and then there are none), so perf is asked for all samples."""
     needed("perf")
-    ours = read(path, recording(machine)[0])
-    samples = Samples()
-    add_decoded(path, "perf.data", samples)
-    told = profile_of_samples(samples, "perf.data", Sampling(machine=machine.machine))
+    what = recording(machine)[0]
+    ours = read(path, what)
+    traces = records.record(_AUXTRACE_INFO, 0, struct.pack("<II", 5, 0))
+    told = read(path, replace(what, head=what.head + traces))
     assert told.sampling is not None
     assert ours.sampling is not None
     assert told.sampling.outcomes == ours.sampling.outcomes
     assert [counted(line, told.display) for line in told.lines] == [counted(line, ours.display) for line in ours.lines]
+
+
+_AUXTRACE_INFO = 70

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from perf_data.records import Kind
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Profile, SampleOutcome
-from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder
-from linesmith.plugins.profiles.perf_data.records import Kind, Walker
-from linesmith.plugins.profiles.perf_data.source import PerfData
+from linesmith.plugins.registry import read_profiles
 
 IP, TID, ADDR, READ, CALLCHAIN, CPU, RAW, STACK, WEIGHT, SOURCE = (
     1 << bit for bit in (0, 1, 3, 4, 5, 7, 10, 13, 14, 15)
@@ -36,7 +35,7 @@ def file_of(order: str, fields: int, samples: list[bytes], read_format: int = 0,
 def read(data: bytes, folder: Path) -> Profile:
     path = folder / "perf.data"
     path.write_bytes(data)
-    (profile,) = PerfData().read(path, "perf.data")
+    (profile,) = read_profiles(path)
     return profile
 
 
@@ -90,37 +89,24 @@ def test_a_sample_that_ends_before_its_fields_is_counted_as_not_understood(tmp_p
         read(file_of("<", IP | ADDR | CALLCHAIN | SOURCE, [endless]), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (struct.pack("<IHH", 9, 1, 0), "a record of type 9 says that it has 0 bytes"),
-        (struct.pack("<IHH", 9, 1, 12) + bytes(8), "a record of type 9 says that it has 12 bytes"),
-        (struct.pack("<IHH", 9, 1, 16) * 1000 + struct.pack("<IHH", 1, 1, 4), "a record of type 1 says"),
-    ],
-)
-def test_records_that_are_none(data: bytes, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        list(Walker(ByteOrder("<")).feed(data + bytes(64)))
+@pytest.mark.parametrize("size", [0, 4, 12])
+def test_a_record_of_no_possible_size_ends_the_reading(size: int, tmp_path: Path) -> None:
+    sample = struct.pack("<QQQ", CODE, LINE, HITM)
+    data = file_of("<", IP | ADDR | SOURCE, [sample, sample])
+    data = data[:-26] + struct.pack("<H", size) + data[-24:]
+    with pytest.raises(ProfileError, match=f"a record of type 9 says that it has {size} bytes"):
+        read(data, tmp_path)
 
 
-@pytest.mark.parametrize("piece", [1, 7, 8, 24, 1000])
-def test_records_come_in_any_pieces(piece: int) -> None:
-    """Of three sizes, with perf's own of odd lengths and the data of a trace between them."""
-    sizes = [24, 24, 13, 16, 9, 32] * 20
-    kinds = [Kind.SAMPLE, Kind.SAMPLE, Kind.COMPRESSED, Kind.AUXTRACE, Kind.FEATURE, Kind.MMAP] * 20
-    stream = b""
-    for kind, size in zip(kinds, sizes, strict=True):
-        trace = 64 if kind is Kind.AUXTRACE else 0
-        stream += struct.pack("<IHH", kind, 0, size) + struct.pack("<QQQ", trace, 0, 0)[: size - 8] + b"\xff" * trace
-    walker = Walker(ByteOrder("<"))
-    found = [
-        (int(kind), int(size))
-        for begin in range(0, len(stream), piece)
-        for block in walker.feed(stream[begin : begin + piece])
-        for kind, size in zip(block.kind, block.size, strict=True)
-    ]
-    assert found == list(zip(kinds, sizes, strict=True))
-    assert walker.is_between_records
+def test_records_between_the_samples_are_stepped_over(tmp_path: Path) -> None:
+    """perf's own of odd lengths, and the data of a trace behind its record."""
+    sample = struct.pack("<IHHQQQ", Kind.SAMPLE, 1, 32, CODE, LINE, HITM)
+    others = b"".join(struct.pack("<IHH", kind, 0, 8 + odd) + b"\xff" * odd for kind, odd in ((79, 1), (79, 16)))
+    trace = struct.pack("<IHHQQQ", 71, 0, 32, 64, 0, 0) + b"\xff" * 64
+    count = 300
+    data = bytearray(file_of("<", IP | ADDR | SOURCE, []) + (sample + others + trace) * count)
+    data[48:56] = struct.pack("<Q", len(data) - 184)
+    assert read(bytes(data), tmp_path).lines[0].hitm_local == count
 
 
 def test_a_recording_that_was_killed_is_read_to_its_end(tmp_path: Path) -> None:
@@ -131,3 +117,47 @@ def test_a_recording_that_was_killed_is_read_to_its_end(tmp_path: Path) -> None:
     profile = read(bytes(data[:-10]), tmp_path)
     assert profile.lines[0].hitm_local == 2
     assert profile.remarks[0].text.startswith("the recording was not finished")
+
+
+LOAD, STORE, PREFETCH = 0x2, 0x4, 0x8
+HIT, MISS, NO_LEVEL = 0x2 << 5, 0x4 << 5, 0x1 << 5
+L1, L2, L3, REMOTE_CACHE = (bit << 5 for bit in (0x8, 0x20, 0x40, 0x400))
+SNOOP_HIT, MODIFIED = 0x4 << 19, 0x10 << 19
+REMOTE, PEER = 1 << 37, 2 << 38
+NUMBER_2, NUMBER_3, HOP = 2 << 33, 3 << 33, 1 << 43
+
+
+@pytest.mark.parametrize(
+    ("bits", "counts"),
+    [
+        pytest.param(LOAD | HIT | L3 | MODIFIED, {"hitm_local": 1}, id="PEBS: another core of the socket"),
+        pytest.param(LOAD | HIT | REMOTE_CACHE | MODIFIED, {"hitm_remote": 1}, id="PEBS: another socket"),
+        pytest.param(LOAD | HIT | L3 | SNOOP_HIT, {}, id="a clean line of another core"),
+        pytest.param(LOAD | L3 | MODIFIED, {}, id="neither hit nor miss is told"),
+        pytest.param(LOAD | HIT | REMOTE | NUMBER_3 | MODIFIED, {"hitm_remote": 1}, id="Skylake: the remote bit alone"),
+        pytest.param(LOAD | HIT | REMOTE | HOP | NUMBER_2 | MODIFIED, {}, id="PowerPC: a core of the own node"),
+        pytest.param(LOAD | HIT | L3 | REMOTE_CACHE | SNOOP_HIT | MODIFIED, {"hitm_local": 1},
+            id="hit and HITM: remote counts as a hit"),
+        pytest.param(LOAD | HIT | L3 | PEER, {"peer_local": 1}, id="SPE: another core of the cluster"),
+        pytest.param(LOAD | HIT | L2 | L3 | PEER, {"peer_local": 2}, id="two levels count twice"),
+        pytest.param(LOAD | HIT | REMOTE_CACHE | PEER, {"peer_remote": 1}, id="SPE: another socket"),
+        pytest.param(STORE | HIT | L1, {"stores_l1_hit": 1}, id="store into L1"),
+        pytest.param(STORE | MISS | L1, {"stores_l1_miss": 1}, id="store that missed L1"),
+        pytest.param(STORE | NO_LEVEL, {"stores_na": 1}, id="IBS: store of no known level"),
+        pytest.param(STORE | HIT | L2, {"stores_na": 1}, id="store of a level without a column"),
+        pytest.param(LOAD | STORE | HIT | L3 | MODIFIED, {"hitm_local": 1}, id="load and store is a load"),
+        pytest.param(PREFETCH | HIT | L3 | MODIFIED, None, id="a prefetch is no access"),
+        pytest.param(0, None, id="no data source"),
+    ],
+)  # fmt: skip
+def test_what_the_bits_of_a_data_source_count_as(bits: int, counts: dict[str, int] | None, tmp_path: Path) -> None:
+    """Beside a HITM load and a peer's one of the same line, which make it a shared one."""
+    others = (HITM, LOAD | HIT | L3 | PEER)
+    samples = [struct.pack("<QQQ", CODE, LINE, source) for source in others]
+    samples.append(struct.pack("<QQQ", CODE + 9, LINE + 8, bits))
+    (line,) = read(file_of("<", IP | ADDR | SOURCE, samples), tmp_path).lines
+    found = [{name: count for name in COUNTED if (count := getattr(one, name))} for one in line.accesses if one.offset]
+    assert found == ([] if counts is None else [counts])
+
+
+COUNTED = ("hitm_local", "hitm_remote", "peer_local", "peer_remote", "stores_l1_hit", "stores_l1_miss", "stores_na")

@@ -19,14 +19,13 @@ from pathlib import Path
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import LinesmithError
 from linesmith.analyzer.explain import explain
-from linesmith.analyzer.model import Built, Fidelity, Point, TunePlan, Variant, Workplace
+from linesmith.analyzer.model import Built, Point, TunePlan, Variant, Workplace
 from linesmith.analyzer.report.excerpt import excerpt
 from linesmith.patches.patch import Tree, write
-from linesmith.plugins.registry import benchmark, builder
+from linesmith.plugins import registry
 from linesmith.tuner.plan_file import read_plan
-from linesmith.tuner.simulated_metrics import question_of
 from linesmith.tuner.space.proposals import Proposals, proposals
-from linesmith.tuner.tuning.simulated import SimulatedBenchmark, recorded
+from linesmith.tuner.tuning.simulated import recorded
 
 # Layouts between two runs of the baseline.
 BETWEEN = 6
@@ -70,7 +69,7 @@ def survey(plan: TunePlan, work: Path) -> Survey:
 
 
 def _built(plan: TunePlan, variant: Variant, place: Workplace) -> Built:
-    return builder(plan.recipe.builder).build(plan.recipe, variant, place, _unheard)
+    return registry.builder(plan.recipe.builder).build(plan.recipe, variant, place, _unheard)
 
 
 def _proposals(plan: TunePlan, baseline: Built, work: Path) -> Proposals:
@@ -118,25 +117,12 @@ def _rate(plan: TunePlan, built: Built) -> float:
     """What the plan's first benchmark says of one run."""
     use = plan.benchmarks[0]
     settings = dict(use.settings)
-    program = benchmark(use.benchmark)
+    program = registry.benchmark(use.benchmark)
     words = program.steps(settings, use.threads[0], built.directory)[-1].command
     places = {f"{{{name}}}": str(path) for name, path in built.products}
     command = [places.get(word, word) for word in words]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=RUN_SECONDS).stdout
     return float(printed.split()[-1])
-
-
-def in_simulation(survey: Survey, seeds: int, work: Path) -> Iterator[tuple[str, float]]:
-    """Key and cost of each layout by its misses in simulated caches, with so many seeds."""
-    evidence = survey.plan.evidence
-    if evidence is None:
-        return
-    leading = survey.found.record.leading
-    simulated = SimulatedBenchmark(evidence, question_of(leading), work / "simulated")
-    for seed in range(1, seeds + 1):
-        base = simulated.values(survey.baseline, seed, _unheard)[0][1]
-        for one in survey.layouts:
-            yield one.key, simulated.values(one.built, seed, _unheard)[0][1] / base
 
 
 def table(survey: Survey, measured: dict[str, list[float]], title: str) -> dict[str, object]:
@@ -175,17 +161,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("table", type=Path)
     parser.add_argument("--work", type=Path, required=True, help="builds and figures are kept here")
     parser.add_argument("--blocks", type=int, default=8, help="runs of each layout to add")
-    parser.add_argument("--on", choices=(Fidelity.BENCHMARK, Fidelity.SIMULATION), default=Fidelity.BENCHMARK)
     given = parser.parse_args(arguments)
     work = given.work.absolute()
     found = survey(read_plan(given.plan), work)
-    file = work / f"{given.on}.jsonl"
-    costs = on_cpus(found, given.blocks) if given.on == Fidelity.BENCHMARK else in_simulation(found, given.blocks, work)
+    file = work / "benchmark.jsonl"
     with file.open("a") as log:
-        for key, cost in costs:
+        for key, cost in on_cpus(found, given.blocks):
             print(json.dumps([key, cost]), file=log, flush=True)
-    title = f"{given.plan.stem}, {given.on}"
-    given.table.write_text(text_of(table(found, kept(file), title)))
+    given.table.write_text(text_of(table(found, kept(file), f"{given.plan.stem}, benchmark")))
 
 
 if __name__ == "__main__":

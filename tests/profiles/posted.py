@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.profiles.c2c import reports_in
-from linesmith.plugins.registry import profiles_in
+from linesmith.plugins.registry import read_profiles
 
 RULE = "  " + "-" * 70
 HEAD = f"{RULE}\n      0       40      400       30       20       10  0xffff888100000040\n{RULE}\n"
@@ -25,16 +24,12 @@ SECOND = (
 REPORT = HEAD + FIRST + SECOND
 
 
-def profiles_of(data: bytes, name: str) -> tuple[Profile, ...]:
-    """Every report in ``data``, read by the source that knows it; messages call it ``name``."""
+def read(given: str | bytes) -> tuple[Profile, ...]:
+    """Every report in the text, read by the source that knows it."""
     with tempfile.NamedTemporaryFile() as file:
-        file.write(data)
+        file.write(given if isinstance(given, bytes) else given.encode("utf-8", "surrogatepass"))
         file.flush()
-        return profiles_in(Path(file.name), name)
-
-
-def read(text: str) -> tuple[Profile, ...]:
-    return reports_in(text, "report.txt")
+        return tuple(replace(one, source="") for one in read_profiles(Path(file.name)))
 
 
 def read_one(text: str) -> Profile:

@@ -35,9 +35,8 @@ from linesmith.analyzer.model import (
     SharedLine,
 )
 from linesmith.plugins.profiles import parquet_profile
-from linesmith.plugins.profiles.parquet_profile import encode_parquet
 from linesmith.plugins.profiles.record_columns import array_of
-from linesmith.plugins.profiles.recorded import RecordedProfile, encode, encode_for
+from linesmith.plugins.profiles.recorded import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
 CONFLICT = Conflict(0x10, 8, "unlink_file_vma", 0x18, 4, "down_write", true_sharing=False, local=7, remote=2)
@@ -50,6 +49,10 @@ LINE = SharedLine(
 INODES = ObjectArea(ObjectKind.SLAB, "inode_cache", 0xFFFF888003C09E80, 600, 608, 13, types=("inode",))
 RECORDING = Recording("qemu", ("./exec_storm", "8"), (0, 0, 1, 1), "x86_64", seed=1, counts=(("dropped_lines", 0),))
 PROFILE = Profile("kept by its path", "", "hitm", (LINE,), recording=RECORDING, areas=(INODES,))
+
+
+def parquet(profile: Profile) -> bytes:
+    return encode_for(profile, Path("kept.parquet"))
 
 
 def kept(folder: Path, profile: Profile, name: str = "kept.parquet") -> Path:
@@ -68,7 +71,7 @@ def refused(path: Path) -> str:
 
 def changed(folder: Path, change: str) -> Path:
     """The file with one thing wrong, written by the library itself."""
-    table = pq.read_table(BytesIO(encode_parquet(PROFILE)))
+    table = pq.read_table(BytesIO(parquet(PROFILE)))
     metadata = dict(table.schema.metadata)
     what, _, column = change.partition(" ")
     match what:
@@ -96,7 +99,7 @@ def changed(folder: Path, change: str) -> Path:
 @pytest.mark.parametrize("name", ["kept.parquet", "kept.json"])
 def test_whatever_was_kept_comes_back(name: str, tmp_path_factory: pytest.TempPathFactory, profile: Profile) -> None:
     path = kept(tmp_path_factory.mktemp("kept"), profile, name)
-    assert RecordedProfile().read(path, "here") == (replace(profile, source="here"),)
+    assert read_profiles(path) == (replace(profile, source=str(path)),)
 
 
 def test_the_name_decides_about_the_format(tmp_path: Path) -> None:
@@ -182,7 +185,7 @@ NEGATIVE, HUGE = (
             for change in ({"stride": 0}, {"address": -64}, {"count": 1 << 62})
         ),
         *((encode(one), "has a count below 0 or above 64 bits; record it again") for one in (NEGATIVE, HUGE)),
-        (encode_parquet(NEGATIVE), "has a count below 0 or above 64 bits; record it again"),
+        (parquet(NEGATIVE), "has a count below 0 or above 64 bits; record it again"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )  # fmt: skip
@@ -216,7 +219,7 @@ def test_numbers_that_no_column_holds_are_refused() -> None:
 
 
 def test_every_cut_and_scattered_damage_is_refused_or_read(tmp_path: Path) -> None:
-    whole = encode_parquet(replace(PROFILE, lines=tuple(replace(LINE, rank=rank) for rank in range(200))))
+    whole = parquet(replace(PROFILE, lines=tuple(replace(LINE, rank=rank) for rank in range(200))))
     chosen = np.random.default_rng(1)
     path, outcomes = tmp_path / "hostile.parquet", []
     for number in range(150):

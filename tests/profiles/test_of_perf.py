@@ -18,12 +18,11 @@ from perf_data.perfs import each_perf, needed, output
 from perf_data.recording import Form, Recording, write
 from perf_data.samples import HERE, Chain
 from perf_data.scenario import Drawn
+from profiles.posted import read_one
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome, SharedLine
-from linesmith.plugins.profiles.c2c import reports_in
-from linesmith.plugins.profiles.perf_data.source import PerfData
-from linesmith.plugins.profiles.script import PerfScript
+from linesmith.plugins.registry import read_profiles
 
 _SERVED = list(Served)
 # Line, offset, code address, process or thread.
@@ -64,8 +63,7 @@ def with_chains(what: Recording, drawn: Drawn, chains: Sequence[Chain]) -> Recor
 def report(perf: str, file: Path, options: str) -> Profile:
     """The report with these options, read."""
     words = ["c2c", "report", "--stdio", "--no-source", "-i", str(file), *options.split()]
-    (profile,) = reports_in(output(perf, *words), "report.txt")
-    return profile
+    return read_one(output(perf, *words))
 
 
 def counted(drawn: Drawn, machine: Hardware = INTEL, options: str = "") -> Rows:
@@ -167,15 +165,11 @@ def test_report_of_what_the_hardware_does_not_tell_names_the_other(
 
 def script(perf: str, file: Path, *words: str) -> Profile:
     """The text of ``perf script``, read."""
-    text = file.with_suffix(".txt")
-    text.write_text(output(perf, "script", "--header", "-I", "-i", file, *words))
-    assert PerfScript().recognises(text.read_bytes()[:65536])
-    (profile,) = PerfScript().read(text, "given")
-    return profile
+    return read_one(output(perf, "script", "--header", "-I", "-i", file, *words))
 
 
 def recorded(file: Path) -> Profile:
-    (profile,) = PerfData().read(file, "given")
+    (profile,) = read_profiles(file)
     return profile
 
 

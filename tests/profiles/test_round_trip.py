@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
 from profiles.mangling import MANGLERS, collapsed, indented, without_headings
+from profiles.posted import read_one
 
 from linesmith.analyzer.model import Access, Profile
-from linesmith.plugins.profiles.c2c import reports_in
 
 KERNEL = (
     ("down_write", "[kernel.kallsyms]", "down_write+28"),
@@ -89,11 +89,6 @@ REPORTS = st.builds(
 )
 
 
-def read_one(text: str) -> Profile:
-    (profile,) = reports_in(text, "report.txt")
-    return profile
-
-
 def contended(access: Access, display: str) -> tuple[int | None, int | None]:
     if display == "peer":
         return access.peer_remote, access.peer_local
@@ -160,14 +155,12 @@ def test_mangled_report(mangle: Callable[[str], str], report: ReportSpec) -> Non
 SELF_TELLING = REPORTS.filter(lambda report: bool(report.options.coalesced & {"iaddr", "dso"}))
 
 
-@pytest.mark.parametrize("mangle", MANGLERS, ids=lambda mangle: mangle.__name__)
+def indented_and_collapsed(text: str) -> str:
+    return collapsed(indented(text))
+
+
+@pytest.mark.parametrize("mangle", [*MANGLERS, indented_and_collapsed], ids=lambda mangle: mangle.__name__)
 @FEW
 @given(report=SELF_TELLING)
 def test_mangled_report_without_headings(mangle: Callable[[str], str], report: ReportSpec) -> None:
     assert_same(read_one(mangle(without_headings(render(report)))), report)
-
-
-@FEW
-@given(SELF_TELLING)
-def test_indented_and_collapsed_without_headings(report: ReportSpec) -> None:
-    assert_same(read_one(collapsed(without_headings(indented(render(report))))), report)

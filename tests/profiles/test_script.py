@@ -11,8 +11,7 @@ from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quo
 
 from linesmith.analyzer.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
-from linesmith.plugins.profiles.script import PerfScript
-from linesmith.plugins.profiles.script_line import Place, read_place, read_sample
+from linesmith.plugins.profiles.script_line import read_sample
 from linesmith.plugins.registry import read_profiles
 
 MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, as_base64_mail, numbered)
@@ -39,8 +38,7 @@ def read(tmp_path: Path) -> Callable[[str], Profile]:
     def profile(text: str) -> Profile:
         path = tmp_path / "script.txt"
         path.write_text(text, encoding="utf-8", errors="surrogateescape")
-        assert PerfScript().recognises(text.encode("utf-8", "surrogateescape")[:65536])
-        (one,) = PerfScript().read(path, "script.txt")
+        (one,) = read_profiles(path)
         return one
 
     return profile
@@ -95,13 +93,14 @@ def test_symbols_tell_how_far_a_kernel_was_moved(
 def test_call_chains_follow_on_their_own_lines(read: Callable[[str], Profile]) -> None:
     chain = (
         "\n\tffffffff81200010 take_ticket+0x10 ([kernel.kallsyms])\n"
+        "\tffffffff81200018 inlined (inlined)\n"
         "\tffffffff81300000 serve+0x20 ([kernel.kallsyms])\n"
         "\t          401136 main+0x6 (/usr/bin/shop)\n\n"
     )
     at = LOAD_LINE.index(" ffffffff81200010")
     load, _ = only_accesses(read((LOAD_LINE[:at] + chain + STORE_LINE) * 2))
     assert (load.function, load.code_address, load.hitm_local) == ("take_ticket", 0xFFFFFFFF81200010, 2)
-    assert load.callers == ("serve", "main")
+    assert load.callers == ("inlined", "serve", "main")
 
 
 NO_PROCESS = ("4711/4712", "     4712", "4711/4713", "     4713")
@@ -156,8 +155,8 @@ def test_only_the_words_of_the_data_source_are_left(read: Callable[[str], Profil
 def test_without_any_data_source_the_fields_to_ask_for_are_named(tmp_path: Path) -> None:
     path = tmp_path / "script.txt"
     path.write_text("  sh  12 [000]  1.000001:  1 cycles: ffffffff81200010 f+0x1 ([k])\n" * 3)
-    with pytest.raises(ProfileError, match=r"^given is text of .* without data sources; .* -F \+pid,\+addr,\+data_src"):
-        PerfScript().read(path, "given")
+    with pytest.raises(ProfileError, match=r"is text of .* without data sources; .* -F .pid,.addr,.data_src"):
+        read_profiles(path)
 
 
 def test_a_header_without_samples_is_what_perf_leaves_where_an_event_has_no_data_source(tmp_path: Path) -> None:
@@ -167,82 +166,78 @@ def test_a_header_without_samples_is_what_perf_leaves_where_an_event_has_no_data
         read_profiles(path)
 
 
-def test_remarks_that_are_no_header_are_not_taken_for_one() -> None:
-    assert not PerfScript().recognises(b"# cmdline : /usr/bin/make\n# all went well\n")
-    assert not PerfScript().recognises(HEADER.encode() + b"int main(void) { return 0; }\n")
+@pytest.mark.parametrize(
+    "text", ["# cmdline : /usr/bin/make\n# all went well\n", HEADER + "int main(void) { return 0; }\n"]
+)
+def test_remarks_that_are_no_header_are_not_taken_for_one(text: str, read: Callable[[str], Profile]) -> None:
+    with pytest.raises(ProfileError, match="no profile that an installed reader knows"):
+        read(text)
+
+
+IN_MAIN = (5, 0x401136, "main", "/a")
+CUT_WORDS = "1e802800142 |OP LOAD|LVL Remote core, same node Any cache hit|SNP HitM or Peer|TLB L1 or L"
 
 
 @pytest.mark.parametrize(
-    ("line", "address", "weight", "place"),
+    ("line", "expected"),
     [
-        (f"ffff888100000048 {HITM}", 0xFFFF888100000048, None, Place()),
-        (f"{HITM}\t\t    47", None, 47, Place()),
-        (f"12.500001: 7fff0048 {HITM}    5   7    0   401136 main+0x6 (/a)", 0x7FFF0048, 5,
-            Place(0x401136, "main", "/a")),
-        (f"ev: 7fff0048 {HITM}|AFF N/A  5 401136 [unknown] ([vdso])", 0x7FFF0048, 5, Place(0x401136, None, "[vdso]")),
-        (f"ev: 7fff0048 {HITM[:-9]}  5 401136 main+0x6 (/a)", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
-        (f"ev: 7fff0048 {HITM}  5 401136 main (/a+0x1136)", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
-        (f"ev: 7fff0048 {HITM}  5 7f00c0de0000", 0x7FFF0048, 5, Place(0x7F00C0DE0000)),
-        (f"ev: 7fff0048 {HITM}  5 /system.slice 401136 main+0x6 (/a) 4K", 0x7FFF0048, 5, Place(0x401136, "main", "/a")),
-        (f"ev: 7fff0048 {HITM}  5 401136 f(int (*)(char))+0x6 (/dev/zero (deleted)) 10ab", 0x7FFF0048, 5,
-            Place(0x401136, "f(int (*)(char))", "/dev/zero (deleted)")),
-        (f"ev: 7fff0048 {HITM}  5 401136 operator|(a, b) (/a) insn: 48 8b 07 10ab", 0x7FFF0048, 5,
-            Place(0x401136, "operator|(a, b)", "/a")),
+        (f"7fff0048 {HITM}", (None, None, None, None)),
+        (f"12.500001: 7fff0048 {HITM}    5   7    0   401136 main+0x6 (/a)", IN_MAIN),
+        (f"ev: 7fff0048 {HITM}|AFF N/A  5 401136 [unknown] ([vdso])", (5, 0x401136, None, "[vdso]")),
+        *(
+            (f"ev: 7fff0048 {HITM.removesuffix('BLK  N/A')}{last}  5 401136 main+0x6 (/a)", IN_MAIN)
+            for last in ("BLK  N/A", "BLK  N", "BLK ", "BL", "", "BLK  Data Addr", "BLK  Data Ad")
+        ),
+        (f"ev: 7fff0048 {CUT_WORDS}    5 401136 main+0x6 (/a)", IN_MAIN),
+        (f"ev: 7fff0048 {HITM}  5 401136 main (/a+0x1136)", IN_MAIN),
+        (f"ev: 7fff0048 {HITM}  5 7f00c0de0000", (5, 0x7F00C0DE0000, None, None)),
+        (f"ev: 7fff0048 {HITM}  5 /system.slice 401136 main+0x6 (/a) 4K", IN_MAIN),
+        (f"ev: 7fff0048 {HITM}  5 401136 f(int (*)(char))+0x6 (/dev/zero (deleted)) 10ab",
+            (5, 0x401136, "f(int (*)(char))", "/dev/zero (deleted)")),
+        (f"ev: 7fff0048 {HITM}  5 401136 operator|(a, b) (/a) insn: 48 8b 07 10ab",
+            (5, 0x401136, "operator|(a, b)", "/a")),
     ],
 )  # fmt: skip
-def test_fields_are_told_by_their_looks(line: str, address: int | None, weight: int | None, place: Place) -> None:
-    sample = read_sample(line)
-    assert sample is not None
-    assert (sample.address, sample.source, sample.weight) == (address, 0x800842, weight)
-    assert sample.place._replace(start=None) == place
-
-
-def test_words_that_perf_cut_at_its_buffer() -> None:
-    cut = "ffff888100000048  1e802800142 |OP LOAD|LVL Remote core, same node Any cache hit|SNP HitM or Peer|TLB L1 or L"
-    sample = read_sample(f"ev: {cut}             300 ffffffff81200010 f+0x1 ([k])")
-    assert sample is not None
-    assert (sample.source, sample.weight, sample.place.symbol) == (0x1E802800142, 300, "f")
+def test_fields_are_told_by_their_looks(
+    line: str, expected: tuple[int | None, int | None, str | None, str | None], read: Callable[[str], Profile]
+) -> None:
+    """Beside another sample that makes the line a shared one."""
+    found, _ = only_accesses(read(f"{line}\nev: 7fff0050 {HITM} 5 401000 other+0x1 (/b)\n"))
+    cycles = max(found.cycles_local or 0, found.cycles_remote or 0, found.cycles_load or 0) or None
+    assert (cycles, found.code_address, found.function, found.object_file) == expected
 
 
 @pytest.mark.parametrize(
     "word", [" ([a", " (a", ")a", "+0x1", " 1", " ffff", "|A ", "|BLK", "a: ", "[0] ", "1.5: ", " |OP "]
 )
 @pytest.mark.parametrize("front", ["ev: 7fff0048 ", ""])
-def test_a_word_many_times_over(front: str, word: str) -> None:
+def test_a_word_many_times_over(front: str, word: str, read: Callable[[str], Profile]) -> None:
     """Ends at all: a grammar with backtracking would not."""
     many = word * 5000
-    for line in (f"{front}{HITM} 5 401136 f{many}", f"{front}{many} {HITM}", f"{front}|OP LOAD{many}"):
-        assert read_sample(line) is not None
-
-
-def test_inlined_functions_have_no_object() -> None:
-    assert read_place(0x401136, "take (inlined)") == Place(0x401136, "take")
-
-
-@pytest.mark.parametrize("blocked", ["BLK  N/A", "BLK  N", "BLK ", "BL", "", "BLK  Data Addr", "BLK  Data Ad"])
-def test_last_field_may_be_cut(blocked: str) -> None:
-    sample = read_sample(f"ev: 7fff0048 {HITM.removesuffix('BLK  N/A')}{blocked}           300 401136 f+0x1 (/a)")
-    assert sample is not None
-    assert (sample.source, sample.weight, sample.place.symbol) == (0x800842, 300, "f")
+    hostile = f"{front}{HITM} 5 401136 f{many}\n{front}{many} {HITM}\n{front}|OP LOAD{many}\n"
+    assert read(TEXT + hostile).lines
 
 
 @pytest.mark.parametrize(
-    ("front", "command", "process", "cpu", "mode"),
+    ("front", "process", "cpu"),
     [
-        ("Web Content 12 4711/4712 [003] U 12.500001: 1 ev:", "Web Content 12", (4711, 4712), 3, "U"),
-        ("VM: 9000 VCPU:001 qemu 9000/9001 [007] g 1.000000001: ev:", "qemu", (9000, 9001), 7, "g"),
-        ("swapper     0 [000] 2026-01-02 10:00:00.000001 1.5: ev:", "swapper", (None, 0), 0, ""),
-        (":-1 -1/-1 [000] 1.5: 1 ev:", ":-1", (-1, -1), 0, ""),
+        ("Web Content 12 4711/4712 [003] U 12.500001: 1 ev:", "4711:Web Content 12", 3),
+        ("swapper     0 [001] 2026-01-02 10:00:00.000001 1.5: ev:", None, 1),
+        (":-1 -1/-1 [002] 1.5: 1 ev:", None, 2),
     ],
 )
-def test_what_stands_in_front(
-    front: str, command: str, process: tuple[int | None, int | None], cpu: int, mode: str
-) -> None:
-    sample = read_sample(f"{front} 7fff0048 {HITM} 5 401136 main (/a)")
-    assert sample is not None
-    task = sample.task
-    assert (task.command, (task.pid, task.tid), task.cpu, task.mode) == (command, process, cpu, mode)
-    assert sample.address == 0x7FFF0048
+def test_what_stands_in_front(front: str, process: str | None, cpu: int, read: Callable[[str], Profile]) -> None:
+    (access,) = read(f"{front} 7fff0048 {HITM} 5 401136 main (/a)\n").lines[0].accesses
+    assert (access.process, [one.cpu for one in access.by_cpu], access.function) == (
+        process or access.process,
+        [cpu],
+        "main",
+    )
+
+
+def test_samples_of_a_guest_s_program_are_counted_apart(read: Callable[[str], Profile]) -> None:
+    guest = f"VM: 9000 VCPU:001 qemu 9000/9001 [007] g 1.000000001: ev: 7fff0048 {HITM} 5 401136 main (/a)\n"
+    assert outcomes(read(TEXT + guest)) == {SampleOutcome.SHARED_LINE: 6, SampleOutcome.GUEST: 1}
 
 
 @pytest.mark.parametrize(("written", "nanoseconds"), [("12.500001", 12_500_001_000), ("12.500001002", 12_500_001_002)])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from profiles.example_files import perf_script
 
 from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.printable import printable, printable_profile
 from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import read_profiles
 
@@ -67,9 +65,3 @@ def test_names_stay_readable(kind: str, tmp_path: Path) -> None:
     (profile,) = read_profiles(written(tmp_path, kind))
     functions = {access.function for line in profile.lines for access in line.accesses}
     assert all("take" in (function or "") and "tick" in (function or "") for function in functions)
-
-
-def test_profile_without_such_names_is_the_same_object() -> None:
-    plain = Profile("x", "title", "hitm", (replace(_LINE, accesses=(Access(8, "tåg_naïve"),)),))
-    assert printable_profile(plain) is plain
-    assert printable("tåg_naïve") == "tåg_naïve"

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from record.programs import TWO_THREADS, compile_c
 
-from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.errors import ElfError, ToolMissing
+from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
 from linesmith.plugins.machines.guest_init import recording_init
 
@@ -108,3 +111,69 @@ def test_a_command_that_cannot_be_run_in_the_guest(tmp_path: Path, command: str,
     (tmp_path / "text").write_text("no program")
     with pytest.raises(ToolMissing, match=why):
         plan(((command,),), machine, None, tmp_path)
+
+
+def programs_of(program: Path) -> tuple[Path, ...]:
+    """The files that a guest needs to run ``program``."""
+    return plan(((str(program),),), MACHINE, None, Path("/")).programs
+
+
+def libraries_of_ldd(program: Path) -> set[Path]:
+    """Files that the system's own tool names, links followed."""
+    shown = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return {Path(path).resolve() for path in re.findall(r"(/\S+) \(0x", shown)}
+
+
+@pytest.mark.parametrize("program", ["/usr/bin/git", "/usr/bin/python3"])
+def test_the_libraries_are_those_of_ldd(program: str) -> None:
+    found = {path.resolve() for path in programs_of(Path(program))}
+    expected = libraries_of_ldd(Path(program)) | {Path(program).resolve(), Path("/etc/ld.so.cache")}
+    assert found == expected
+
+
+def test_a_static_program_needs_itself_only(tmp_path: Path) -> None:
+    program = compile_c(TWO_THREADS, tmp_path / "two", "-static")
+    assert programs_of(program) == (program,)
+
+
+def test_a_library_beside_the_program_is_found_by_origin_or_missed_by_name(tmp_path: Path) -> None:
+    library = compile_c("int five(void) { return 5; }", tmp_path / "libfive.so", "-shared", "-fPIC")
+    source, words = "int five(void); int main(void) { return five(); }", (f"-L{tmp_path}", "-l:libfive.so")
+    program = compile_c(source, tmp_path / "program", "-Wl,-rpath,$ORIGIN", *words)
+    assert library in programs_of(program)
+    program = compile_c(source, tmp_path / "program", *words)
+    library.unlink()
+    with pytest.raises(ToolMissing, match=r"program needs the library libfive\.so, which is not found"):
+        programs_of(program)
+
+
+def test_a_script_needs_its_interpreter_and_what_env_looks_for(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/bash -e\necho hello\n")
+    script.chmod(0o755)
+    assert Path("/bin/bash") in programs_of(script)
+    script.write_text("#!/usr/bin/env -S A=1 bash -e\n")
+    assert {"env", "bash"} <= {path.name for path in programs_of(script)}
+    script.write_text("#!/opt/absent/interpreter\n")
+    with pytest.raises(ToolMissing, match="script needs /opt/absent/interpreter, which is not here; install it"):
+        programs_of(script)
+
+
+def test_a_program_of_another_machine_is_refused(tmp_path: Path) -> None:
+    other, machine = ("aarch64", 183) if MACHINE == "x86_64" else ("x86_64", 62)
+    overlay = tmp_path / "overlay"
+    (overlay / "bin").mkdir(parents=True)
+    (overlay / "bin/busybox").write_bytes(
+        Path(BUSYBOX).read_bytes()[:18] + bytes([machine, 0]) + Path(BUSYBOX).read_bytes()[20:]
+    )
+    program = compile_c(TWO_THREADS, tmp_path / "two")
+    with pytest.raises(ToolMissing, match=f"two is for {MACHINE}, the machine is {other}"):
+        plan(((str(program),),), other, overlay, tmp_path)
+
+
+@pytest.mark.parametrize("length", [4, 20, 63, 64, 100, 700])
+def test_a_cut_off_program_is_one_sentence(tmp_path: Path, length: int) -> None:
+    program = tmp_path / "cut"
+    program.write_bytes(Path("/usr/bin/git").read_bytes()[:length])
+    with pytest.raises(ElfError, match="cut is"):
+        read_elf(program)

@@ -17,16 +17,14 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Order,
     Profile,
-    Recording,
     SharedLine,
 )
 from linesmith.plugins.machines.symbols import data_symbols
 from linesmith.plugins.recorders.scoped_names import scoped_name
-from linesmith.plugins.recordings import profile
 from linesmith.plugins.recordings.apart import apart_by_objects, set_apart
 from linesmith.plugins.recordings.circumstances import circumstances
-from linesmith.plugins.recordings.profile import MOST_LINES, WHOLE_LINES, Place, to_profile
-from linesmith.plugins.recordings.text import AccessRow, LineRow, PairRow, RecordingText, read_recording
+from linesmith.plugins.recordings.profile import Place, to_profile
+from linesmith.plugins.recordings.text import read_recording
 
 TEXT = """\
 linesmith-recording 1
@@ -189,51 +187,38 @@ def test_the_load_average_of_a_task_group_is_real() -> None:
     assert (marked.apart, apart_by_objects(profile).lines[0].apart) == ("scheduler", "")
 
 
-RECORDING = Recording("qemu", ("true",), (0, 0), "x86_64")
-
-
-def lines_of(lines: int) -> RecordingText:
-    """Line ``k`` has ``k`` HITM loads."""
-    text = RecordingText()
+def many_lines(lines: int, pairs: bool = False) -> str:
+    """Line ``k`` of so many has ``k`` HITM loads, hits of another instruction, and a pair that met once."""
+    rows = []
     for number in range(1, lines + 1):
-        text.lines.append(LineRow(64 * number, "k", number, 0, 0))
-        text.accesses.append(AccessRow(64 * number, 0, 8, 1, "L", 1, 0, number, 0, 0, 0, 0, 0, 0, 0))
-    return text
+        at = f"{0xFFFFFFFF82000000 + 64 * number:x}"
+        rows += [
+            f"line {at} k {number} 0 0",
+            f"access {at} 0 8 ffffffff81000010 L 0 0 {number} 0 0 0 0 0 0 0",
+            f"access {at} 0 8 ffffffff81000020 L 0 9 0 0 0 0 0 0 0 0",
+            f"pair {at} 0 8 ffffffff81000010 L 8 4 ffffffff81000020 false 1 0 0",
+        ][: 3 + pairs]
+    return TEXT[: TEXT.index("line f")] + "\n".join((*rows, "end\n"))
 
 
-def test_the_hottest_are_kept_and_the_others_are_told() -> None:
-    kept = to_profile(lines_of(MOST_LINES + 2), RECORDING, lambda _: Place(), "bzImage")
-    assert len(kept.lines) == MOST_LINES
-    assert kept.lines[-1].contended == 3
+def test_only_the_hottest_lines_are_kept_and_below_most_of_them_only_accesses_that_met(tmp_path: Path) -> None:
+    kept = recorded(tmp_path, many_lines(32_770, pairs=True))
+    assert [len(kept.lines[at].accesses) for at in (0, 4095, 4096)] == [2, 2, 1]
+    assert (len(kept.lines), kept.lines[-1].contended) == (32_768, 3)
     assert kept.remarks[-1].text.startswith("2 lines with 0.0% of all contended accesses are below those")
+    assert [one.misses for one in kept.lines[-1].conflicts] == [1], "conflicts are kept below the hottest, too"
 
 
-def test_below_the_hottest_only_accesses_that_met_are_kept() -> None:
-    text = lines_of(WHOLE_LINES + 1)
-    hits_only = [replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses]
-    text.accesses.extend(hits_only)
-    lines = to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines
-    assert [len(line.accesses) for line in (lines[0], lines[WHOLE_LINES - 1], lines[WHOLE_LINES])] == [2, 2, 1]
-
-
-def test_conflicts_are_kept_below_the_hottest_too() -> None:
-    text = lines_of(WHOLE_LINES + 1)
-    text.pairs.append(PairRow(64, 0, 8, 1, "L", 8, 8, 2, true_sharing=False, local=1, remote=0))
-    assert [one.misses for one in to_profile(text, RECORDING, lambda _: Place(), "bzImage").lines[-1].conflicts] == [1]
-
-
-def test_no_more_rows_are_kept_than_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profile, "WHOLE_ROWS", 4)
-    monkeypatch.setattr(profile, "MOST_ROWS", 7)
-    text = lines_of(9)
-    text.accesses.extend([replace(row, ip=2, hits=9, hitm_local=0) for row in text.accesses])
-    kept = to_profile(text, RECORDING, lambda _: Place(), "bzImage")
+def test_no_more_rows_are_kept_than_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linesmith.plugins.recordings.profile.WHOLE_ROWS", 4)
+    monkeypatch.setattr("linesmith.plugins.recordings.profile.MOST_ROWS", 7)
+    kept = recorded(tmp_path, many_lines(9))
     assert [len(line.accesses) for line in kept.lines] == [2, 2, 1, 1, 1]
     assert kept.remarks[0].text == "4 lines with 22.2% of all contended accesses are below those in the profile"
 
 
-def test_shares_are_of_all_lines() -> None:
-    kept = to_profile(lines_of(3), RECORDING, lambda _: Place(), "bzImage")
+def test_shares_are_of_all_lines(tmp_path: Path) -> None:
+    kept = recorded(tmp_path, many_lines(3))
     assert [line.share for line in kept.lines] == [3 / 6, 2 / 6, 1 / 6]
     assert kept.remarks == ()
 
