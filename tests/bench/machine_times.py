@@ -18,8 +18,7 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Built, Site, Step
 from linesmith.plugins.api import Machine
-from linesmith.plugins.machines.here import HereMachine
-from linesmith.plugins.machines.qemu import QemuMachine
+from linesmith.plugins.registry import machine
 
 OUTPUT_BYTES = 1 << 20
 # Nothing at all several times, and output last.
@@ -38,10 +37,10 @@ class Clock:
             self.told.append(time.monotonic())
 
 
-def measured(machine: Machine, site: Site, built: Built) -> tuple[str, ...]:
+def measured(place: Machine, site: Site, built: Built) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory() as scratch:
         clock, load = Clock(), os.getloadavg()[0]
-        done = machine.run(site, built, STEPS, Path(scratch), clock.hear).done
+        done = place.run(site, built, STEPS, Path(scratch), clock.hear).done
         end = time.monotonic()
     beginning, *steps = clock.told
     costs = [later - sooner - one.seconds for sooner, later, one in zip(steps, steps[1:], done, strict=False)]
@@ -63,9 +62,11 @@ def main() -> None:
     for kernel in parser.parse_args().kernels:
         for cpus in (4, 8):
             built = Built("build", kernel.parent, (("kernel", kernel),))
-            row = measured(QemuMachine(), Site("qemu", cpus=cpus, memory=512 << 20), built)
+            row = measured(machine("qemu"), Site("qemu", cpus=cpus, memory=512 << 20), built)
             print(" | ".join((str(kernel), str(cpus), *row)), flush=True)
-    print(" | ".join(("this host", str(os.cpu_count()), *measured(HereMachine(), Site("here"), Built("", Path(), ())))))
+    print(
+        " | ".join(("this host", str(os.cpu_count()), *measured(machine("here"), Site("here"), Built("", Path(), ()))))
+    )
 
 
 if __name__ == "__main__":

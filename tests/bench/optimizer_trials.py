@@ -20,11 +20,8 @@ from statistics import mean, median
 from search.tables import Table, read_table
 
 from linesmith.analyzer.model import Told
-from linesmith.plugins.api import Optimizer, Search
-from linesmith.plugins.optimizers.bayesian import Bayesian
-from linesmith.plugins.optimizers.exhaustive import Exhaustive
-from linesmith.plugins.optimizers.racing import Racing
-from linesmith.plugins.optimizers.random import Random
+from linesmith.plugins import registry
+from linesmith.plugins.api import Search
 
 ENOUGH = 0.95
 # Estimates, which also tell what is legal, and measurements.
@@ -47,14 +44,13 @@ def main() -> None:
 def report(table: Table, names: list[str], seeds: int, blocks: int) -> Iterator[str]:
     """The lines for one table: random search first, then each optimizer with estimates and without."""
     yield f"{table.title}: {len(table.values)} layouts, best gain {table.best_gain:.1%}"
-    chance = [trail(table, Random(), seed, blocks, table.space.size) for seed in range(seeds)]
+    chance = [trail(table, "random", seed, blocks, table.space.size) for seed in range(seeds)]
     budget = median(arrival(table, one) for one in chance)
     most = int(2 * budget) + 1
     yield from rows(table, "random", chance, budget)
-    known: dict[str, Optimizer] = {one.name: one for one in (Racing(), Bayesian(), Exhaustive())}
     for name in names:
         for hinted in (table, replace(table, estimates={})) if table.estimates and name != "exhaustive" else (table,):
-            found = [trail(hinted, known[name], seed, blocks, most) for seed in range(seeds)]
+            found = [trail(hinted, name, seed, blocks, most) for seed in range(seeds)]
             yield from rows(table, name + (", estimates" if hinted.estimates else ""), found, budget)
 
 
@@ -67,11 +63,10 @@ def rows(table: Table, title: str, trails: list[list[float]], budget: float) -> 
     yield f"  {title:28} {arrived:6.1f} trials ({share:5.0%} of random's), {gain:6.1%} of the best gain after {third}"
 
 
-def trail(table: Table, optimizer: Optimizer, seed: int, blocks: int, most: int) -> list[float]:
+def trail(table: Table, name: str, seed: int, blocks: int, most: int) -> list[float]:
     """The real gain of the point that the search would choose, after each trial; ``most`` trials are followed."""
-    told_nothing = isinstance(optimizer, Random)
-    space = replace(table.space, priors=()) if told_nothing else table.space
-    search = optimizer.search(space, RUNGS, seed, table.space.size, 1)
+    space = replace(table.space, priors=()) if name == "random" else table.space
+    search = registry.optimizer(name).search(space, RUNGS, seed, table.space.size, 1)
     gains: list[float] = []
     best: Told | None = None
     while len(gains) < most and (answer := _next(table, search, blocks, seed)):

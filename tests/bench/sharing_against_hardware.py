@@ -15,7 +15,7 @@ import re
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,48 +72,16 @@ class Pattern:
         return [Operation(match[1], int(match[2]), int(match[3] or 1)) for match in matches if match]
 
 
-PATTERNS = (
-    # how far apart two writers are
-    Pattern("writers, one word", ("write0", "write0")),
-    Pattern("writers, 8 bytes apart", ("write0", "write8")),
-    Pattern("writers, 56 bytes apart", ("write0", "write56")),
-    Pattern("writers, adjacent lines", ("write0", "write64")),
-    Pattern("writers, 128 bytes apart", ("write0", "write128")),
-    Pattern("writers, 256 bytes apart", ("write0", "write256")),
-    # a reader and a writer
-    Pattern("reader and writer, one word", ("read0", "write0")),
-    Pattern("reader and writer, one line", ("read0", "write32")),
-    Pattern("reader and writer, adjacent lines", ("read0", "write64")),
-    Pattern("readers, one line", ("read0", "read8")),
-    Pattern("readers and rare writer 1:16", ("read0", "read0 write8/16")),
-    Pattern("readers and rare writer 1:256", ("read0", "read0 write8/256")),
-    Pattern("readers and rare writer 1:4096", ("read0", "read0 write8/4096")),
-    # counters
-    Pattern("plain counters, one line", ("read0 write0", "read8 write8")),
-    Pattern("plain counters, padded", ("read0 write0", "read64 write64")),
-    Pattern("atomic counter, one word", ("atomic0", "atomic0")),
-    Pattern("atomic counters, one line", ("atomic0", "atomic8")),
-    Pattern("atomic counters, padded", ("atomic0", "atomic128")),
-    Pattern("atomic counter and reader", ("atomic0", "read8")),
-    # the same with private work between the accesses
-    Pattern("writers, one line, work 5", ("write0 work5", "write8 work5")),
-    Pattern("writers, one line, work 50", ("write0 work50", "write8 work50")),
-    Pattern("atomic counters, one line, work 10", ("atomic0 work10", "atomic8 work10")),
-    Pattern("atomic counters, one line, work 50", ("atomic0 work50", "atomic8 work50")),
-    Pattern("atomic counters, one line, work 200", ("atomic0 work200", "atomic8 work200")),
-    Pattern("atomics one in 16, work 10", ("atomic0/16 work10", "atomic8/16 work10")),
-    Pattern("atomics one in 64, work 10", ("atomic0/64 work10", "atomic8/64 work10")),
-    # several members
-    Pattern("three members, one line", ("read0 read8 write16", "read24 read32 write40")),
-    Pattern("three members, writes padded", ("read0 read8 write64", "read24 read32 write128")),
-    Pattern("three members, two lines", ("read0 write8 write64", "read0 write16 write72")),
-    Pattern("lock and its data, one line", ("atomic0 read8 write8", "atomic0 read8 write8")),
-    Pattern("lock and its data, two lines", ("atomic0 read64 write64", "atomic0 read64 write64")),
-    Pattern(
-        "lock and its data, four lines", ("atomic0 write64 write128 write192", "atomic0 write64 write128 write192")
-    ),
-    Pattern("flags read by all, counter beside", ("read0 read8 atomic16", "read0 read8 work10")),
-)
+def patterns(file: Path) -> Iterator[Pattern]:
+    """The patterns of ``sharing/patterns.txt``."""
+    for line in file.read_text().splitlines():
+        if line and not line.startswith("#"):
+            title, _, loops = line.partition(": ")
+            first, second = loops.split(" | ")
+            yield Pattern(title, (first, second))
+
+
+PATTERNS = tuple(patterns(HERE / "patterns.txt"))
 
 
 def statement(operation: Operation) -> str:
@@ -224,19 +192,8 @@ class Simulator:
         (program.parent / "initramfs").write_bytes(archive)
         out = program.parent / "recording"
         output(
-            *(
-                "qemu-system-x86_64",
-                "-M",
-                "q35",
-                "-cpu",
-                "max",
-                "-smp",
-                "2",
-                "-m",
-                "256M",
-                "-accel",
-                "tcg,thread=single",
-            ),
+            *("qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", "2", "-m", "256M"),
+            *("-accel", "tcg,thread=single"),
             *("-nodefaults", "-display", "none", "-no-reboot"),
             *("-kernel", self.kernel, "-initrd", program.parent / "initramfs"),
             *("-append", f"quiet nokaslr panic=-1 rdinit=/loops -- count {self.iterations}"),

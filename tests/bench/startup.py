@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-
-from linesmith.analyzer.cli import GROUPS
 
 LINESMITH = Path(sys.executable).with_name("linesmith")
 BARE = "python -c pass"
@@ -27,7 +26,9 @@ BARE = "python -c pass"
 def calls() -> dict[str, list[str]]:
     """Command lines by what they are called."""
     ours = {"--help": ["--help"], "--version": ["--version"]}
-    ours |= {f"{name} --help": [name, "--help"] for names in GROUPS.values() for name in names}
+    told = subprocess.run([LINESMITH, "--help"], check=True, capture_output=True, text=True).stdout
+    commands = re.findall(r"^  ([a-z][a-z-]*)  ", told, re.MULTILINE)
+    ours |= {f"{name} --help": [name, "--help"] for name in commands}
     return {BARE: [sys.executable, "-c", "pass"]} | {name: [str(LINESMITH), *words] for name, words in ours.items()}
 
 
@@ -45,9 +46,10 @@ def times_of(command: Sequence[str]) -> tuple[float, float]:
 
 def medians(runs: int) -> dict[str, tuple[float, float]]:
     """Wall and processor time by call; all calls take turns, so that what else goes on here touches them alike."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls()}
+    known = calls()
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in known}
     for _ in range(runs):
-        for name, command in calls().items():
+        for name, command in known.items():
             times[name].append(times_of(command))
     return {name: (_median(values, 0), _median(values, 1)) for name, values in times.items()}
 
