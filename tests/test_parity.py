@@ -19,7 +19,7 @@ from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.geometry import Gaps, gaps
 from linesmith.analyzer.layouts import Layouts
 from linesmith.analyzer.model import Layout, RecordKind
-from linesmith.analyzer.report.pahole import render_text
+from linesmith.analyzer.report import pahole
 
 # pahole 1.24 prints these of Debian's 6.1 cloud kernels; an update may add or drop some.
 FEWEST_STRUCTS = 7000
@@ -160,7 +160,7 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_pahole_loses_is_read_as_the_compiler_has_it(lossy: Path) -> None:
     layouts = read_layouts(lossy).layouts
     theirs = {name: text_of(lossy, name) for name in ("wire", "slot", "holder", "table")}
-    ours = {name: render_text(layouts.variants(name), layouts) for name in theirs}
+    ours = {name: pahole.render_text(layouts.variants(name), layouts) for name in theirs}
     counter, wire, slot = (layouts.variants(name)[0] for name in ("counter", "wire", "slot"))
 
     assert differences(next(printed(lossy, "-C", "counter")), counter, layouts) != []

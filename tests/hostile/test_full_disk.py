@@ -19,10 +19,10 @@ from pathlib import Path
 
 import click
 import pytest
+from demo.example import example_program
 from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer import cli
-from linesmith.analyzer.demo import program
 
 pytestmark = pytest.mark.xdist_group("full disk")
 SOURCES = Path(__file__).with_name("sources")
@@ -60,8 +60,7 @@ def options_that_name_results() -> set[str]:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example program with two profiles and a compilation database, a program with a pointer, a finished run."""
     folder = tmp_path_factory.mktemp("bench") / "workplace"
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
+    example_program(folder)
     _database(folder, sorted(one.name for one in folder.glob("*.c")))
     (folder / "pointers").mkdir()
     shutil.copy(SOURCES / "area.c", folder / "pointers")

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from c_source import compiled
+from demo.example import example_program
 from linesmith_command import linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED
 
 from linesmith.analyzer.base.visible import is_unseen, visible
-from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import patch_files
 
@@ -70,8 +70,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example program, whose record turns what stands behind its name around."""
     folder = tmp_path_factory.mktemp("bench") / "workplace"
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
+    example_program(folder)
     renamed(folder / "bench", {"session_index": BIDI, "guard": "gu\u2066"})
     return folder
 
