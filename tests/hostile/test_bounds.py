@@ -73,5 +73,5 @@ def test_records_deeper_than_people_write_count_as_changed(tmp_path: Path) -> No
     deep = "struct top { " + "struct { " * 70 + "long a; " + "} m; " * 70 + "};\n"
     made = repository(tmp_path / "tree")
     base = made.commit({"a.h": deep})
-    head = made.commit({"a.h": deep.replace("top {", "top  {")}, base)
+    head = made.commit({"a.h": deep.replace("long a", "long int a")}, base)
     assert " 1 changed" in made.lint(base, head).stdout

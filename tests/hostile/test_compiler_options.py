@@ -68,7 +68,7 @@ def test_each_word_that_is_used_is_allowed(words: list[str]) -> None:
             assert not word.startswith(PROGRAMS)
 
 
-WITHOUT_VALUE = [one for one in OPTIONS["used"] if not re.match("-D|-U|-I|-i|--sysroot|--target|.*=/", one)]
+WITHOUT_VALUE = [one for one in OPTIONS["used"] if not re.match("-D|-U|-I|-i|--sysroot|--target|.*[,]|.*=/", one)]
 
 
 @pytest.mark.parametrize("word", [*WITHOUT_VALUE, "-Wa", "-W", "-fx=", "-m", "-O"])

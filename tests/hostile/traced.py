@@ -129,19 +129,15 @@ class Attack:
         return [linesmith, command.split()[0], "--patch", "-", "--tree", tree], patch, made.root
 
     def _environment(self) -> dict[str, str]:
-        home = self.folder / "home"
-        home.mkdir(exist_ok=True)
-        own = {"HOME": str(home), "LINESMITH_CACHE_DIR": str(self.folder / "cache"), "TMPDIR": str(self._scratch())}
-        return {"PATH": os.environ["PATH"], **own}
-
-    def _scratch(self) -> Path:
-        place = self.folder / "scratch"
-        place.mkdir(exist_ok=True)
-        return place
+        places = {"HOME": self.folder / "home", "TMPDIR": self.folder / "scratch"}
+        for place in places.values():
+            place.mkdir(exist_ok=True)
+        own = {name: str(place) for name, place in places.items()}
+        return {"PATH": os.environ["PATH"], "LINESMITH_CACHE_DIR": str(self.folder / "cache"), **own}
 
     def allowed(self, tree: Path) -> tuple[str, ...]:
         """What a command may open: its inputs, its own places, Python and the system."""
-        own = (tree, self.folder / "cache", self._scratch(), self.folder / "home", self.bench.parent)
+        own = (tree, *(self.folder / name for name in ("cache", "scratch", "home")), self.bench.parent)
         packages = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, *sys.path) if place}
         checkout = Path(inspect.getfile(LinesmithError)).resolve().parents[1]
         # A checkout that is installed to be edited has its parent in sys.path, and that may hold our own folder, too.
