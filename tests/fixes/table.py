@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import groupby
 
 from fixes.judgement import Cost, change
 from fixes.scenario import Answer
@@ -70,17 +69,15 @@ HEAD = ("scenario", "where", "misses as it is", "the human's", "recommended", "b
 
 def table(trials: Iterable[Trial]) -> Iterator[str]:
     """The table in Markdown, and the sums below it."""
-    groups = [
-        list(runs)
-        for _, runs in groupby(
-            sorted(trials, key=lambda trial: trial.scenario.name), key=lambda trial: trial.scenario.name
-        )
-    ]
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.scenario.name, []).append(trial)
+    runs_of_each = [runs for _, runs in sorted(groups.items())]
     yield f"| {' | '.join(HEAD)} |"
     yield "|---" * len(HEAD) + "|"
-    yield from (_row(runs) for runs in groups)
+    yield from map(_row, runs_of_each)
     yield ""
-    yield from _sums(groups)
+    yield from _sums(runs_of_each)
 
 
 def outcome(runs: Sequence[Trial]) -> Verdict:
