@@ -9,10 +9,11 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.demo import program
+from demo.example import example_program, unpacked
+
 from linesmith.analyzer.model import ObjectBuild, Sampling
 from linesmith.plugins.profiles.recorded import encode
-from linesmith.plugins.registry import profiles_in
+from linesmith.plugins.registry import read_profiles
 
 # What perf begins a file with, and no more.
 _PERF_DATA = b"PERFILE2" + (104).to_bytes(8, "little") + bytes(32)
@@ -23,8 +24,7 @@ _OTHER_BUILD = "0123456789abcdef0123456789abcdef01234567"
 
 def furnish(folder: Path) -> Path:
     """Make ``folder``: the example program as ``bench`` with its profile, and everything that is not quite right."""
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
+    example_program(folder)
     _files(folder)
     _elf_files(folder)
     _profiles(folder)
@@ -55,7 +55,7 @@ def _elf_files(folder: Path) -> None:
 
 def _profiles(folder: Path) -> None:
     """What a machine with PMU gave for another build of the program, and a recording that was cut off."""
-    (profile,) = profiles_in(folder / "bench.c2c", "bench.c2c")
+    (profile,) = read_profiles(folder / "bench.c2c")
     sampled = ObjectBuild("/somewhere/bench", _OTHER_BUILD)
     recorded = encode(replace(profile, sampling=Sampling(builds=(sampled,))))
     (folder / "other-build.json").write_bytes(recorded)
@@ -64,7 +64,7 @@ def _profiles(folder: Path) -> None:
 
 def _trees(folder: Path) -> None:
     sources = folder / "sources"
-    program.unpack(sources)
+    unpacked(sources)
     kernel = folder / "linux"
     (kernel / "scripts").mkdir(parents=True)
     for name in ("Kbuild", "scripts/Makefile.build"):

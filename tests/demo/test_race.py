@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The race of the demo: its program, the CPUs that it runs on, what the figures allow to say, and how that is told."""
+"""The race of the demo: the CPUs that it runs on, what its figures allow to say, and the program that is raced."""
 
 from __future__ import annotations
 
+import os
 import subprocess
-from math import comb
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 
 import pytest
+from demo.example import compiled_in, unpacked
+from linesmith_command import linesmith
 
-from linesmith.analyzer.demo import program
 from linesmith.analyzer.demo.cpus import CpuChoice, Placement, choose
-from linesmith.analyzer.demo.race import Race, Throughput, Verdict, compare, interval_rank, run
+from linesmith.analyzer.demo.race import Race, Throughput
 from linesmith.analyzer.demo.result import race_text
-from linesmith.analyzer.errors import ToolMissing, VerificationFailed
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ from linesmith.analyzer.errors import ToolMissing, VerificationFailed
     ],
 )
 def test_one_cpu_of_each_core_is_chosen_where_there_are_two(
-    tmp_path: Path, cpus: list[int], siblings: dict[int, str], chosen: tuple[int, ...], placement: Placement
+    tmp_path: Path, cpus: Sequence[int], siblings: Mapping[int, str], chosen: tuple[int, ...], placement: Placement
 ) -> None:
     for cpu, text in siblings.items():
         place = tmp_path / f"cpu{cpu}" / "topology"
@@ -38,120 +40,73 @@ def test_one_cpu_of_each_core_is_chosen_where_there_are_two(
     assert (choice.cpus, choice.placement, choice.count) == (chosen, placement, len(set(chosen)))
 
 
-def test_a_clear_gain_in_every_round_is_better() -> None:
-    comparison = compare([100.0] * 12, [180.0 + round_ for round_ in range(12)])
-    assert comparison.verdict is Verdict.BETTER
-    assert comparison.ratio == pytest.approx(1.855)
-    assert 1.8 <= comparison.low < comparison.ratio < comparison.high <= 1.91
+def told(before: Sequence[float], after: Sequence[float], placement: Placement = Placement.CORES) -> list[str]:
+    """What is said of lookups in millions a second, run by run; renewals are the same in all."""
+    runs = [tuple(map(Throughput, (1e6 * rate for rate in rates), repeat(30e6))) for rates in (before, after)]
+    text = race_text(Race(runs[0], runs[1], CpuChoice((0, 1), placement), 500))
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+EVEN = [100.0] * 12
 
 
 @pytest.mark.parametrize(
-    ("after", "verdict"),
+    ("before", "after", "ratio"),
     [
-        ([90.0] * 12, Verdict.WORSE),
-        ([99.0, 101.0] * 6, Verdict.NO_DIFFERENCE),
-        ([60.0, 170.0] * 6, Verdict.TOO_NOISY),  # whatever the median
+        (EVEN, [180.0 + number for number in range(12)], "1.85 (1.82 … 1.89) better"),
+        (EVEN, [90.0] * 12, "0.90 (0.90 … 0.90) worse"),
+        (EVEN, [99.0, 101.0] * 6, "1.00 (0.99 … 1.01) no difference seen"),
+        (EVEN, [60.0, 170.0] * 6, "1.15 (0.60 … 1.70) too noisy to tell"),
+        (EVEN, [*[150.0] * 11, 5000.0], "1.50 (1.50 … 1.50) better"),
+        ([0.0, *EVEN[1:]], [100.0, *[150.0] * 11], "1.50 (1.50 … 1.50) better"),
+        ([0.0, *EVEN[1:]], [0.0, *[150.0] * 11], "1.50 (1.50 … 1.50) better"),
+        (EVEN, [0.0, *[150.0] * 11], "1.50 (1.50 … 1.50) better"),
+        (EVEN[:5], [101.0, 110.0, 120.0, 130.0, 140.0], "1.20 (1.01 … 1.40) better"),
+        (EVEN[:9], [101.0, *range(102, 110)], "1.05 (1.02 … 1.08) better"),
     ],
-)
-def test_small_or_contradicting_changes_show_no_gain(after: list[float], verdict: Verdict) -> None:
-    assert compare([100.0] * 12, after).verdict is verdict
-
-
-def test_one_outlier_does_not_move_the_interval() -> None:
-    comparison = compare([100.0] * 12, [150.0] * 11 + [5000.0])
-    assert (comparison.low, comparison.high) == (1.5, 1.5)
-
-
-@pytest.mark.parametrize(("before", "after"), [(0.0, 100.0), (0.0, 0.0), (100.0, 0.0)])
-def test_a_run_without_a_cpu_does_not_move_the_interval(before: float, after: float) -> None:
-    comparison = compare([before, *[100.0] * 11], [after, *[150.0] * 11])
-    assert (comparison.ratio, comparison.low, comparison.high) == (1.5, 1.5, 1.5)
-
-
-@pytest.mark.parametrize(("count", "rank"), [(5, 1), (6, 1), (9, 2), (12, 3), (20, 6)])
-def test_ranks_are_those_of_the_sign_test(count: int, rank: int) -> None:
-    assert interval_rank(count) == rank
-
-
-def test_twelve_runs_enclose_the_median_with_96_percent() -> None:
-    rank = interval_rank(12)
-    outside = 2 * sum(comb(12, below) for below in range(rank)) / 2**12
-    assert 1 - outside == pytest.approx(0.9614, abs=1e-4)
-
-
-def test_a_program_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
-    program = tmp_path / "bench"
-    program.write_text("#!/bin/sh\necho no such CPU >&2\nexit 1\n")
-    program.chmod(0o755)
-    with pytest.raises(VerificationFailed, match="ended with status 1: no such CPU"):
-        run(program, CpuChoice((0, 1), Placement.CORES), 50)
-
-
-def test_a_directory_without_execution_is_told_by_what_to_do(tmp_path: Path) -> None:
-    program = tmp_path / "bench"
-    program.write_text("#!/bin/sh\n")
-    with pytest.raises(VerificationFailed, match="set TMPDIR to a directory from which programs may be run"):
-        run(program, CpuChoice((0, 1), Placement.CORES), 50)
-
-
-def raced(after: list[float], placement: Placement = Placement.CORES) -> Race:
-    before = tuple(Throughput(40e6 + 1e5 * number, 30e6) for number in range(12))
-    return Race(before, tuple(Throughput(rate, 30e6) for rate in after), CpuChoice((0, 1), placement), 500)
-
-
-def squeezed(line: str) -> str:
-    return " ".join(line.split())
+    ids=[
+        "a gain in every round", "a loss", "a small change", "contradicting rounds", "one outlier",
+        "a run without a CPU before", "and after", "and after alone", "all of five enclose the median", "seven of nine",
+    ],
+)  # fmt: skip
+def test_ratios_of_neighbouring_runs_decide(before: list[float], after: list[float], ratio: str) -> None:
+    assert told(before, after)[1].endswith(f") {ratio}")
 
 
 def test_a_gain_is_shown_with_its_spread() -> None:
-    lines = race_text(raced([80e6] * 12)).splitlines()
-    assert squeezed(lines[1]) == "lookups 40.5 (40.0 … 41.1) 80.0 (80.0 … 80.0) 1.97 (1.96 … 1.99) better"
-    assert squeezed(lines[2]) == "renewals 30.0 (30.0 … 30.0) 30.0 (30.0 … 30.0) 1.00 (1.00 … 1.00) no difference seen"
+    lines = told([40 + 0.1 * number for number in range(12)], [80.0] * 12)
+    assert lines[1] == "lookups 40.5 (40.0 … 41.1) 80.0 (80.0 … 80.0) 1.97 (1.96 … 1.99) better"
+    assert lines[2] == "renewals 30.0 (30.0 … 30.0) 30.0 (30.0 … 30.0) 1.00 (1.00 … 1.00) no difference seen"
     assert lines[-1] == "The change helps here: 1.97 times the lookups per second."
 
 
-def test_noise_is_not_called_a_result() -> None:
-    answer = race_text(raced([20e6, 90e6] * 6))
-    assert "too noisy to tell" in answer
-    assert "The lookups differ too much from run to run to tell" in answer
+def test_noise_is_not_called_a_result_and_siblings_of_one_core_are_mentioned() -> None:
+    assert "The lookups differ too much from run to run to tell" in told(EVEN, [60.0, 170.0] * 6)[-1]
+    *_, answer, mind = told(EVEN, EVEN, Placement.SIBLINGS)
+    assert answer == "No difference of the lookups was seen here."
+    assert "siblings share their first-level cache" in mind
 
 
-def test_siblings_of_one_core_are_mentioned_with_the_answer() -> None:
-    answer = race_text(raced([40.5e6] * 12, Placement.SIBLINGS))
-    assert "No difference of the lookups was seen here." in answer
-    assert "siblings share their first-level cache" in answer
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system can be mounted by root only")
+def test_a_directory_without_execution_is_told_by_what_to_do(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", tmp_path], check=True)
+    try:
+        done = linesmith("demo", env={**os.environ, "TMPDIR": str(tmp_path)})
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+    assert done.returncode == 2
+    assert "set TMPDIR to a directory from which programs may be run" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("compiler", "level"), [("gcc", "-O0"), ("gcc", "-O2"), ("gcc", "-O3"), ("clang-19", "-O0"), ("clang-19", "-O2")]
 )
 def test_no_compiler_warns(tmp_path: Path, compiler: str, level: str) -> None:
-    sources = program.unpack(tmp_path / "program")
-    subprocess.run([*program.compile_command(compiler), level, "-Werror"], cwd=sources, check=True)
+    compiled_in(unpacked(tmp_path / "program"), compiler, level, "-Werror")
 
 
-def test_no_data_race_is_found(tmp_path: Path) -> None:
-    sources = program.unpack(tmp_path / "program")
-    subprocess.run([*program.compile_command("clang-19"), "-fsanitize=thread"], cwd=sources, check=True)
-    done = subprocess.run([sources / "bench", "200", "0", "0"], capture_output=True, text=True, check=False)
+def test_no_data_race_is_found_and_a_run_prints_both_rates(tmp_path: Path) -> None:
+    bench = compiled_in(unpacked(tmp_path / "program"), "clang-19", "-fsanitize=thread")
+    done = subprocess.run([bench, "200", "0", "0"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_run_prints_both_rates(tmp_path: Path) -> None:
-    executable = program.build(program.unpack(tmp_path / "program"), program.find_compiler())
-    done = subprocess.run([executable, "50", "0", "0"], capture_output=True, text=True, check=True)
-    names = [line.split()[0] for line in done.stdout.splitlines()]
-    assert names == ["lookups_per_second", "renewals_per_second"]
-
-
-def test_without_a_compiler_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolMissing, match="install the package gcc"):
-        program.find_compiler()
-
-
-def test_a_source_that_does_not_compile_is_reported_with_the_place(tmp_path: Path) -> None:
-    sources = program.unpack(tmp_path / "program")
-    (sources / program.HEADER).write_text("struct session_index { nonsense root; };\n")
-    with pytest.raises(VerificationFailed, match=r"session_index\.h:1:.*nonsense"):
-        program.build(sources, "gcc")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["lookups_per_second", "renewals_per_second"]

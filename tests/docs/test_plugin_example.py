@@ -10,9 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from demo.example import unpacked
 from docs.test_readme import check, shown_commands
 
-from linesmith.analyzer.demo import program
 from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.registry import profile_sources
 
@@ -53,7 +53,7 @@ def test_the_example_conforms(package: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_commands_of_the_page_read_its_log(package: Path) -> None:
     (package / "analyzer" / "demo").mkdir(parents=True)
-    program.unpack(package / "analyzer" / "demo" / "sources")
+    unpacked(package / "analyzer" / "demo" / "sources")
     steps = shown_commands(PAGE)
     assert steps
     for step in steps:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from demo.example import unpacked
 from linesmith_command import LINESMITH, linesmith
-
-from linesmith.analyzer.demo import program
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCUMENTS = (
@@ -63,7 +62,7 @@ def _line_pattern(line: str) -> str:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_shown_output_is_what_the_commands_print(document: str, tmp_path: Path) -> None:
     (tmp_path / "analyzer" / "demo").mkdir(parents=True)
-    program.unpack(tmp_path / "analyzer" / "demo" / "sources")
+    unpacked(tmp_path / "analyzer" / "demo" / "sources")
     shown = shown_commands(CHECKOUT / document)
     assert len(shown) >= 4
     for step in shown:

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 
 from fixes.judgement import Judge
 from fixes.kernel import RealKernel
@@ -20,9 +17,6 @@ from linesmith.analyzer.model import Candidate, Finding
 from linesmith.tuner.premises import Premises
 from linesmith.tuner.structure.advise import advise
 from linesmith.tuner.suggestions import Suggestion
-
-# Seconds of the processor for one answer.
-PATIENCE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +34,8 @@ class Suggested:
 
 def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
     """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
-    try:
-        with patience(PATIENCE):
-            first = _suggested(kernel, profile, None, bench)
-            return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
-    except OutOfPatience:
-        return Suggested(refusal=f"no answer within {PATIENCE} seconds")
+    first = _suggested(kernel, profile, None, bench)
+    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
 
 
 def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
@@ -82,23 +72,3 @@ def _different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 def _concerns(finding: Finding, bench: Judge) -> bool:
     layout = finding.objects[0].layout if finding.objects else None
     return layout is not None and bench.concerns(layout)
-
-
-class OutOfPatience(Exception):
-    """The seconds are over."""
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Raises ``OutOfPatience`` in what runs inside after so many seconds of this process; main thread only."""
-    before = signal.signal(signal.SIGPROF, _end)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
-
-
-def _end(_signal: int, _frame: FrameType | None) -> None:
-    raise OutOfPatience

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from fixes.execution import MOST_BYTES, Spot
 from fixes.scenario import Kind, Scenario, ScenarioError, Touch
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import FunctionNotFound
@@ -30,7 +30,7 @@ class RealKernel:
     reading: Reading
     accesses: AccessMap
     containment: Containment
-    symbols: ElfSymbols
+    symbols: Mapping[str, int]
     slabs: Kernel
 
     @property
@@ -59,9 +59,16 @@ def real_kernel(elf: Path) -> RealKernel:
         reading,
         read_accesses(elf).accesses,
         Containment(reading.layouts),
-        read_symbols(reading.identity),
+        addresses(elf),
         Kernel(machine),
     )
+
+
+def addresses(elf: Path) -> dict[str, int]:
+    """Where the symbols of the file are."""
+    told = subprocess.run(["nm", elf], check=True, capture_output=True, text=True).stdout
+    rows = (line.split() for line in told.splitlines())
+    return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
 
 def spots(scenario: Scenario, layout: Layout, layouts: Layouts) -> dict[str, Spot]:

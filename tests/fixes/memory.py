@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fixes.scenario import Objects, Scenario, ScenarioError
 
-from linesmith.analyzer.addresses.elf_symbols import ElfSymbols
 from linesmith.analyzer.containment import Containment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, ObjectArea, ObjectKind, SlabPlace
 from linesmith.analyzer.slab import Kernel, slab_places
@@ -46,7 +46,9 @@ class Memory:
         return tuple(self.starts[slot : slot + self.count] for _, slot in sorted(first.items()))
 
 
-def memory(scenario: Scenario, layout: Layout, containment: Containment, kernel: Kernel, symbols: ElfSymbols) -> Memory:
+def memory(
+    scenario: Scenario, layout: Layout, containment: Containment, kernel: Kernel, symbols: Mapping[str, int]
+) -> Memory:
     """The memory of the scenario's objects; raises ``ScenarioError`` for a cache or variable that is not there."""
     if scenario.objects.variable:
         return _variable(scenario.objects, layout, symbols)
@@ -59,12 +61,12 @@ def memory(scenario: Scenario, layout: Layout, containment: Containment, kernel:
     return _slabs(found, scenario.objects.count)
 
 
-def _variable(objects: Objects, layout: Layout, symbols: ElfSymbols) -> Memory:
+def _variable(objects: Objects, layout: Layout, symbols: Mapping[str, int]) -> Memory:
     """A variable where the linker put it; of one that every CPU has, ``count`` copies."""
-    address = symbols.address_of(objects.variable)
+    address = symbols.get(objects.variable)
     if address is None:
         raise ScenarioError(f"there is no variable {objects.variable}")
-    first, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
+    first, end = symbols.get("__per_cpu_start"), symbols.get("__per_cpu_end")
     if first is None or end is None or not first <= address < end:
         starts, kind = [address + objects.offset], ObjectKind.GLOBAL
     else:

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 
 from fixes.kernel import RealKernel, real_kernel
 from fixes.scenario import Scenario, ScenarioError, cases
@@ -30,7 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--case", action="append", help="this scenario only; may be repeated")
     parser.add_argument("--details", action="store_true", help="every candidate of every scenario")
     parser.add_argument("--keep", type=Path, help="keep reports and traces in this folder")
-    parser.add_argument("--reports", type=Path, help="where posted reports are that scenarios name")
     parser.add_argument("--seeds", type=int, default=1, help="so many runs of each scenario")
     given = parser.parse_args(arguments)
     chosen = [one for one in cases() if not given.case or one.name in given.case]
@@ -55,13 +53,10 @@ def _tried(chosen: Sequence[Scenario], given: argparse.Namespace, folder: Path) 
 
 
 def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.Namespace) -> Iterator[Trial]:
-    """The scenario with every seed, then the posted reports that are at hand."""
-    posted = [given.reports / name for name in scenario.reports if given.reports]
+    """The scenario with every seed."""
     try:
-        for report, seed in [*((None, seed) for seed in range(given.seeds)), *((report, 0) for report in posted)]:
-            began = monotonic()
-            yield tried(scenario, kernel, folder, report, seed)
-            print(f"{scenario.name}: {monotonic() - began:.1f} s", file=sys.stderr)
+        for seed in range(given.seeds):
+            yield tried(scenario, kernel, folder, seed)
     except (ScenarioError, NotSimulated) as error:
         print(f"{scenario.name}: {error}", file=sys.stderr)
 

@@ -26,7 +26,6 @@ class Kind(StrEnum):
 
     @property
     def writes(self) -> bool:
-        """Whether it needs the line for itself."""
         return self is not Kind.LOAD
 
 
@@ -60,18 +59,15 @@ class Touch(Row, frozen=True):
     often: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse what is no access."""
         if sum(map(bool, (self.load, self.store, self.atomic))) != 1:
             raise ScenarioError(f"{self.function} makes no access: it needs one of load, store, atomic")
 
     @property
     def kind(self) -> Kind:
-        """What it does to memory."""
         return Kind.LOAD if self.load else Kind.STORE if self.store else Kind.ATOMIC
 
     @property
     def member(self) -> str:
-        """The path of the leaf."""
         return self.load or self.store or self.atomic
 
 
@@ -91,7 +87,6 @@ class Role(Row, frozen=True):
     waits: tuple[Touch, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a role that would never end its turn."""
         if not any(touch.often > 0 for touch in self.does):
             raise ScenarioError(f"{self.name} does nothing")
 
@@ -117,7 +112,6 @@ class Step(Row, frozen=True):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The members that move, or the one that stays."""
         return (self.move,) if isinstance(self.move, str) else self.move or (self.member,)
 
 
@@ -153,13 +147,11 @@ class Scenario(Row, frozen=True):
     reports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse more CPUs than can be simulated."""
         if self.cpus > MOST_CPUS:
             raise ScenarioError(f"{self.cpus} CPUs are more than the {MOST_CPUS} that can be simulated")
 
     @property
     def cpus(self) -> int:
-        """CPUs that run anything."""
         return sum(role.cpus or 0 for role in self.role) or 8
 
 

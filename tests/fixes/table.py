@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import groupby
 
 from fixes.judgement import Cost, change
 from fixes.scenario import Answer
@@ -70,18 +69,15 @@ HEAD = ("scenario", "where", "misses as it is", "the human's", "recommended", "b
 
 def table(trials: Iterable[Trial]) -> Iterator[str]:
     """The table in Markdown, and the sums below it."""
-    groups = grouped(trials)
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.scenario.name, []).append(trial)
+    runs_of_each = [runs for _, runs in sorted(groups.items())]
     yield f"| {' | '.join(HEAD)} |"
     yield "|---" * len(HEAD) + "|"
-    yield from (_row(runs) for runs in groups)
+    yield from map(_row, runs_of_each)
     yield ""
-    yield from _sums(groups)
-
-
-def grouped(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """The runs of each scenario; posted reports are groups of their own."""
-    ordered = sorted(trials, key=_name)
-    return [list(runs) for _, runs in groupby(ordered, key=_name)]
+    yield from _sums(runs_of_each)
 
 
 def outcome(runs: Sequence[Trial]) -> Verdict:
@@ -91,16 +87,12 @@ def outcome(runs: Sequence[Trial]) -> Verdict:
     return found[len(found) // 2]
 
 
-def _name(trial: Trial) -> str:
-    return f"{trial.scenario.name}, posted report {trial.posted.name}" if trial.posted else trial.scenario.name
-
-
 def _row(runs: Sequence[Trial]) -> str:
     first = runs[0]
     chosen, lowest = first.recommended, best(first)
     found = sum(verdict(run).found for run in runs)
     cells = (
-        _name(first),
+        first.scenario.name,
         f"{first.scenario.release}, {first.place}",
         f"{first.now.misses:,}",
         told(first.human, first.now),
@@ -117,13 +109,12 @@ def _told(one: Tried | None, trial: Trial) -> str:
 
 
 def _sums(groups: Sequence[Sequence[Trial]]) -> Iterator[str]:
-    ours = [runs for runs in groups if runs[0].posted is None]
-    fixes = [outcome(runs) for runs in ours if runs[0].scenario.answer is Answer.LAYOUT]
+    fixes = [outcome(runs) for runs in groups if runs[0].scenario.answer is Answer.LAYOUT]
     shown = [one for one in fixes if one is not Verdict.UNSHOWN]
     in_set, first = sum(one.found for one in shown), shown.count(Verdict.RECOMMENDED)
     yield f"{len(shown)} layout fixes that their scenario shows. The human's layout, or one as good:"
     yield f"in the set of {in_set} ({_share(in_set, shown)}), the recommended one of {first} ({_share(first, shown)})."
-    others = [outcome(runs) for runs in ours if runs[0].scenario.answer is not Answer.LAYOUT]
+    others = [outcome(runs) for runs in groups if runs[0].scenario.answer is not Answer.LAYOUT]
     yield f"{len(others)} records that no layout helps: {sum(one.found for one in others)} get the right answer."
 
 
@@ -134,7 +125,7 @@ def _share(part: int, whole: Sequence[object]) -> str:
 def details(trial: Trial) -> Iterator[str]:
     """Everything about one trial."""
     yield ""
-    yield f"{_name(trial)}: {trial.scenario.subject} ({verdict(trial).value})"
+    yield f"{trial.scenario.name}: {trial.scenario.subject} ({verdict(trial).value})"
     yield f"  as it is {trial.now.misses:,} misses, mean of {trial.now.phases} phases; {trial.now.size} bytes"
     yield f"  human    {told(trial.human, trial.now)}"
     yield from (f"  tool     {_told(one, trial)}: {one.moves}{_marks(one)}" for one in trial.tried)

@@ -34,14 +34,13 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a scenario, from its own profile or one that was ``posted``.
+    """What came of a scenario.
 
     ``advice`` are the kinds of structural changes that the tool advises. ``asked`` says that the type had to be named,
     ``refusal`` why there is no candidate.
     """
 
     scenario: Scenario
-    posted: Path | None
     place: str
     now: Cost
     human: Cost | None
@@ -84,32 +83,21 @@ def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES, see
     return Course(record, found, tuple(events), starts, code)
 
 
-def tried(scenario: Scenario, kernel: RealKernel, folder: Path, posted: Path | None = None, seed: int = 0) -> Trial:
+def tried(scenario: Scenario, kernel: RealKernel, folder: Path, seed: int = 0) -> Trial:
     """The scenario on this kernel; its report and its trace are left in ``folder``. ``seed`` is that of the run.
 
-    A ``posted`` report is asked instead of the scenario's own; the judge stays the same. Raises ``ScenarioError``.
+    Raises ``ScenarioError``.
     """
     run = course(scenario, kernel, seed=seed)
-    profile = posted or folder / f"{scenario.name}.c2c"
-    if posted is None:
-        profile.write_text(report(run.events, run.seen_at, run.code.code, seed))
+    profile = folder / f"{scenario.name}.c2c"
+    profile.write_text(report(run.events, run.seen_at, run.code.code, seed))
     trace = folder / f"{scenario.name}.trace"
     bench, flat_bench = judges(trace, run.events, run.starts, run.memory, run.record, kernel)
     goal = _goal(scenario, run.record, flat_bench, kernel)
     said = suggested(kernel, profile, scenario.type, bench)
     found = tuple(goal.rated(one, bench) for one in said.candidates)
-    return Trial(
-        scenario,
-        posted,
-        run.memory.place,
-        goal.now,
-        goal.cost,
-        found,
-        run.code.unseen,
-        said.advice,
-        said.asked,
-        said.refusal,
-    )
+    place, unseen = run.memory.place, run.code.unseen
+    return Trial(scenario, place, goal.now, goal.cost, found, unseen, said.advice, said.asked, said.refusal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from hostile.mutation import Kind, Sample, flipped, moved, set_to_an_extreme, tr
 
 from linesmith.analyzer import dwarf
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.report.layout_json import render_json
-from linesmith.analyzer.report.pahole import render_text
+from linesmith.analyzer.report import layout_json, pahole
 
 SOURCE = Path(__file__).with_name("sources").joinpath("unit.c").read_text()
 MAIN = "int main(int count, char **words) { return walk(0, count) + (words != 0); }\n"
@@ -167,8 +166,8 @@ def shown(file: Path) -> dwarf.Reading:
     """What is read of the file, once everything that shows layouts has shown them."""
     reading = dwarf.read_layouts(file)
     chosen = tuple(reading.layouts)[:200]
-    render_text(chosen, reading.layouts, expand=True)
-    render_json(chosen, reading)
+    pahole.render_text(chosen, reading.layouts, expand=True)
+    layout_json.render_json(chosen, reading)
     containment = Containment(reading.layouts)
     for layout in chosen:
         containment.places(layout.id)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
@@ -17,8 +18,8 @@ from hostile.mutation import EXTREMES, Kind, Mutation, Sample, flipped, moved, t
 from linesmith_command import linesmith
 
 from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.saved_index import MAGIC, SavedIndex, content
-from linesmith.analyzer.store import IndexedLayouts, built, parsed
+from linesmith.analyzer.saved_index import SavedIndex, content
+from linesmith.analyzer.store import IndexedLayouts, parsed
 
 Record = dict[str, Any]
 TEXTS = ("", "\0", "\x1b[2J", "a" * 5000, "leaf", "struct {", "{", "(*", "[", "\u2028")
@@ -31,15 +32,32 @@ def samples(folder: Path) -> Iterator[Sample]:
     yield Sample("saved index", {file.name: file.read_bytes()}, file.name, file.name)
 
 
+def _opened(file: bytes) -> tuple[SavedIndex, IndexedLayouts]:
+    """What the file says."""
+    head, _, rest = file[file.index(b"{") :].partition(b"\n")
+    layouts = parsed(rest)
+    if layouts is None:
+        raise ValueError("an earlier mutation has broken the checksums")
+    return msgspec.json.decode(head, type=SavedIndex), layouts
+
+
+def _with(layouts: IndexedLayouts, body: bytes, **said: object) -> IndexedLayouts:
+    """The index with another body and other fields of its head, and the checksum of them."""
+    return IndexedLayouts(msgspec.structs.replace(layouts.head, body_crc=zlib.crc32(body), **said), body)
+
+
+def with_records(file: bytes, parts: Sequence[bytes], names: Mapping[str, tuple[int, ...]], digests: bytes) -> bytes:
+    """The saved index with these records in place of its own."""
+    saved, layouts = _opened(file)
+    ends = tuple(accumulate(map(len, parts)))
+    return content(saved, _with(layouts, b"".join(parts), ends=ends, names=dict(names), digests=digests))
+
+
 def _with_sound_checksums(change: Callable[[Random, IndexedLayouts], IndexedLayouts]) -> Mutation:
     """The change to what an index says, written with the checksums of what it then says."""
 
     def mutate(random: Random, file: bytearray) -> None:
-        head, _, rest = bytes(file)[len(MAGIC) :].partition(b"\n")
-        layouts = parsed(rest)
-        if layouts is None:
-            raise ValueError("an earlier mutation has broken the checksums")
-        saved = msgspec.json.decode(head, type=SavedIndex)
+        saved, layouts = _opened(bytes(file))
         file[:] = content(saved, change(random, layouts))
 
     return mutate
@@ -51,8 +69,7 @@ def _in_a_record(change: Callable[[Random, list[Record]], None]) -> Mutation:
         records = [json.loads(part) for part in parts]
         change(random, records)
         parts = [json.dumps(one, ensure_ascii=random.random() < 0.5).encode() for one in records]
-        head = layouts.head
-        return built(head.stamp, head.names, tuple(accumulate(map(len, parts))), head.digests, b"".join(parts))
+        return _with(layouts, b"".join(parts), ends=tuple(accumulate(map(len, parts))))
 
     return _with_sound_checksums(changed)
 
@@ -107,7 +124,7 @@ def _head(random: Random, layouts: IndexedLayouts) -> IndexedLayouts:
         digests = digests[: random.randrange(len(digests))]
     else:
         ends = ends[: random.randrange(len(ends))]
-    return built(head.stamp, names, tuple(ends), digests, body)
+    return _with(layouts, body, names=names, ends=tuple(ends), digests=digests)
 
 
 MUTATIONS = (

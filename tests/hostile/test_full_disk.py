@@ -19,10 +19,10 @@ from pathlib import Path
 
 import click
 import pytest
+from demo.example import example_program
 from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer import cli
-from linesmith.analyzer.demo import program
 
 pytestmark = pytest.mark.xdist_group("full disk")
 SOURCES = Path(__file__).with_name("sources")
@@ -31,14 +31,8 @@ RESULTS: dict[str, dict[str, str]] = tomllib.loads((SOURCES / "results.toml").re
 TRIED, BEFORE, NOT_TRIED = RESULTS["tried"], RESULTS["before"], RESULTS["not-tried"]
 # These start no program that would need room of its own.
 ALONE = (
-    "layout -o",
-    "hot --save",
-    "suggest -o",
-    "report --html",
-    "lint --also",
-    "lint --write-baseline",
-    "intent --into",
-)
+    "layout -o", "hot --save", "suggest -o", "report --html", "lint --also", "lint --write-baseline", "intent --into",
+)  # fmt: skip
 
 
 def options_that_name_results() -> set[str]:
@@ -60,8 +54,7 @@ def options_that_name_results() -> set[str]:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example program with two profiles and a compilation database, a program with a pointer, a finished run."""
     folder = tmp_path_factory.mktemp("bench") / "workplace"
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
+    example_program(folder)
     _database(folder, sorted(one.name for one in folder.glob("*.c")))
     (folder / "pointers").mkdir()
     shutil.copy(SOURCES / "area.c", folder / "pointers")
@@ -157,26 +150,18 @@ def test_a_limit_to_the_size_of_files_leaves_the_old_result(name: str, workplace
     assert contents(tmp_path) == {"result": BEFORE.get(name, OLD).encode()}
 
 
-def test_a_full_disk_leaves_the_old_pages_of_the_manual(workplace: Path, small_disk: Path) -> None:
-    (small_disk / "linesmith.1").write_text(OLD)
+@pytest.mark.parametrize("words", ["man -o {}", "patch bench bench.c2c --tree . -o {}/"])
+def test_a_full_disk_leaves_the_old_file_in_a_folder(
+    words: str, workplace: Path, small_disk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "made").mkdir()
+    assert run(words.format(tmp_path / "made"), workplace).returncode == 0
+    (small_disk / min((tmp_path / "made").iterdir()).name).write_text(OLD)
     fill(small_disk)
     before = contents(small_disk)
-    done = run(f"man -o {small_disk}", workplace)
-    assert done.returncode == 2
-    assert "No space left on device" in done.stderr
+    done = run(words.format(small_disk), workplace)
+    assert (done.returncode, "No space left on device" in done.stderr) == (2, True)
     assert contents(small_disk) == before
-
-
-def test_a_full_disk_leaves_the_old_patch_in_a_folder(workplace: Path, small_disk: Path) -> None:
-    made = run(f"patch bench bench.c2c --tree . -o {small_disk}/", workplace)
-    assert made.returncode == 0, made.stderr
-    (patch,) = small_disk.iterdir()
-    patch.write_text(OLD)
-    fill(small_disk)
-    done = run(f"patch bench bench.c2c --tree . -o {small_disk}/", workplace)
-    assert done.returncode == 2
-    assert contents(small_disk)[patch.name] == OLD.encode()
-    assert len(contents(small_disk)) == 2, "the patch and what fills the disk"
 
 
 def test_a_disk_that_is_full_takes_a_result_once_there_is_room(workplace: Path, small_disk: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Changes of a grammar, under a tracer: none runs, opens or shows what it must not. ``traced.py`` tries more."""
+"""Changes of a grammar, under a tracer: none runs, opens or shows what it must not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MORE = [pytest.param(number, marks=pytest.mark.study) for number in range(2, 12)
 
 @pytest.mark.parametrize("number", [0, 1, *MORE])
 def test_no_command_does_what_a_change_wants(bench: Path, number: int) -> None:
-    assert [str(one) for one in breaches(bench, number)] == []
+    assert breaches(bench, number) == []
 
 
 def test_the_tracer_sees_what_is_opened_and_run(bench: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from c_source import compiled
 from elf.dwarf_bytes import Dwarf
 from elf.objects import dwarf_file
 
-from linesmith.analyzer.dwarf import object_reader, read_unindexed, table_from_reader
+from linesmith.analyzer.dwarf import object_reader, read_layouts, table_from_reader
 from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
 
 OWN = "struct own { int first; struct { char in; } second[2]; struct own *next; } own;\n"
@@ -99,7 +99,7 @@ def test_no_debug_file_is_looked_for_by_build_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flags", [("-gdwarf-5",), ("-gdwarf-4", "-fdebug-types-section"), ("-gz=zlib",)])
 def test_the_records_are_those_that_this_process_would_read(tmp_path: Path, flags: tuple[str, ...]) -> None:
     file = compiled(tmp_path, OWN, *flags)
-    assert list(table_from_reader(*read(file))) == list(read_unindexed(file))
+    assert list(table_from_reader(*read(file))) == list(read_layouts(file).layouts)
 
 
 def test_a_record_that_holds_itself_by_value_is_damage(tmp_path: Path) -> None:

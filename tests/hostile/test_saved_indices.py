@@ -1,16 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Saved indices that no build gave: what they say is checked before anything is done with it."""
+"""Saved indices whose checksums are right and whose records no build gave: what they say is checked first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hostile.forged_index import forged, member, record
+from c_source import compiled
 from hostile.limited import limited
+from hostile.mutated_index import with_records
 from linesmith_command import linesmith
 
 MANY = 100_000
+
+
+def record(number: int, *members: str, size: int = 8, kind: str = "struct") -> bytes:
+    """The document of ``rNUMBER``."""
+    text = f'{{"id":{number},"name":"r{number}","kind":"{kind}","size":{size},"members":[{",".join(members)}]}}'
+    return text.encode()
+
+
+def member(offset: int = 0, size: int = 8, held: int | None = None, more: str = "") -> str:
+    """A member of the record with the id ``held``, or a scalar; ``more`` are further fields."""
+    record_held = "" if held is None else f',"record":{held},"category":"record"'
+    return f'{{"name":"m","type":"t","declarator":"m","offset":{offset},"size":{size}{record_held}{more}}}'
+
+
+def forged(file: Path, documents: Iterable[bytes]) -> Path:
+    """The saved index of a real file with the records ``r0``, ``r1`` ... in place of its own."""
+    linesmith("index", compiled(file.parent, "int one;"), "-o", file, cache=file.parent / "cache")
+    parts = list(documents)
+    names = {f"r{number}": (number,) for number in range(len(parts))}
+    file.write_bytes(with_records(file.read_bytes(), parts, names, bytes(8 * len(parts))))
+    return file
 
 
 def refused(file: Path, *arguments: str) -> str:

@@ -1,54 +1,116 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Text of a tree that somebody wrote to stall its readers: each reads it, or refuses it, in time."""
+"""Text of a tree that somebody wrote to stall its readers: a command reads it, or refuses it, in time.
+
+A process may take as many seconds as what is linear takes many times over; what goes back over the same bytes again and
+again is killed. Compilers and Coccinelle have limits of their own.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
+from demo.example import PROFILE, example_program
+from hostile.limited import limited
+from linesmith_command import linesmith
+from lint_commits import repository
 from patch_cases import layout, write_files
-from stalling_readers import READERS, Reader, cpu_seconds
-from stalling_shapes import C_SHAPES, Shape
+from stalling_shapes import C_SHAPES, JSON_SHAPES, KCONFIG_SHAPES, MAIL_SHAPES, TABLE_SHAPES, TOML_SHAPES, Shape
 
-from linesmith.analyzer.cli.settings_file import read_tree
-from linesmith.analyzer.errors import ConfigurationError, DeclarationNotFound
+from linesmith.analyzer.errors import DeclarationNotFound
 from linesmith.patches.declaration import declaration
 from linesmith.patches.included import included
 
-# Seconds of CPU for a text of so many bytes; what is linear takes a tenth of them, what is not many times as much.
-LIMITS = [(256 << 10, 5), pytest.param(1 << 20, 10, marks=pytest.mark.study)]
+SOURCES = Path(__file__).with_name("sources")
+SIZE, LARGE = 256 << 10, 1 << 20
+SMALL = "struct queue {\n\tint a;\n\tint b;\n};\n"
 # One for each way in which a reader once went back over what it had read.
 TELLING = (
     '\\"', "struct queue a[", "(struct queue){1,2},", '#include "', '#include "a.h"', "struct queue {", "queues",
     "typedef struct { int a; } queue_t;\n", "struct queue q = {1};\n", "typedef ", "a record in 90 records",
     "struct queue { 'int a:1;\\n' }", "struct queue x __a __a", "enum ", "#define A \\\n",
 )  # fmt: skip
+SHAPES = {name: C_SHAPES.get(name) or C_SHAPES[repr(name)] for name in TELLING}
+REST = [pytest.param(shape, LARGE, marks=pytest.mark.study, id=name) for name, shape in C_SHAPES.items()]
 
 
-def readers_of_c() -> list[tuple[Reader, Shape]]:
-    shapes = [C_SHAPES.get(name) or C_SHAPES[repr(name)] for name in TELLING]
-    readers = {reader.__name__: reader for reader in READERS[0][1]}
-    chosen = ("_masked", "_records", "_declaration", "_included", "_redeclared", "_declaring", "_places")
-    return [(readers[name], shape) for name in chosen for shape in shapes]
+@pytest.mark.parametrize(("shape", "size"), [*((one, SIZE) for one in SHAPES.values()), *REST])
+def test_a_text_that_repeats_itself_does_not_stall_a_reader(tmp_path: Path, shape: Shape, size: int) -> None:
+    """It declares a record that it did not declare before, does so no more, and comes new into the tree."""
+    text, made = shape.text(size), repository(tmp_path / "tree")
+    base = made.commit({"a.h": SMALL, "b.h": text, "c.h": SMALL})
+    head = made.commit({"a.h": text, "b.h": SMALL, "c.h": text, "d.h": text}, base)
+    words = ("--base-ref", base, "--head-ref", head, "--type", "queue")
+    done = limited("lint", "--tree", made.root, *words, cache=tmp_path / "cache")
+    assert done.returncode in (0, 1, 2), done.stderr
 
 
-@pytest.mark.parametrize(("size", "limit"), LIMITS)
-@pytest.mark.parametrize(("reader", "shape"), readers_of_c())
-def test_a_text_that_repeats_itself_does_not_stall_a_reader(
-    reader: Reader, shape: Shape, size: int, limit: int
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_it_does_not_stall_the_search_for_a_declaration(tmp_path: Path, shape: Shape) -> None:
+    bench = example_program(tmp_path / "bench")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.h").write_bytes(shape.text(SIZE).replace(b"queue", b"session_index"))
+    done = limited("patch", bench, bench.with_name(PROFILE), "--tree", tmp_path / "tree", cache=tmp_path / "cache")
+    assert done.returncode == 2, done.stderr
+    assert "session_index" in done.stderr
+
+
+# Files that the lint reads beside sources: where each is, and what stalled the one that reads it.
+OTHER_FILES = [
+    ("linesmith.toml", TOML_SHAPES["a key of many parts"]),
+    ("compile_commands.json", JSON_SHAPES["a deep list"]),
+    ("baseline.json", JSON_SHAPES["a deep list"]),
+    (".config", KCONFIG_SHAPES["'CONFIG_'"]),
+    ("Documentation/networking/net_cachelines/tcp_sock.rst", TABLE_SHAPES["a ruler"]),
+    ("change.patch", MAIL_SHAPES["names of parts"]),
+    ("change.patch", MAIL_SHAPES[repr("Subject: [\n")]),
+]
+
+
+@pytest.mark.parametrize("size", [SIZE, pytest.param(LARGE, marks=pytest.mark.study)])
+@pytest.mark.parametrize(("name", "shape"), OTHER_FILES)
+def test_other_files_of_a_tree_do_not_stall_their_readers(tmp_path: Path, name: str, shape: Shape, size: int) -> None:
+    made = repository(tmp_path / "tree")
+    text = shape.text(size)
+    base = made.commit({"queue.h": SMALL, name: text})
+    head = made.commit({"queue.h": SMALL.replace("int b;", "long b;"), name: text}, base)
+    made.git("reset", "-q", "--hard", head)
+    words: list[str | Path] = ["--base-ref", base, "--head-ref", head]
+    if name == "change.patch":
+        words = ["--patch", made.root / name]
+    elif name in ("baseline.json", ".config"):
+        words += ["--baseline" if name == "baseline.json" else "--kconfig", made.root / name]
+    done = limited("lint", "--tree", made.root, *words, cache=tmp_path / "cache")
+    assert done.returncode in (0, 1, 2), done.stderr
+
+
+# Texts for what encapsulate and inline read themselves: mentions, other names, functions about a member, comments.
+TREEWIDE = {
+    ("encapsulate", "queue.a", "--accessor", "a_of_queue"): (
+        "queue\n", "#define a queue->b\n", "queue(\n", "typedef struct queue {", "typedef struct queue ",
+        "static inline int ", "static inline bool f(struct queue *q) {", "static inline int f(struct queue * ",
+    ),
+    ("inline", "queue.b", "--never-null"): ("/* q->b */\n", "// q->b\n"),
+}  # fmt: skip
+OBJECT = "struct b { int taken; };\nstruct queue {\n\tint a;\n\tstruct b *b;\n};\n"
+USER = (SOURCES / "queue.c").read_text()
+
+
+@pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
+@pytest.mark.parametrize("size", [SIZE // 4, pytest.param(SIZE, marks=pytest.mark.study)])
+@pytest.mark.parametrize(("words", "text"), [(words, one) for words, texts in TREEWIDE.items() for one in texts])
+def test_a_text_that_repeats_itself_stalls_no_reader_of_a_whole_tree(
+    tmp_path: Path, words: tuple[str, ...], text: str, size: int
 ) -> None:
-    assert cpu_seconds(reader, shape.text(size), limit) is not None
-
-
-@pytest.mark.parametrize(("size", "limit"), LIMITS)
-@pytest.mark.parametrize(("readers", "shapes"), [(some, known) for known, some in READERS[1:]])
-def test_other_files_of_a_tree_do_not_stall_their_readers(
-    readers: tuple[Reader, ...], shapes: dict[str, Shape], size: int, limit: int
-) -> None:
-    telling = ("a key of many parts", "names of parts", "a deep list", "a ruler", "'CONFIG_'", "'Subject: [\\n'")
-    for reader in readers:
-        for name in (one for one in telling if one in shapes):
-            assert cpu_seconds(reader, shapes[name].text(size), limit) is not None, name
+    """Neither compilers nor Coccinelle look at what ``#if 0`` leaves out; the commands themselves do."""
+    left_out = f"#if 0\n{text * (size // len(text))}\n#endif\n"
+    tree = write_files(tmp_path / "tree", {"queue.h": OBJECT + left_out, "a.c": USER + left_out})
+    unit = {"directory": str(tree), "file": "a.c", "command": "gcc -c a.c"}
+    write_files(tree, {"compile_commands.json": json.dumps([unit])})
+    done = limited(*words, "--tree", tree, "--on", "tree", cache=tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_record_with_a_body_longer_than_64_kib_is_not_looked_at_and_said(tmp_path: Path) -> None:
@@ -65,8 +127,8 @@ def test_a_record_declared_more_than_64_times_is_said(tmp_path: Path) -> None:
 
 def test_a_configuration_with_a_key_of_many_parts_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "linesmith.toml").write_text("\n" + "a." * 20_000 + "a = 1\n")
-    with pytest.raises(ConfigurationError, match=":2: nested too deep; write it flatter"):
-        read_tree(tmp_path / "linesmith.toml")
+    done = linesmith("config", cwd=tmp_path)
+    assert (done.returncode, ":2: nested too deep; write it flatter" in done.stderr) == (2, True)
 
 
 def test_a_name_that_no_file_can_have_is_included_by_nobody() -> None:

@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import time
 from pathlib import Path
 
-import click
 import pytest
-from hostile.test_deadline import ENDLESS
 from linesmith_command import linesmith
 from lint_commits import repository
 from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
-from linesmith.analyzer.cli import linesmith as group
 from linesmith.analyzer.errors import DeadlinePassed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.child import Command, run
@@ -25,7 +23,13 @@ from linesmith.patches.deadline import Deadline
 from linesmith.patches.matrix import Asked, Change, check
 from linesmith.patches.matrix.workers import each
 from linesmith.patches.tree import Tree
+from linesmith.patches.unified import unified_diff
 
+CACHE = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
+GROWN = CACHE.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
+# A compiler expands this for minutes.
+LEVELS = "".join(f"#define A{level} A{level - 1} A{level - 1} A{level - 1} A{level - 1}\n" for level in range(1, 20))
+ENDLESS = f"#define A0 x++;\n{LEVELS}static inline void f(int x) {{ A19 }}\n"
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 S_H = "include/linux/s.h"
 CHANGE = Change((FileChange(S_H, HEADER.encode(), PATCHED.encode()),), "s", "struct s", S_H)
@@ -44,18 +48,48 @@ def is_running(*words: str) -> bool:
 
 
 def test_all_commands_that_read_sources_have_the_same_deadline() -> None:
-    context = click.Context(group)
-    named = {name: group.get_command(context, name) for name in group.list_commands(context)}
-    options = {
-        name: (one.default, one.help, one.metavar)
-        for name, command in named.items()
-        for one in (command.params if command else [])
-        if isinstance(one, click.Option) and one.name == "deadline"
+    commands = re.findall(r"^  ([a-z]+)  ", linesmith("--help").stdout, re.MULTILINE)
+    pages = {name: linesmith(name, "--help").stdout for name in commands}
+    told = {
+        name: " ".join(found[0].split())
+        for name, page in pages.items()
+        if (found := re.search(r"--deadline SECONDS.*?\[default: 300; x>=1\]", page, re.DOTALL))
     }
-    assert set(options) == {
-        *("diff", "encapsulate", "inline", "intent", "layout", "lint", "patch", "report", "suggest"),
-    }
-    assert len(set(options.values())) == 1
+    assert told.keys() == {*["diff", "encapsulate", "inline", "intent", "layout", "lint", "patch", "report", "suggest"]}
+    assert len(set(told.values())) == 1
+
+
+def test_what_the_deadline_left_out_is_named(tmp_path: Path) -> None:
+    made = repository(tmp_path / "tree")
+    base = made.commit({"a.h": CACHE, "slow.h": CACHE.replace("cache", "slow")})
+    head = made.commit({"a.h": GROWN, "slow.h": ENDLESS + GROWN.replace("cache", "slow")}, base)
+    done = made.lint(base, head, "--deadline", "5", "--format", "json")
+    document = json.loads(done.stdout)
+    assert document["unjudged"] == ["slow.h"]
+    assert document["remarks"][0] == "1 file was not judged within 5 s: slow.h; --deadline gives more time"
+    assert document["changed"] == 1
+    assert done.returncode == 1
+
+
+def test_a_patch_that_takes_too_long_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.h").write_text(CACHE)
+    (tmp_path / "p.patch").write_bytes(unified_diff(CACHE.encode(), (ENDLESS + GROWN).encode(), "a.h"))
+    done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", tmp_path / "tree", "--deadline", "3")
+    assert done.stdout == "a.h:22: ERROR: the 3 s of --deadline were over; give more time\n"
+    assert done.returncode == 1
+
+
+def test_only_the_time_in_its_blocks_counts() -> None:
+    deadline = Deadline(0.5)
+    time.sleep(0.6)
+    with deadline.running():
+        pass
+    with pytest.raises(DeadlinePassed, match=r"took longer than 0\.5 s"), deadline.running():
+        time.sleep(5)
+    assert deadline.has_passed
+    with pytest.raises(DeadlinePassed), deadline.running():
+        pytest.fail("a block begins after the deadline")
 
 
 def test_the_make_of_a_base_counts(tmp_path: Path) -> None:

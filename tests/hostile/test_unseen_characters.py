@@ -10,15 +10,14 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from c_source import compiled
+from demo.example import example_program
 from linesmith_command import linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED
 
 from linesmith.analyzer.base.visible import is_unseen, visible
-from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import patch_files
 
@@ -70,8 +69,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example program, whose record turns what stands behind its name around."""
     folder = tmp_path_factory.mktemp("bench") / "workplace"
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
+    example_program(folder)
     renamed(folder / "bench", {"session_index": BIDI, "guard": "gu\u2066"})
     return folder
 
@@ -142,7 +140,7 @@ def test_a_lint_steers_nobody(form: str, builds: tuple[str | Path, ...]) -> None
 
 
 def test_a_lint_as_json_has_the_exact_names(builds: tuple[str | Path, ...]) -> None:
-    report: dict[str, Any] = json.loads(linesmith("lint", *builds, "--format", "json").stdout)
+    report = json.loads(linesmith("lint", *builds, "--format", "json").stdout)
     assert [one["type"] for one in report["violations"]] == ["struct coun\u202e"]
 
 

@@ -1,30 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs commands on hostile changes under strace, and lists what they opened or ran that they must not.
-
-As a program: ``python tests/hostile/traced.py FIRST LAST`` judges the changes of these numbers with every command, and
-prints each breach, then the counts. Three hundred changes take about half an hour on two cores.
-"""
+"""Runs commands on hostile changes under strace, and lists what they opened or ran that they must not."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from demo.example import PROFILE, example_program
 from hostile.changes import WORDS, Change, Content, kernel_change, program_change
 from lint_commits import Commits, repository
 from matrix.small_kernel import FILES
 from patch_cases import write_files
 
-from linesmith.analyzer.demo import program
+from linesmith.analyzer.errors import LinesmithError
 
 COMMANDS = ("lint --base-ref", "lint --patch", "diff --patch", "patch")
 HIDDEN = "ossifrage"
@@ -36,25 +31,12 @@ _RAN = re.compile(r'^\d+ +execve(?:at)?\((?:[^"]*, )?"([^"]*)".*\) += 0$')
 _SYSTEM: tuple[str, ...] = tuple(WORDS["system"])
 
 
-@dataclass(frozen=True)
-class Breach:
-    """A command on a change opened or ran ``what``, or did something else that it must not."""
-
-    number: int
-    command: str
-    what: str
-    kinds: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"change {self.number} ({', '.join(self.kinds)}): {self.command}: {self.what}"
-
-
 class Attack:
     """A change in a repository, with the files that it is after beside it."""
 
     def __init__(self, folder: Path, number: int, bench: Path) -> None:
         sources = {one.name: one.read_text() for one in bench.parent.glob("*.[ch]")}
-        self.folder, self.bench, self.number = folder, bench, number
+        self.folder, self.bench = folder, bench
         self.outside = folder / "outside"
         self.outside.mkdir()
         for name in ("secret", "kept"):
@@ -86,21 +68,20 @@ class Attack:
         return self._replaced(content) if isinstance(content, str) else content
 
     def _replaced(self, text: str) -> str:
-        for word, name in (
-            ("SECRET", "secret"),
-            ("RAN", "ran"),
-            ("KEPT", "kept"),
-            ("PLUGIN", "plugin.so"),
-            ("FOLDER", ""),
-        ):
+        for word, name in {
+            "SECRET": "secret",
+            "RAN": "ran",
+            "KEPT": "kept",
+            "PLUGIN": "plugin.so",
+            "FOLDER": "",
+        }.items():
             text = text.replace(f"@{word}@", str(self.outside / name))
         return text
 
-    def breaches(self, commands: Sequence[str] = COMMANDS) -> Iterator[Breach]:
+    def breaches(self) -> Iterator[str]:
         """What each command does that it must not."""
-        for command in commands:
-            for what in self._judged(command):
-                yield Breach(self.number, command, what, self.kinds)
+        for command in COMMANDS:
+            yield from (f"{', '.join(self.kinds)}: {command}: {what}" for what in self._judged(command))
 
     def _judged(self, command: str) -> Iterator[str]:
         words, given, tree = self._words(command)
@@ -138,7 +119,7 @@ class Attack:
         if command == "lint --base-ref":
             return [linesmith, "lint", "--tree", tree, "--base-ref", base, "--head-ref", "HEAD"], b"", made.root
         if command == "patch":
-            profile = str(self.bench.parent / program.PROFILE)
+            profile = str(self.bench.parent / PROFILE)
             argv = [linesmith, "patch", str(self.bench), profile, "--tree", tree, "--type", "session_index"]
             return argv, b"", made.root
         if (made.root / "Kbuild").is_file():
@@ -148,21 +129,17 @@ class Attack:
         return [linesmith, command.split()[0], "--patch", "-", "--tree", tree], patch, made.root
 
     def _environment(self) -> dict[str, str]:
-        home = self.folder / "home"
-        home.mkdir(exist_ok=True)
-        own = {"HOME": str(home), "LINESMITH_CACHE_DIR": str(self.folder / "cache"), "TMPDIR": str(self._scratch())}
-        return {"PATH": os.environ["PATH"], **own}
-
-    def _scratch(self) -> Path:
-        place = self.folder / "scratch"
-        place.mkdir(exist_ok=True)
-        return place
+        places = {"HOME": self.folder / "home", "TMPDIR": self.folder / "scratch"}
+        for place in places.values():
+            place.mkdir(exist_ok=True)
+        own = {name: str(place) for name, place in places.items()}
+        return {"PATH": os.environ["PATH"], "LINESMITH_CACHE_DIR": str(self.folder / "cache"), **own}
 
     def allowed(self, tree: Path) -> tuple[str, ...]:
         """What a command may open: its inputs, its own places, Python and the system."""
-        own = (tree, self.folder / "cache", self._scratch(), self.folder / "home", self.bench.parent)
+        own = (tree, *(self.folder / name for name in ("cache", "scratch", "home")), self.bench.parent)
         packages = {Path(place).resolve() for place in (sys.prefix, sys.base_prefix, *sys.path) if place}
-        checkout = Path(program.__file__).resolve().parents[2]
+        checkout = Path(inspect.getfile(LinesmithError)).resolve().parents[1]
         # A checkout that is installed to be edited has its parent in sys.path, and that may hold our own folder, too.
         sound = (place for place in packages if not self.folder.is_relative_to(place))
         return (*map(str, (*own, *sound, checkout)), *_SYSTEM)
@@ -194,38 +171,14 @@ def _lies_in(place: str, allowed: Sequence[str]) -> bool:
 
 def built(folder: Path) -> Path:
     """The example program of the package with its sources and a plugin that leaves a trace, below ``folder``."""
-    directory = program.unpack(folder / "bench")
-    made = program.build(directory, program.find_compiler())
+    made = example_program(folder / "bench")
     plugin = Path(__file__).with_name("sources") / "plugin.c"
-    argv = ["gcc", "-shared", "-fPIC", "-o", str(directory / "plugin.so"), str(plugin)]
+    argv = ["gcc", "-shared", "-fPIC", "-o", str(made.with_name("plugin.so")), str(plugin)]
     subprocess.run(argv, check=True, timeout=60)
     return made
 
 
-def breaches(bench: Path, number: int, commands: Sequence[str] = COMMANDS) -> list[Breach]:
+def breaches(bench: Path, number: int) -> list[str]:
     """What the commands do on one change that they must not."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
-        return list(Attack(Path(folder).resolve(), number, bench).breaches(commands))
-
-
-def main() -> None:
-    first, last = int(sys.argv[1]), int(sys.argv[2])
-    with tempfile.TemporaryDirectory() as folder:
-        bench = built(Path(folder).resolve())
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            found = [
-                one for some in pool.map(lambda number: breaches(bench, number), range(first, last)) for one in some
-            ]
-    for one in found:
-        print(one)
-    print(f"{last - first} changes, {len(COMMANDS)} commands each: {len(found)} breaches")
-    _print_counts(Counter(one.command for one in found))
-
-
-def _print_counts(counts: Mapping[str, int]) -> None:
-    for command, count in counts.items():
-        print(f"  {command}: {count}")
-
-
-if __name__ == "__main__":
-    main()
+        return list(Attack(Path(folder).resolve(), number, bench).breaches())

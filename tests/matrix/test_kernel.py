@@ -19,7 +19,7 @@ from linesmith.analyzer.model import (
     Layout,
     Residual,
 )
-from linesmith.patches.matrix import Asked, Change, check, kernels, matrix, names
+from linesmith.patches.matrix import Asked, Change, check, matrix, names
 from linesmith.patches.tree import Tree
 
 FILE = "include/linux/s.h"
@@ -58,13 +58,6 @@ def test_the_tree_s_own_configuration(tmp_path: Path) -> None:
     assert found.residuals == (Residual("hot", "lock", 64, 7 / 8, 0.0), Residual("hot", "cpu", 64, 0.0, 0.0))
     assert set(found.users) == {CompiledUser("fs/inode.c"), CompiledUser("fs/holder.c")}
     assert found.left_out == ("not in this configuration: gone, unbuilt",)
-
-
-def test_the_size_of_the_lines_that_were_counted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_LINES", {"x86": 128})
-    (found,) = checked(small_kernel(tmp_path), "tree")
-    assert found.line_bytes == 128
-    assert found.records == (CompiledRecord("s", *same(80, 8, 1, 42, 1), cache="kmalloc-96"),)
 
 
 def test_configurations_that_make_writes_on_top_of_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
-from linesmith.patches.matrix import Asked, Change, check, matrix
+from linesmith.patches.matrix import Asked, Change, check, matrix, paragraphs
 from linesmith.patches.tree import Tree
 
 HEADER = """\
@@ -155,3 +155,65 @@ def test_without_a_database_the_c_files_of_the_tree_are_its_units(tmp_path: Path
     (tmp_path / "compile_commands.json").unlink()
     (own,) = check(change(), Tree(tree.root, cflags="-DGIVEN"), Asked(("tree",), None), untold)
     assert {one.unit: bool(one.failed) for one in own.users} == {"src/a.c": False, "src/b.c": True}
+
+
+def test_a_warning_that_only_moved_is_not_new_and_the_same_text_once_more_is(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND})
+    warned = HEADER.replace("#endif\n", "static inline void f(void) { int x; }\n#endif\n")
+    write_files(tmp_path, {"src/cache.h": warned})
+    more = warned.replace("struct table", "\nstruct table").replace(
+        "#endif", "static inline void g(void) { int x; }\n#endif"
+    )
+    asked = Change((FileChange("src/cache.h", warned.encode(), more.encode()),), "cache", "struct cache", "src/cache.h")
+    (own,) = check(asked, tree, Asked(("tree",), None), untold)
+    assert own.users == (CompiledUser("src/a.c", ("src/cache.h:15: unused variable 'x' [-Wunused-variable]",)),)
+
+
+@pytest.mark.parametrize(
+    ("flags", "users"),
+    [
+        ("", {"src/direct.c", "src/through.c"}),
+        ("-include include/forced.h", {"src/direct.c", "src/through.c", "src/apart.c"}),
+    ],
+)
+def test_users_are_the_units_that_reach_the_header_by_their_text(tmp_path: Path, flags: str, users: set[str]) -> None:
+    """Through other files, through loops, whatever the conditions say."""
+    headers = {
+        "include/a.h": "#pragma once\n#include <b.h>\n",
+        "include/b.h": "#include <a.h>\n#ifdef NEVER\n# include\t<cache.h>\n#endif\n",
+        "include/forced.h": "#include <cache.h>\n",
+        "src/local.h": "#include <a.h>\n",
+    }
+    units = {
+        "src/direct.c": SOUND,
+        "src/through.c": '#include "local.h"\nint through;\n',
+        "src/apart.c": "/* #include <cache.h> would */\nint apart;\n",
+    }
+    tree = program(tmp_path, units, "-Iinclude", "-Isrc", *flags.split())
+    write_files(tmp_path, headers)
+    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    assert {one.unit for one in own.users} == users
+
+
+@pytest.mark.parametrize(
+    ("granules", "met"),
+    [((0, 0), "7/8->0/1"), ((8, 64), "7/8->0/1"), ((8, 8), "7/8->1/8"), ((8, 16), "7/8->0/4")],
+    ids=["only the alignment", "kept", "not kept", "kept in part"],
+)
+def test_starts_are_those_that_objects_have(tmp_path: Path, granules: tuple[int, int], met: str) -> None:
+    """Where slab caches do not keep to an alignment, objects start as often elsewhere after a change as before it."""
+    plain = "struct pool {\n\tlong name;\n\tlong limit;\n\tlong used;\n};\n"
+    aligned = plain.replace("\tlong used", "\tchar spare[40];\n\tlong used __attribute__((aligned(64)))")
+    tree = program(tmp_path, {"src/a.c": "int none;\n"})
+    write_files(tmp_path, {"src/pool.h": plain})
+    files = (FileChange("src/pool.h", plain.encode(), aligned.encode()),)
+    pair = Residual("limit", "used", 64, 0.0, 0.0)
+    asked = Change(files, "pool", "struct pool", "src/pool.h", pairs=(pair,), granules=granules)
+    found = check(asked, tree, Asked(("tree",)), untold)
+    assert met in paragraphs(found, "struct pool")
+
+
+def test_a_compiler_that_names_no_line_leaves_its_own_words(tmp_path: Path) -> None:
+    tree = program(tmp_path, {"src/a.c": SOUND}, "-std=none")
+    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    assert "unrecognized command-line option '-std=none'" in own.failed

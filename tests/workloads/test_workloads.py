@@ -10,27 +10,10 @@ import pytest
 
 HERE = Path(__file__).parent
 NAMES = [
-    "exec_storm",
-    "exec_self",
-    "exec_copies",
-    "fork_exit",
-    "fault_anonymous",
-    "fault_private",
-    "fault_shared",
-    "map_anonymous",
-    "map_file",
-    "open_same",
-    "open_separate",
-    "dup_close",
-    "read_same",
-    "pipe_own",
-    "pipe_shared",
-    "unix_own",
-    "unix_pairs",
-    "signal_self",
-    "futex_wake",
-    "futex_wait",
-]
+    "exec_storm", "exec_self", "exec_copies", "fork_exit", "fault_anonymous", "fault_private", "fault_shared",
+    "map_anonymous", "map_file", "open_same", "open_separate", "dup_close", "read_same", "pipe_own", "pipe_shared",
+    "unix_own", "unix_pairs", "signal_self", "futex_wake", "futex_wait",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compressed sections that are small in the file and huge in memory; all of a file share one budget."""
+"""Files that are small and huge in memory: compressed sections, which share one budget, and records of many members."""
 
 from __future__ import annotations
 
@@ -88,3 +88,28 @@ def test_records_of_one_byte_do_not_exhaust_memory(tmp_path: Path) -> None:
 def test_what_a_compiler_compresses_is_read(tmp_path: Path, flag: str) -> None:
     source = "".join(f"struct s{number} {{ int a; long b; }} v{number};" for number in range(2000))
     assert limited("layout", compiled(tmp_path, source, flag), "s1999", cache=tmp_path / "cache").returncode == 0
+
+
+# Records of many members: the time for each output grows with them, not with their square.
+
+MEMBERS = 20_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``struct plain`` has a hole behind every other member, ``struct bits`` is one run of bit-fields."""
+    plain = "".join(f"char c{number}; long l{number};" for number in range(MEMBERS // 2))
+    bits = "".join(f"unsigned b{number} : {number % 7 + 1};" for number in range(MEMBERS))
+    source = f"struct plain {{ {plain} }} plain; struct bits {{ {bits} }} bits;"
+    return compiled(tmp_path_factory.mktemp("large"), source)
+
+
+@pytest.mark.parametrize("words", ["plain", "plain --expand", "plain --format json", "bits"])
+def test_a_layout_of_many_members_is_shown_in_linear_time(large: Path, tmp_path: Path, words: str) -> None:
+    done = limited("layout", large, *words.split(), cache=tmp_path)
+    assert (done.returncode, done.stderr, done.stdout.count("\n") > MEMBERS) == (0, "", True)
+
+
+def test_two_layouts_of_many_members_are_compared_in_linear_time(large: Path, tmp_path: Path) -> None:
+    done = limited("diff", large, large, cache=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

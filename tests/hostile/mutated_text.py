@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles, traces and TOML files of a tree, damaged: each is read as its commands do."""
+"""Traces and TOML files of a tree, damaged: each is read as its commands do. Profiles have tests/profiles."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from pathlib import Path
 from random import Random
 
 from hostile.mutation import EXTREMES, Kind, Sample, flipped, moved, truncated
-from profiles.example_files import c2c_report, linesmith_profile, perf_data, perf_script
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.intent import read_intent
-from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.plan_file import read_plan
 from linesmith.tuner.replay import open_trace
 
@@ -49,18 +47,6 @@ def a_line_repeated(random: Random, content: bytearray) -> None:
 _TEXT = (flipped, truncated, moved, a_number_replaced, a_word_put_in, a_line_repeated)
 
 
-def _profiles(folder: Path) -> Iterator[Sample]:
-    for name, make in (
-        ("c2c", c2c_report),
-        ("script", perf_script),
-        ("perf.data", perf_data),
-        ("profile", linesmith_profile),
-    ):
-        file = folder / name
-        make(file)
-        yield Sample(name, {name: file.read_bytes()}, name, name)
-
-
 def _trace(folder: Path) -> Iterator[Sample]:
     steps = [Step(cpu, kind, 0x1000 + 8 * cpu, code=0x40 + cpu) for cpu in range(2) for kind in "LS"]
     file = write_trace(folder / "trace", turns(steps, 50), (0, 0))
@@ -75,17 +61,11 @@ def _text_sample(name: str) -> Callable[[Path], Iterator[Sample]]:
     return samples
 
 
-def _read_profiles(file: Path) -> None:
-    for profile in read_profiles(file):
-        assert profile.lines is not None
-
-
 def _replayed(file: Path) -> None:
     open_trace(file, ())
 
 
 KINDS = (
-    Kind("profile", _profiles, _TEXT, (_read_profiles,)),
     Kind("trace", _trace, (flipped, truncated, moved), (_replayed,)),
     Kind("intents", _text_sample("intents.toml"), _TEXT, (read_intent,)),
     Kind("plan", _text_sample("search.toml"), _TEXT, (read_plan,)),
