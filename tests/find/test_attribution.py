@@ -27,96 +27,12 @@ def found(elf: Path, case: Case) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
-@cases("""
-two members at the right distance name the record, and its container is no rival
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner
-    => objects: mapping at 0 | members: tree.root, tree.leftmost, lock.count, lock.owner | containers: file_node
-    => runner-up: mapping
-an object may begin before the line
-    0x8 tree_insert, 0x18 lock_slowpath, 0x20 lock_spin_on_owner
-    => objects: mapping at -16
-the container wins when something outside the inner record was touched
-    0 touch_file, 0x18 tree_insert, 0x28 lock_slowpath
-    => objects: mapping at 0
-the order of the same members tells two records apart
-    0 lock_slowpath, 8 lock_spin_on_owner, 0x18 tree_insert
-    => objects: other at 0
-variables of inlined functions count
-    0x28 update_share, 0x30 update_share
-    => objects: group at 0 | members: load, entities
-one offset that two types explain is no answer
-    0x28 update_share 5
-    => objects: member_of at 40 (cannot tell) | runner-up: group
-a lock alone names no owner
-    0x28 lock_slowpath, 0x30 lock_spin_on_owner
-    => objects: sleep_lock at 40 | members: count, owner
-functions that the program does not have are no evidence
-    0x28 elsewhere
-    => objects: ? at 0 (no evidence) | members: 0x28 | reason: the ELF file declares nothing that elsewhere could touch
-unresolved symbols are no evidence, and the reason says who could have named them
-    0x8 - 5
-    => objects: ? at 0 (no evidence)
-    => reason: no function of this line is named: its code is not in the ELF file, and the profile has no name for it
-compiler suffixes of symbols do not matter
-    0x28 update_share.isra.0, 0x30 update_share.constprop.0
-    => objects: group at 0
-false sharing over lock contention
-    0x18 tree_insert 100, 0x28 lock_slowpath 200, 0x30 lock_spin_on_owner 700
-    => kinds: false sharing, lock contention | pairs: tree with lock: 1000 by lock
-every access ends in one outcome
-    0x18 tree_insert, 0x28 lock_slowpath, 0x3C -
-    => outcomes: 3 resolved
-asking for a type settles what cannot be told
-    0x28 update_share 5 | asked: group
-    => objects: group at 0
-    => reason: because group was asked for; group explains the line from two starts (0 and -8) almost equally well
-asking for a type does not overrule a sure answer
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: other
-    => objects: mapping at 0 | reason: none
-asking for the container sees the object from outside
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: file_node
-    => objects: file_node at -40
-    => members: mapping.tree.root, mapping.tree.leftmost, mapping.lock.count, mapping.lock.owner
-""")
+@cases("by_functions")
 def test_by_what_functions_reach(compiler: str, case: Case, built: Built) -> None:
     check(case, found(built("program.c", compiler=compiler), case))
 
 
-@cases("""
-a cache of one type names the object even of unknown functions
-    0x10 who_knows | memory: slab mapping -8 128 mapping
-    => objects: mapping at -8 | origin: slab mapping (128 bytes)
-the nested record that holds all accesses is named
-    0x18 tree_insert, 0x28 - | memory: slab nodes -40 192 file_node
-    => objects: mapping at 0 | containers: file_node | members: tree.root, lock.count
-the outer record is named when it is asked for
-    0x18 tree_insert | memory: slab nodes -40 192 file_node | asked: file_node
-    => objects: file_node at -40
-a cache of several types leaves the type to the functions
-    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 0 128
-    => objects: mapping at 0 | reason: start by the snapshot, type by the functions seen
-a type that does not fit at the known start is doubted
-    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 -16 128
-    => objects: mapping at -16 (cannot tell)
-functions that work on other types are named
-    0 lock_slowpath | memory: slab mapping 0 128 mapping
-    => objects: mapping at 0 | reason: by its address; the functions seen seem to work on other types
-a plain variable stands by its symbol
-    8 tick, 0xC tick | memory: global jiffies_64 8 8
-    => members: jiffies_64, jiffies_64+0x4 | outcomes: 2 no type
-a variable without a known type gets the one its functions work on
-    0x18 tree_insert, 0x28 lock_slowpath | memory: global the_mapping 0 96
-    => objects: mapping at 0 | origin: global the_mapping
-two variables on one line meet by their symbols
-    0 read_limit 80, 8 count 0/100 | memory: global limit 0 8, global hits_counted 8 8
-    => pairs: limit with hits_counted: 80 by hits_counted
-what the snapshot does not cover is attributed by layout
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath | memory: slab mapping 4096 128 mapping
-    => objects: mapping at 0 | origin: none
-every object of a line keeps its accesses
-    0 who_knows, 0x28 tree_insert | memory: slab names 0 16, slab mapping 16 96 mapping
-    => origin: slab names (16 bytes); slab mapping (96 bytes) | outcomes: 1 no type, 1 resolved
-""")
+@cases("by_snapshot")
 def test_by_what_a_snapshot_knows(case: Case, built: Built) -> None:
     check(case, found(built("program.c"), case))
 

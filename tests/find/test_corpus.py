@@ -79,38 +79,7 @@ def told(line: dict[str, Any]) -> dict[str, str]:
     }
 
 
-@cases("""
-an index and the semaphore that guards it
-    report: 002
-    => object: address_space at -48
-    => members: 0x18 i_mmap.rb_root, 0x20 i_mmap.rb_leftmost, 0x28 i_mmap_rwsem.count, 0x30 i_mmap_rwsem.owner
-    => kinds: false sharing, lock contention | pair: i_mmap i_mmap_rwsem i_mmap_rwsem
-the same as a mail archive mangled it
-    report: seed 000
-    => object: address_space at -48
-    => members: 0x18 i_mmap.rb_root, 0x20 i_mmap.rb_leftmost, 0x28 i_mmap_rwsem.count, 0x30 i_mmap_rwsem.owner
-    => kinds: false sharing, lock contention | pair: i_mmap i_mmap_rwsem i_mmap_rwsem
-after the fix, with the layout from before
-    report: 002 | section: 2
-    => object: inner type only | inner: rw_semaphore
-statistics of a memory cgroup
-    report: 013
-    => object: mem_cgroup_per_node at -1576
-    => members: 0x8 lruvec.pgdat, 0x10 lruvec_stats_percpu
-a program's line
-    report: 015
-    => object: user space | first kind: false sharing
-a program's line beside an old kernel's
-    report: 020
-    => object: user space | first kind: false sharing | pair: 0x0 0x28 0x0
-two counters of a program in Go that are written
-    report: 022
-    => first kind: false sharing | members: 0x30 0x30, 0x38 0x38
-a state of a cgroup
-    report: 010
-    => inner: cgroup_subsys_state
-    => members: 0x0 cgroup, 0x10 refcnt.percpu_count_ptr
-""")
+@cases("collected_reports")
 def test_the_hottest_line(case: Case, vmlinux: Path, corpus: Path) -> None:
     options = ("--section", case.given["section"]) if "section" in case.given else ()
     lines = lines_of(vmlinux, collected(corpus, case.given["report"]), *options)

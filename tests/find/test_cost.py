@@ -48,54 +48,7 @@ def cost_of(line: SharedLine, *others: SharedLine) -> LineCost:
     return explained(None, profile_of(line, *others))[0].cost
 
 
-@cases("""
-all that a member nobody writes waits for another can be removed
-    0 read, 8 write 0/50
-    => removable: 100 of 100 | removable cycles: 2e+04 | share: 1
-nothing can be removed where one member waits for itself
-    0 read, 0 write 0/50
-    => removable: 0 of 100 | removable cycles: 0 | waits: 0x0 for 0x0 100
-a member written itself may gain the share of the others' stores, and nothing for sure
-    0 read 1000, 0 write 0/9000, 8 other 0/1000
-    => removable: 0 to 106 of 1000
-    => note: a written member may have been written itself before each miss: then parting it from others gains nothing
-without a type a line has one lock
-    0 queued_spin_lock_slowpath 60, 8 mutex_lock 40
-    => removable: 0 of 100
-without sampled stores a member written itself may gain all or nothing
-    0 read 60, 8 other 40 | events: ibs_op//
-    => removable: 0 to 100 of 100
-of two writers each is to blame by its share of the stores
-    0 read 1000, 8 write 0/7500, 16 other 0/2500
-    => removable: 1000 of 1000 | waits: 0x0 for 0x8 741.4 to 758.4; 0x0 for 0x10 241.6 to 258.6
-without latencies a remote HITM is taken to cost more than a local one
-    untimed: 0 read 10, 8 write 0/5
-    => cycles: 4200, slow 0, as usual
-who waits without a writer may wait for a member that was not sampled
-    0 read
-    => removable: 0 to 100 of 100
-    => note: nobody was seen to write where 100 contended accesses waited: a member that was not sampled may
-a writer in the other half of the pair is told apart
-    0 read | other half: 8 write 0/50
-    => other half: 0 to 100 | waits: 0x0 for 0x8 of line 0 0 to 100 in 128
-where the line has a writer of its own the other half is not blamed
-    0 read, 16 own 0/1 | other half: 8 write 0/50
-    => other half: 0 | removable: 100 of 100
-a double line has two halves
-    0 read, 72 write 0/50 | bytes: 128
-    => other half: 0 to 100 | waits: 0x0 for 0x48 0 to 100 in 128
-rows that were not pasted may be of any member
-    0 read, 8 write 0/50 | all: 180
-    => removable: 100 to 180 of 180
-    => note: 80 contended accesses stand in no row of the profile: they may be of any member
-who waits for a lock alone gains nothing
-    8 queued_spin_lock_slowpath 80/50
-    => removable: 0 of 80
-who waits for a lock waits longer for its neighbours
-    8 queued_spin_lock_slowpath 80/50, 0 read 20
-    => removable: 20 to 100 of 100
-    => note: who holds the lock waits for its neighbours on the line, and all who wait for the lock wait with it
-""")
+@cases("sampled_costs")
 def test_a_sampled_line(case: Case) -> None:
     words = case.given
     more = {"hitm_local": int(words["all"])} if "all" in words else {}
