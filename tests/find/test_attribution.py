@@ -15,9 +15,8 @@ from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.access import read_accesses
 from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
-from linesmith.analyzer.attribution.nested import narrowed_all
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import LineObject, ObjectArea, ObjectKind, Outcome
+from linesmith.analyzer.model import ObjectArea, ObjectKind
 
 
 def found(elf: Path, case: Case) -> dict[str, str]:
@@ -37,6 +36,11 @@ def test_by_what_a_snapshot_knows(case: Case, built: Built) -> None:
     check(case, found(built("program.c"), case))
 
 
+@cases("nested")
+def test_of_nested_records(case: Case, built: Built) -> None:
+    check(case, found(built("nested.c"), case))
+
+
 def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path) -> None:
     source = (
         "struct other { long a; }; static struct totals { long taken[4]; } totals;\n"
@@ -48,62 +52,23 @@ def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path
     assert (one.score, one.reason) == (1.0, "")
 
 
-@pytest.fixture(scope="module")
-def scoped(built: Built) -> Path:
-    """Records of one name in several namespaces, and templates."""
-    return built("scoped.cc", "-c", compiler="g++")
-
-
 @pytest.mark.parametrize(
     ("type_", "size", "meant"),
     [
         ("node", 8, "node at 0"),
         ("node", 32, "app::node at 0"),
-        ("node", 40, "net::node at 0"),
         ("queue<app::node>", 64, "app::queue<app::node> at 0"),
         pytest.param("peer", 8, "? at 0 (no type)", id="two of that size"),
     ],
 )
-def test_a_type_without_its_namespace_is_known_by_its_size(scoped: Path, type_: str, size: int, meant: str) -> None:
+def test_a_type_without_its_namespace_is_known_by_its_size(type_: str, size: int, meant: str, built: Built) -> None:
     profile = profile_of(line_of(accesses("0 -")), areas=areas_of(f"global one 0 {size} {type_}"))
-    assert object_told(explained(scoped, profile)[0].objects[0]) == meant
+    assert object_told(explained(built("scoped.cc", "-c", compiler="g++"), profile)[0].objects[0]) == meant
 
 
-MAPPING = struct("mapping", scalar("mask"), scalar("tree"), scalar("pages", 64))
-NODE = struct("node", scalar("mode", 24), held("data", MAPPING))
-BIG_LOCK = struct("big_lock", scalar("word"), scalar("owner"), scalar("waiting", 64))
-LINK = struct("link", scalar("next"), scalar("previous"))
-LOCKED = struct("locked", scalar("mode", 24), held("guard", BIG_LOCK))
-SMALL = struct("small", scalar("mode", 24), held("link", LINK))
-COUNTED = struct("counted", scalar("key"), scalar("counts", 32, dimensions=(4,)), scalar("flags"))
-TASK = struct("task", scalar("state"))
-HOLDERS = tuple(struct(f"inode_{number}", held("inode", NODE)) for number in range(8))
-CONTAINMENT = Containment(table(MAPPING, NODE, BIG_LOCK, LINK, LOCKED, SMALL, COUNTED, TASK, *HOLDERS))
-
-
-@pytest.mark.parametrize(
-    ("name", "offsets", "outcome", "wanted", "meant"),
-    [
-        ("node", (24, 32), Outcome.RESOLVED, None, "mapping at 24"),  # which holds all that is hot
-        ("node", (0, 24, 32), Outcome.RESOLVED, None, "node at 0"),
-        ("node", (24, 32), Outcome.RESOLVED, "node", "node at 0"),
-        ("locked", (24, 32), Outcome.RESOLVED, None, "locked at 0"),  # a lock is a member
-        ("small", (24, 32), Outcome.RESOLVED, None, "small at 0"),  # so is a record within a line
-        ("node", (24, 32), Outcome.INNER_TYPE_ONLY, None, "mapping at 24"),  # only a node has a mapping, whosever it is
-        ("node", (24, 32), Outcome.CANNOT_TELL, None, "node at 0 (cannot tell)"),
-    ],
-)
-def test_of_nested_records_the_one_that_holds_what_is_hot(
-    name: str, offsets: tuple[int, ...], outcome: Outcome, wanted: str | None, meant: str
-) -> None:
-    line = line_of(accesses(",".join(f"{offset} function 10" for offset in offsets)))
-    layout = CONTAINMENT.layouts.variants(name)[0]
-    one = LineObject(name, layout.id, 0, 0, 1.0, outcome, 1.0, containers=("outermost",), reason="whose?")
-    (narrowed,) = narrowed_all((one,), line, CONTAINMENT, wanted)
-    assert object_told(narrowed) == meant
-    if narrowed.type == "mapping":
-        assert (narrowed.phase, narrowed.containers) == (24, ("node", "outermost"))
-    assert (narrowed.reason == "") == (outcome is Outcome.INNER_TYPE_ONLY)
+MAPPING = struct("mapping", scalar("tree"))
+NODE = struct("node", scalar("mode"), held("data", MAPPING))
+CONTAINMENT = Containment(table(MAPPING, NODE, struct("task", scalar("state"))))
 
 
 @pytest.mark.parametrize(
@@ -111,23 +76,17 @@ def test_of_nested_records_the_one_that_holds_what_is_hot(
     [
         ("mapping", ("mapping", "node", "task"), [0, 1], [0, 1]),
         ("node", ("mapping", "node"), [1], [1]),  # a part does not hold the whole
-        ("mapping", ("task node", "", "task"), [0, 1], [0]),  # memory of several types, and of unknown ones
-        ("mapping", ("task node", "", "mapping", "task"), [0, 1, 2], [0, 2]),
+        ("mapping", ("task node", "", "mapping", "task"), [0, 1, 2], [0, 2]),  # of several types, and of unknown ones
     ],
 )
 def test_lines_that_cannot_hold_a_type_are_passed_over(
     wanted: str, memory: tuple[str, ...], may_hold: list[int], known_to_hold: list[int]
 ) -> None:
     lines = (line_of(accesses("0 function"), 64 * rank, rank) for rank in range(len(memory)))
-    areas = (
+    areas = tuple(
         ObjectArea(ObjectKind.SLAB, "cache", 64 * rank, 64, 64, types=tuple(types.split()))
         for rank, types in enumerate(memory)
     )
-    profile = profile_of(*lines, areas=tuple(areas))
+    profile = profile_of(*lines, areas=areas)
     assert [line.rank for line in lines_that_may_hold(wanted, profile, CONTAINMENT)] == may_hold
     assert [line.rank for line in lines_known_to_hold(wanted, profile, CONTAINMENT)] == known_to_hold
-
-
-def test_a_spot_in_an_array_stands_for_the_same_in_every_element() -> None:
-    assert CONTAINMENT.elements(COUNTED.id, 8) == (8, 16, 24, 32)
-    assert CONTAINMENT.elements(COUNTED.id, 0) == (0,)
