@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from subprocess import check_output
 from typing import Any, NamedTuple
 
 import pytest
@@ -175,3 +176,9 @@ def costs(found: Finding) -> dict[str, str]:
         ),
         "note": cost.notes[0] if cost.notes else "",
     }
+
+
+def symbols_of(path: Path) -> dict[str, int]:
+    """Addresses in a file by name, as ``nm`` tells them."""
+    rows = (line.split() for line in check_output(["nm", path], text=True).splitlines())
+    return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
