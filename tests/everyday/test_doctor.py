@@ -91,7 +91,7 @@ def test_a_tree_is_told_with_its_release_and_its_configuration(tmp_path: Path) -
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n")
     found = examined("--tree", str(tmp_path))
     assert found["kernel tree"]["found"] == f"Linux 6.12.3 in {tmp_path}"
-    configuration = found["its configuration"]
+    configuration = found["configuration"]
     assert (configuration["readiness"], configuration["remedy"]) == ("missing", f"make -C {tmp_path} defconfig")
 
 

@@ -165,5 +165,3 @@ def test_a_line_not_looked_at_hides_what_its_functions_wait_for_and_nothing_else
     hidden = left_out(800, functions=(Access(0, "wait", hitm_local=800),))
     after = replace(explained(unknown({"stay": 9000}, rank=1)), left_out=hidden)
     assert compare(before, after).lines[1].change.fate is fate
-
-

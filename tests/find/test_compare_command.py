@@ -29,7 +29,6 @@ TEXTS = Path(__file__).with_name("texts")
 MAIL = (TEXTS / "mail.txt").read_text()
 
 
-
 Ran = Callable[..., tuple[int, str, str]]
 
 

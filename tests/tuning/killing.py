@@ -36,6 +36,9 @@ if __name__ == "__main__":
 _TESTS = Path(__file__).resolve().parents[1]
 _SECONDS_TO_DIE = 120.0
 _LONGEST_RUN = 600.0
+_BLOCKS = """
+SELECT number, fidelity, purpose, variant, ordinal, (SELECT count(*) FROM samples WHERE block = number) FROM blocks
+"""
 
 
 @dataclass(slots=True)
@@ -154,9 +157,8 @@ def samples_of(result: Result) -> Counter[tuple[str, float]]:
 
 def _gaps(run: Path) -> Iterator[str]:
     """Blocks of one stage and variant are numbered without a gap, and each has as many samples as any."""
-    counted = "(SELECT count(*) FROM samples WHERE samples.block = blocks.number)"
     with sqlite3.connect(run / "journal.sqlite") as database:
-        kept = database.execute(f"SELECT number, fidelity, purpose, variant, ordinal, {counted} FROM blocks").fetchall()
+        kept = database.execute(_BLOCKS).fetchall()
     most = max(samples for *_, samples in kept)
     counts = Counter(tuple(stage) for _, *stage, _, _ in kept)
     for number, *stage, ordinal, samples in kept:

@@ -55,6 +55,9 @@ def project(folder: Path) -> Path:
     return folder
 
 
+Hear = Callable[[Progress], None]
+
+
 def silent(progress: Progress) -> None:
     """Hear what a run says, and say nothing."""
 
@@ -69,14 +72,19 @@ def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDir
 
 
 def benched(
-    path: Path, folder: Path, variants: Sequence[Variant], text: str = PLAN, *, hear: Callable[[Progress], None] = silent
+    path: Path,
+    folder: Path,
+    variants: Sequence[Variant],
+    text: str = PLAN,
+    *,
+    hear: Hear = silent,
 ) -> Result:
     """The result of ``bench`` in the run directory ``path``."""
     with at_work(path, folder) as (run, pool):
         return bench(plan_in(text, folder), variants, run, pool, hear)
 
 
-def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: Callable[[Progress], None] = silent) -> Result:
+def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: Hear = silent) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
         return tune(plan_in(text, folder), run, pool, hear, excerpt)
