@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
+from find.lines import (
+    Built,
+    Case,
+    Instructions,
+    accesses,
+    areas_of,
+    cases,
+    check,
+    explained,
+    facts,
+    line_of,
+    profile_of,
+)
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
 from linesmith.analyzer.addresses.same_code import is_of_another_build, with_linked_code
@@ -25,13 +37,19 @@ def code(built: Built) -> AccessMap:
     return read_accesses(built("touching.c")).accesses
 
 
-def found(built: Built, code: AccessMap | None, rows: str, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+def instruction_in(code: AccessMap | None) -> Instructions:
+    """Where a function reads a member."""
+
     def instruction(function: str, path: str) -> int:
         assert code is not None
         touched = (one for each in accesses_in(function, code) for one in each.accesses)
         return next(one.address for one in touched if one.path == path and one.kind is AccessKind.READ)
 
-    profile = profile_of(line_of(accesses(rows, instruction)), areas=areas)
+    return instruction
+
+
+def found(built: Built, code: AccessMap | None, rows: str, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+    profile = profile_of(line_of(accesses(rows, instruction_in(code))), areas=areas)
     return explained(built("touching.c"), profile, accesses=code, same_build=True)[0]
 
 
@@ -140,3 +158,27 @@ def test_rows_that_tell_nothing_of_the_build_stay_as_they_are(code: AccessMap) -
     ):
         profile = profile_of(line_of(rows))
         assert with_linked_code(profile, code, kernel) == (profile, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "rows"),
+    [
+        ("32 third_opened", "32 third_opened 0/100"),
+        ("32 third_opened 0/100", "32 third_opened"),
+        ("32 read_balance", "32 read_balance @balance"),
+        ("32 read_balance @name[1]", "32 read_balance"),
+        ("32 read_balance @balance", "32 read_balance @name[1]"),
+    ],
+)
+def test_what_was_asked_of_a_function_before_changes_no_answer(
+    before: str, rows: str, built: Built, code: AccessMap
+) -> None:
+    """Answers are kept for the next line: those of other kinds of samples, or of other instructions, are others."""
+
+    def objects(*lines: str) -> Sequence[object]:
+        profile = profile_of(
+            *(line_of(accesses(one, instruction_in(code)), None, rank) for rank, one in enumerate(lines))
+        )
+        return explained(built("touching.c"), profile, accesses=code, same_build=True)[-1].objects
+
+    assert objects(before, rows) == objects(rows)
