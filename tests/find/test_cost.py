@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
     Side,
 )
 from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, widened
+from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, share_of, widened
 from linesmith.analyzer.sharing.machine_cpus import machine_cpus
 from linesmith.analyzer.sharing.origin import origin
 from linesmith.analyzer.sharing.recorded_cost import removable_limit
@@ -135,7 +135,9 @@ def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
     [
         # the odds of 81 of 263, of which the share is 0.2553 to 0.3662: Newcombe, Stat. in Med. 17 (1998), table I, 3
         (ratio_of(182, 81, 1, 1), (0.3427, 0.3430), (0.5776, 0.5779)),
-        (ratio_of(0, 0, 1, 1), (0, 0), (inf, inf)),  # without samples it may be anything
+        # without samples it may be anything
+        (share_of(0, 0), (0, 0), (1, 1)),
+        (ratio_of(0, 0, 1, 1), (0, 0), (inf, inf)),
         (ratio_of(100, 100, 1000, 1000), (0.5, 1), (1, 1.5)),
         (ratio_of(100, 100, 1000, 4000), (0.1, 0.25), (0.25, 1)),  # totals scale it
         (ratio_of(0, 50, 1000, 1000), (1, inf), (inf, inf)),  # what was not there before has no upper limit
