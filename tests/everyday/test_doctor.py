@@ -13,17 +13,10 @@ import pytest
 from linesmith_command import linesmith
 
 from linesmith.analyzer.doctor.distribution import Distribution
-from linesmith.analyzer.doctor.places import cache, sources
-from linesmith.analyzer.doctor.programs import PROGRAMS
 from linesmith.analyzer.doctor.recorders import check
 from linesmith.analyzer.doctor.running import ended
 from linesmith.analyzer.doctor.sampling import events
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.analyzer.report.doctor import lacking, render_all, render_text
-
-DEBIAN = Distribution(("debian",), root=False)
-READY = Check("change", "QEMU, programs", Readiness.READY, "qemu-x86_64 7.2", "records programs")
-NEEDED = Check("change", "coccinelle", Readiness.MISSING, "not installed", "edits", "install it", ("inline",))
 
 
 def examined(*words: str, path: str | None = None) -> dict[str, dict[str, object]]:
@@ -64,21 +57,6 @@ def test_an_emulator_that_cannot_be_started_does_not_end_the_rest(tmp_path: Path
     assert str(found["coccinelle"]["remedy"]).endswith("coccinelle")
 
 
-def test_a_program_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
-    assert ended(str(program(tmp_path, "ccache", b"#!/bin/sh\nexec sleep 1000\n")), seconds=1) is None
-
-
-def test_every_check_says_what_it_is_for() -> None:
-    found = examined()
-    assert len(found) > 20
-    assert all(one["purpose"] and one["found"] for one in found.values())
-
-
-def test_each_program_is_told_once() -> None:
-    titles, compilers = [one.title for one in PROGRAMS], [one.names for one in PROGRAMS]
-    assert (len(set(titles)), len(set(compilers))) == (len(titles), len(compilers))
-
-
 def test_the_status_tells_whether_what_was_asked_for_can_work(tmp_path: Path) -> None:
     done = linesmith("doctor", "inline", env={**os.environ, "PATH": "/no"})
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "inline: coccinelle is missing")
@@ -89,41 +67,6 @@ def test_the_status_tells_whether_what_was_asked_for_can_work(tmp_path: Path) ->
     assert "cache" in short.stdout
     done = linesmith("doctor", "recrod")
     assert done.stderr == "linesmith doctor: there is no command recrod; did you mean record?\n"
-
-
-def test_each_command_that_was_asked_for_gets_its_answer(tmp_path: Path) -> None:
-    assert render_text((NEEDED,), ("inline", "patch")).splitlines()[-2:] == [
-        "inline: coccinelle is missing",
-        "patch: all it needs is here",
-    ]
-    assert render_text(tuple(sources(tmp_path, tmp_path)), ("patch", "layout")).splitlines()[-2:] == [
-        "patch: all it needs of this machine is here; to work on, no kernel tree was found",
-        "layout: all it needs is here",
-    ]
-    assert lacking((NEEDED,), ("inline",)) == ("coccinelle",)
-    assert lacking((NEEDED,), ("layout", "record")) == ()
-
-
-def test_a_long_answer_is_wrapped_below_where_it_begins() -> None:
-    wordy = Check("record", "PMU", Readiness.MISSING, " ".join(["word"] * 25), " ".join(["use"] * 30))
-    lines = render_text((wordy,), ()).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert lines[2] == " " * 16 + " ".join(["word"] * 8)
-    assert lines[4].startswith(" " * 21 + "use")
-
-
-def test_one_way_to_record_is_enough() -> None:
-    emulator = Check("emulate", "QEMU, programs", Readiness.READY, "", "")
-    plugin = Check("emulate", "plugin for QEMU", Readiness.READY, "", "")
-    assert check((emulator, plugin)).found == "--on qemu-user"
-    assert check((emulator,)).readiness is Readiness.MISSING
-
-
-def test_the_event_of_c2c_is_known_by_the_devices_of_the_kernel(tmp_path: Path) -> None:
-    for device, maker in (("cpu/events/mem-loads", "Intel"), ("ibs_op", "AMD"), ("arm_spe_0", "Arm")):
-        (tmp_path / maker / device).mkdir(parents=True)
-        assert events(tmp_path / maker).startswith(maker)
-    assert events(tmp_path / "none") == ""
 
 
 @pytest.mark.parametrize(
@@ -143,37 +86,52 @@ def test_each_distribution_has_its_own_command(words: tuple[str, ...], root: boo
 
 
 def test_a_tree_is_told_with_its_release_and_its_configuration(tmp_path: Path) -> None:
-    (only,) = sources(tmp_path, tmp_path)
-    assert (only.readiness, only.found) == (Readiness.MISSING, f"{tmp_path} is none")
+    assert examined("--tree", str(tmp_path))["kernel tree"]["found"] == f"{tmp_path} is none"
     (tmp_path / "Kbuild").touch()
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 3\n")
-    tree, configuration = sources(tmp_path, tmp_path)
-    assert tree.found == f"Linux 6.12.3 in {tmp_path}"
-    assert (configuration.readiness, configuration.remedy) == (Readiness.MISSING, f"make -C {tmp_path} defconfig")
+    found = examined("--tree", str(tmp_path))
+    assert found["kernel tree"]["found"] == f"Linux 6.12.3 in {tmp_path}"
+    configuration = found["configuration"]
+    assert (configuration["readiness"], configuration["remedy"]) == ("missing", f"make -C {tmp_path} defconfig")
 
 
-def test_the_cache_is_told_with_its_size(tmp_path: Path) -> None:
+def test_the_cache_is_told_with_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "index").write_bytes(bytes(3 << 20))
-    assert cache(tmp_path).found.startswith(f"{tmp_path}: 3 MiB used, ")
-    assert cache(tmp_path / "index" / "cache").readiness is Readiness.MISSING
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path))
+    assert str(examined()["cache"]["found"]).startswith(f"{tmp_path}: 3 MiB used, ")
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "index" / "cache"))
+    assert examined()["cache"]["readiness"] == "missing"
 
 
-def test_the_text_has_state_purpose_and_remedy_and_of_what_is_ready_the_name() -> None:
-    missing = (
-        "change:\n"
-        "  missing  coccinelle  not installed\n"
-        "                       for: edits\n"
-        "                       fix: install it\n"
-    )
-    assert render_text((NEEDED,), ()) == missing
-    assert render_text((READY, NEEDED), ()) == (
-        f"{missing}\nready: QEMU, programs (`linesmith doctor --all` tells of each)\n"
-    )
-    assert render_all((READY, NEEDED), ()).splitlines()[1:4] == [
-        "  ready    QEMU, programs  qemu-x86_64 7.2",
-        "                           for: records programs",
-        "  missing  coccinelle      not installed",
-    ]
+def test_the_text_of_what_is_missing_has_its_purpose_and_its_remedy(tmp_path: Path) -> None:
+    done = linesmith("doctor", "inline", "--tree", tmp_path, "layout", env={**os.environ, "PATH": "/no"})
+    shown = done.stdout.partition("  missing  coccinelle")[2].splitlines()
+    assert [row.split()[0] for row in shown[1:3]] == ["for:", "fix:"], done.stdout
+    assert done.stdout.splitlines()[-2:] == ["inline: coccinelle is missing", "layout: all it needs is here"]
+
+
+def test_a_program_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    assert ended(str(program(tmp_path, "ccache", b"#!/bin/sh\nexec sleep 1000\n")), seconds=1) is None
+
+
+def test_every_check_says_what_it_is_for() -> None:
+    found = examined()
+    assert len(found) > 20
+    assert all(one["purpose"] and one["found"] for one in found.values())
+
+
+def test_one_way_to_record_is_enough() -> None:
+    emulator = Check("emulate", "QEMU, programs", Readiness.READY, "", "")
+    plugin = Check("emulate", "plugin for QEMU", Readiness.READY, "", "")
+    assert check((emulator, plugin)).found == "--on qemu-user"
+    assert check((emulator,)).readiness is Readiness.MISSING
+
+
+def test_the_event_of_c2c_is_known_by_the_devices_of_the_kernel(tmp_path: Path) -> None:
+    for device, maker in (("cpu/events/mem-loads", "Intel"), ("ibs_op", "AMD"), ("arm_spe_0", "Arm")):
+        (tmp_path / maker / device).mkdir(parents=True)
+        assert events(tmp_path / maker).startswith(maker)
+    assert events(tmp_path / "none") == ""
 
 
 def test_nothing_heavy_is_loaded_to_look_for_libraries() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lines of a profile written as text, and tables of cases that say what is found on them.
+"""Lines of a profile written as text, and tables of cases (``cases/*.txt``) that say what is found on them.
 
 A case is a title with indented lines below it: what is given (``word: value``; accesses have no word), and behind
 ``=>`` what must be found, with ``|`` between two on a line. An access is ``OFFSET FUNCTION [LOADS[/STORES]] [@PATH]``:
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from subprocess import check_output
 from typing import Any, NamedTuple
 
 import pytest
@@ -48,7 +49,8 @@ class Case(NamedTuple):
 def cases(table: str) -> pytest.MarkDecorator:
     """Runs a test with each case of a table, under its title."""
     found: list[tuple[str, Case]] = []
-    for row in filter(str.strip, table.splitlines()):
+    rows = Path(__file__).with_name("cases").joinpath(f"{table}.txt").read_text().splitlines()
+    for row in rows:
         if not row.startswith(" "):
             found.append((row, Case({}, {})))
             continue
@@ -174,3 +176,9 @@ def costs(found: Finding) -> dict[str, str]:
         ),
         "note": cost.notes[0] if cost.notes else "",
     }
+
+
+def symbols_of(path: Path) -> dict[str, int]:
+    """Addresses in a file by name, as ``nm`` tells them."""
+    rows = (line.split() for line in check_output(["nm", path], text=True).splitlines())
+    return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}

@@ -15,9 +15,8 @@ from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.access import read_accesses
 from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
-from linesmith.analyzer.attribution.nested import narrowed_all
 from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.model import LineObject, ObjectArea, ObjectKind, Outcome
+from linesmith.analyzer.model import ObjectArea, ObjectKind
 
 
 def found(elf: Path, case: Case) -> dict[str, str]:
@@ -27,98 +26,19 @@ def found(elf: Path, case: Case) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
-@cases("""
-two members at the right distance name the record, and its container is no rival
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner
-    => objects: mapping at 0 | members: tree.root, tree.leftmost, lock.count, lock.owner | containers: file_node
-    => runner-up: mapping
-an object may begin before the line
-    0x8 tree_insert, 0x18 lock_slowpath, 0x20 lock_spin_on_owner
-    => objects: mapping at -16
-the container wins when something outside the inner record was touched
-    0 touch_file, 0x18 tree_insert, 0x28 lock_slowpath
-    => objects: mapping at 0
-the order of the same members tells two records apart
-    0 lock_slowpath, 8 lock_spin_on_owner, 0x18 tree_insert
-    => objects: other at 0
-variables of inlined functions count
-    0x28 update_share, 0x30 update_share
-    => objects: group at 0 | members: load, entities
-one offset that two types explain is no answer
-    0x28 update_share 5
-    => objects: member_of at 40 (cannot tell) | runner-up: group
-a lock alone names no owner
-    0x28 lock_slowpath, 0x30 lock_spin_on_owner
-    => objects: sleep_lock at 40 | members: count, owner
-functions that the program does not have are no evidence
-    0x28 elsewhere
-    => objects: ? at 0 (no evidence) | members: 0x28 | reason: the ELF file declares nothing that elsewhere could touch
-unresolved symbols are no evidence, and the reason says who could have named them
-    0x8 - 5
-    => objects: ? at 0 (no evidence)
-    => reason: no function of this line is named: its code is not in the ELF file, and the profile has no name for it
-compiler suffixes of symbols do not matter
-    0x28 update_share.isra.0, 0x30 update_share.constprop.0
-    => objects: group at 0
-false sharing over lock contention
-    0x18 tree_insert 100, 0x28 lock_slowpath 200, 0x30 lock_spin_on_owner 700
-    => kinds: false sharing, lock contention | pairs: tree with lock: 1000 by lock
-every access ends in one outcome
-    0x18 tree_insert, 0x28 lock_slowpath, 0x3C -
-    => outcomes: 3 resolved
-asking for a type settles what cannot be told
-    0x28 update_share 5 | asked: group
-    => objects: group at 0
-    => reason: because group was asked for; group explains the line from two starts (0 and -8) almost equally well
-asking for a type does not overrule a sure answer
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: other
-    => objects: mapping at 0 | reason: none
-asking for the container sees the object from outside
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath, 0x30 lock_spin_on_owner | asked: file_node
-    => objects: file_node at -40
-    => members: mapping.tree.root, mapping.tree.leftmost, mapping.lock.count, mapping.lock.owner
-""")
+@cases("by_functions")
 def test_by_what_functions_reach(compiler: str, case: Case, built: Built) -> None:
     check(case, found(built("program.c", compiler=compiler), case))
 
 
-@cases("""
-a cache of one type names the object even of unknown functions
-    0x10 who_knows | memory: slab mapping -8 128 mapping
-    => objects: mapping at -8 | origin: slab mapping (128 bytes)
-the nested record that holds all accesses is named
-    0x18 tree_insert, 0x28 - | memory: slab nodes -40 192 file_node
-    => objects: mapping at 0 | containers: file_node | members: tree.root, lock.count
-the outer record is named when it is asked for
-    0x18 tree_insert | memory: slab nodes -40 192 file_node | asked: file_node
-    => objects: file_node at -40
-a cache of several types leaves the type to the functions
-    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 0 128
-    => objects: mapping at 0 | reason: start by the snapshot, type by the functions seen
-a type that does not fit at the known start is doubted
-    0x18 tree_insert, 0x28 lock_slowpath | memory: slab kmalloc-128 -16 128
-    => objects: mapping at -16 (cannot tell)
-functions that work on other types are named
-    0 lock_slowpath | memory: slab mapping 0 128 mapping
-    => objects: mapping at 0 | reason: by its address; the functions seen seem to work on other types
-a plain variable stands by its symbol
-    8 tick, 0xC tick | memory: global jiffies_64 8 8
-    => members: jiffies_64, jiffies_64+0x4 | outcomes: 2 no type
-a variable without a known type gets the one its functions work on
-    0x18 tree_insert, 0x28 lock_slowpath | memory: global the_mapping 0 96
-    => objects: mapping at 0 | origin: global the_mapping
-two variables on one line meet by their symbols
-    0 read_limit 80, 8 count 0/100 | memory: global limit 0 8, global hits_counted 8 8
-    => pairs: limit with hits_counted: 80 by hits_counted
-what the snapshot does not cover is attributed by layout
-    0x18 tree_insert, 0x20 tree_first, 0x28 lock_slowpath | memory: slab mapping 4096 128 mapping
-    => objects: mapping at 0 | origin: none
-every object of a line keeps its accesses
-    0 who_knows, 0x28 tree_insert | memory: slab names 0 16, slab mapping 16 96 mapping
-    => origin: slab names (16 bytes); slab mapping (96 bytes) | outcomes: 1 no type, 1 resolved
-""")
+@cases("by_snapshot")
 def test_by_what_a_snapshot_knows(case: Case, built: Built) -> None:
     check(case, found(built("program.c"), case))
+
+
+@cases("nested")
+def test_of_nested_records(case: Case, built: Built) -> None:
+    check(case, found(built("nested.c"), case))
 
 
 def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path) -> None:
@@ -132,62 +52,23 @@ def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path
     assert (one.score, one.reason) == (1.0, "")
 
 
-@pytest.fixture(scope="module")
-def scoped(built: Built) -> Path:
-    """Records of one name in several namespaces, and templates."""
-    return built("scoped.cc", "-c", compiler="g++")
-
-
 @pytest.mark.parametrize(
     ("type_", "size", "meant"),
     [
         ("node", 8, "node at 0"),
         ("node", 32, "app::node at 0"),
-        ("node", 40, "net::node at 0"),
         ("queue<app::node>", 64, "app::queue<app::node> at 0"),
         pytest.param("peer", 8, "? at 0 (no type)", id="two of that size"),
     ],
 )
-def test_a_type_without_its_namespace_is_known_by_its_size(scoped: Path, type_: str, size: int, meant: str) -> None:
+def test_a_type_without_its_namespace_is_known_by_its_size(type_: str, size: int, meant: str, built: Built) -> None:
     profile = profile_of(line_of(accesses("0 -")), areas=areas_of(f"global one 0 {size} {type_}"))
-    assert object_told(explained(scoped, profile)[0].objects[0]) == meant
+    assert object_told(explained(built("scoped.cc", "-c", compiler="g++"), profile)[0].objects[0]) == meant
 
 
-MAPPING = struct("mapping", scalar("mask"), scalar("tree"), scalar("pages", 64))
-NODE = struct("node", scalar("mode", 24), held("data", MAPPING))
-BIG_LOCK = struct("big_lock", scalar("word"), scalar("owner"), scalar("waiting", 64))
-LINK = struct("link", scalar("next"), scalar("previous"))
-LOCKED = struct("locked", scalar("mode", 24), held("guard", BIG_LOCK))
-SMALL = struct("small", scalar("mode", 24), held("link", LINK))
-COUNTED = struct("counted", scalar("key"), scalar("counts", 32, dimensions=(4,)), scalar("flags"))
-TASK = struct("task", scalar("state"))
-HOLDERS = tuple(struct(f"inode_{number}", held("inode", NODE)) for number in range(8))
-CONTAINMENT = Containment(table(MAPPING, NODE, BIG_LOCK, LINK, LOCKED, SMALL, COUNTED, TASK, *HOLDERS))
-
-
-@pytest.mark.parametrize(
-    ("name", "offsets", "outcome", "wanted", "meant"),
-    [
-        ("node", (24, 32), Outcome.RESOLVED, None, "mapping at 24"),  # which holds all that is hot
-        ("node", (0, 24, 32), Outcome.RESOLVED, None, "node at 0"),
-        ("node", (24, 32), Outcome.RESOLVED, "node", "node at 0"),
-        ("locked", (24, 32), Outcome.RESOLVED, None, "locked at 0"),  # a lock is a member
-        ("small", (24, 32), Outcome.RESOLVED, None, "small at 0"),  # so is a record within a line
-        ("node", (24, 32), Outcome.INNER_TYPE_ONLY, None, "mapping at 24"),  # only a node has a mapping, whosever it is
-        ("node", (24, 32), Outcome.CANNOT_TELL, None, "node at 0 (cannot tell)"),
-    ],
-)
-def test_of_nested_records_the_one_that_holds_what_is_hot(
-    name: str, offsets: tuple[int, ...], outcome: Outcome, wanted: str | None, meant: str
-) -> None:
-    line = line_of(accesses(",".join(f"{offset} function 10" for offset in offsets)))
-    layout = CONTAINMENT.layouts.variants(name)[0]
-    one = LineObject(name, layout.id, 0, 0, 1.0, outcome, 1.0, containers=("outermost",), reason="whose?")
-    (narrowed,) = narrowed_all((one,), line, CONTAINMENT, wanted)
-    assert object_told(narrowed) == meant
-    if narrowed.type == "mapping":
-        assert (narrowed.phase, narrowed.containers) == (24, ("node", "outermost"))
-    assert (narrowed.reason == "") == (outcome is Outcome.INNER_TYPE_ONLY)
+MAPPING = struct("mapping", scalar("tree"))
+NODE = struct("node", scalar("mode"), held("data", MAPPING))
+CONTAINMENT = Containment(table(MAPPING, NODE, struct("task", scalar("state"))))
 
 
 @pytest.mark.parametrize(
@@ -195,23 +76,17 @@ def test_of_nested_records_the_one_that_holds_what_is_hot(
     [
         ("mapping", ("mapping", "node", "task"), [0, 1], [0, 1]),
         ("node", ("mapping", "node"), [1], [1]),  # a part does not hold the whole
-        ("mapping", ("task node", "", "task"), [0, 1], [0]),  # memory of several types, and of unknown ones
-        ("mapping", ("task node", "", "mapping", "task"), [0, 1, 2], [0, 2]),
+        ("mapping", ("task node", "", "mapping", "task"), [0, 1, 2], [0, 2]),  # of several types, and of unknown ones
     ],
 )
 def test_lines_that_cannot_hold_a_type_are_passed_over(
     wanted: str, memory: tuple[str, ...], may_hold: list[int], known_to_hold: list[int]
 ) -> None:
     lines = (line_of(accesses("0 function"), 64 * rank, rank) for rank in range(len(memory)))
-    areas = (
+    areas = tuple(
         ObjectArea(ObjectKind.SLAB, "cache", 64 * rank, 64, 64, types=tuple(types.split()))
         for rank, types in enumerate(memory)
     )
-    profile = profile_of(*lines, areas=tuple(areas))
+    profile = profile_of(*lines, areas=areas)
     assert [line.rank for line in lines_that_may_hold(wanted, profile, CONTAINMENT)] == may_hold
     assert [line.rank for line in lines_known_to_hold(wanted, profile, CONTAINMENT)] == known_to_hold
-
-
-def test_a_spot_in_an_array_stands_for_the_same_in_every_element() -> None:
-    assert CONTAINMENT.elements(COUNTED.id, 8) == (8, 16, 24, 32)
-    assert CONTAINMENT.elements(COUNTED.id, 0) == (0,)

@@ -24,8 +24,6 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.compare import render_text
 
 TREE = struct("mapping", scalar("tree"), scalar("lock"), scalar("flags"))
 MOVED = struct("mapping", scalar("tree"), scalar("flags"), scalar("lock"))
@@ -167,13 +165,3 @@ def test_a_line_not_looked_at_hides_what_its_functions_wait_for_and_nothing_else
     hidden = left_out(800, functions=(Access(0, "wait", hitm_local=800),))
     after = replace(explained(unknown({"stay": 9000}, rank=1)), left_out=hidden)
     assert compare(before, after).lines[1].change.fate is fate
-
-
-def test_counts_stand_in_one_column_below_long_names() -> None:
-    names = ("i_mmap_writable_and_how_often", "lock")
-    long = struct("mapping", *(scalar(name) for name in names))
-    side = explained(finding(long, [hot(name, 8 * at, 8, 700) for at, name in enumerate(names)]))
-    chosen = Chosen(side.profile, 1, 1)
-    rows = render_text(compare(side, side), chosen, chosen).splitlines()
-    found = [row.index("700 -> 700") for row in rows if "700 -> 700" in row]
-    assert found == [found[0]] * 2

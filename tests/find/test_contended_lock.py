@@ -12,14 +12,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from find.lines import Built
+from find.lines import Built, profile_of
 from hand_made import finding, hot
 
 from linesmith.analyzer.access import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.dwarf import read_layouts, touched
 from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
-from linesmith.analyzer.report.lock import lock_rows
+from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.hot import render_text
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 
@@ -71,25 +72,19 @@ def test_a_lock_protects_what_the_functions_write_that_take_it(
     found = named(program, contended(program, type_, lock, word))
     assert found is not None
     assert [(one.member, one.held, one.writers, one.named_alike) for one in found.members] == expected
-    assert lock_rows(found)[0].endswith("what it protects the code does not tell") == (not expected)
-    assert any("shrink it: 32 bytes" in row for row in lock_rows(found)) == (lock in ("slots_lock", "other_lock"))
+    assert any("shrink it: 32 bytes" in row for row in found.remedies) == (lock in ("slots_lock", "other_lock"))
 
 
-def test_the_remedies_are_changes_of_the_structure(program: Path) -> None:
-    found = named(program, contended(program, "table", "slots_lock", "count"))
-    assert found is not None
-    assert (found.record, found.holders, found.taken_by) == (
-        "sleep_lock",
-        ("table_grow", "table_shrink"),
-        ("slots_lock",),
-    )
-    rows = lock_rows(found)
-    assert rows[0] == (
+def test_what_a_lock_protects_is_told_with_what_can_help(program: Path) -> None:
+    waiting = contended(program, "table", "slots_lock", "count")
+    told = replace(waiting, lock=named(program, waiting))
+    shown = " ".join(render_text([told], read_layouts(program).identity, Chosen(profile_of(), 1, 1)).split())
+    assert (
         "the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
         "that write it take the lock), entries (2 of 3 functions that write it take the lock); held in table_grow, "
         "table_shrink by slots_lock"
-    )
-    assert rows[1].startswith("what can help: shard the lock with slots, entries, per CPU or per node")
+    ) in shown
+    assert "what can help: shard the lock with slots, entries, per CPU or per node" in shown
 
 
 def test_a_lock_that_code_knows_only_as_such_is_not_named(program: Path) -> None:

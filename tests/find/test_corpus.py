@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ruff: noqa: E501 - the rows of a report are as long as perf prints them
 """Collected reports: each names the right type and members first, or says that it cannot tell; none is surely wrong."""
 
 from __future__ import annotations
@@ -22,15 +21,7 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group("reports on vmlinux")]
 SURE = ("resolved", "inner type only")
 LOCKS = {"raw_spinlock", "spinlock", "qspinlock", "rw_semaphore"}
 # The figures of a public report on kernel 6.4, whose address_space is laid out as in 6.1; the rows are our own.
-I_MMAP = """\
-------------------------------------------------------------
-    0    3729     5791        0        0  0xff19b3818445c740
-------------------------------------------------------------
-  3.27%   3.02%  0.00%  0.00%  0x18  0  1  0xffffffffa194403b   604  483  389   692  203  [k] vma_interval_tree_insert   [kernel.kallsyms]  vma_interval_tree_insert+75    0  1
-  4.13%   3.63%  0.00%  0.00%  0x20  0  1  0xffffffffa19440a2   553  413  415   962  215  [k] vma_interval_tree_remove   [kernel.kallsyms]  vma_interval_tree_remove+18    0  1
-  2.04%   1.35%  0.00%  0.00%  0x28  0  1  0xffffffffa219a1d6  1210  855  460  1229  222  [k] rwsem_down_write_slowpath  [kernel.kallsyms]  rwsem_down_write_slowpath+678  0  1
- 33.82%  34.10%  0.00%  0.00%  0x30  0  1  0xffffffffa1770945   779  495  534  6011  224  [k] rwsem_spin_on_owner        [kernel.kallsyms]  rwsem_spin_on_owner+53         0  1
-"""
+I_MMAP = Path(__file__).with_name("texts").joinpath("i_mmap.txt").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -79,38 +70,7 @@ def told(line: dict[str, Any]) -> dict[str, str]:
     }
 
 
-@cases("""
-an index and the semaphore that guards it
-    report: 002
-    => object: address_space at -48
-    => members: 0x18 i_mmap.rb_root, 0x20 i_mmap.rb_leftmost, 0x28 i_mmap_rwsem.count, 0x30 i_mmap_rwsem.owner
-    => kinds: false sharing, lock contention | pair: i_mmap i_mmap_rwsem i_mmap_rwsem
-the same as a mail archive mangled it
-    report: seed 000
-    => object: address_space at -48
-    => members: 0x18 i_mmap.rb_root, 0x20 i_mmap.rb_leftmost, 0x28 i_mmap_rwsem.count, 0x30 i_mmap_rwsem.owner
-    => kinds: false sharing, lock contention | pair: i_mmap i_mmap_rwsem i_mmap_rwsem
-after the fix, with the layout from before
-    report: 002 | section: 2
-    => object: inner type only | inner: rw_semaphore
-statistics of a memory cgroup
-    report: 013
-    => object: mem_cgroup_per_node at -1576
-    => members: 0x8 lruvec.pgdat, 0x10 lruvec_stats_percpu
-a program's line
-    report: 015
-    => object: user space | first kind: false sharing
-a program's line beside an old kernel's
-    report: 020
-    => object: user space | first kind: false sharing | pair: 0x0 0x28 0x0
-two counters of a program in Go that are written
-    report: 022
-    => first kind: false sharing | members: 0x30 0x30, 0x38 0x38
-a state of a cgroup
-    report: 010
-    => inner: cgroup_subsys_state
-    => members: 0x0 cgroup, 0x10 refcnt.percpu_count_ptr
-""")
+@cases("collected_reports")
 def test_the_hottest_line(case: Case, vmlinux: Path, corpus: Path) -> None:
     options = ("--section", case.given["section"]) if "section" in case.given else ()
     lines = lines_of(vmlinux, collected(corpus, case.given["report"]), *options)

@@ -32,11 +32,13 @@ from linesmith.analyzer.model import (
     SharingCost,
     Side,
 )
-from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
-from linesmith.analyzer.sharing.accounts import LEFT_OUT, NO_LINE, NO_ROW, accounts
+from linesmith.analyzer.sharing.accounts import accounts
 from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, share_of, widened
+from linesmith.analyzer.sharing.machine_cpus import machine_cpus
+from linesmith.analyzer.sharing.origin import origin
 from linesmith.analyzer.sharing.recorded_cost import removable_limit
 from linesmith.analyzer.sharing.type_totals import type_totals
+from linesmith.analyzer.sharing.waiting import profile_waited
 
 
 def timed(text: str) -> tuple[Access, ...]:
@@ -48,54 +50,7 @@ def cost_of(line: SharedLine, *others: SharedLine) -> LineCost:
     return explained(None, profile_of(line, *others))[0].cost
 
 
-@cases("""
-all that a member nobody writes waits for another can be removed
-    0 read, 8 write 0/50
-    => removable: 100 of 100 | removable cycles: 2e+04 | share: 1
-nothing can be removed where one member waits for itself
-    0 read, 0 write 0/50
-    => removable: 0 of 100 | removable cycles: 0 | waits: 0x0 for 0x0 100
-a member written itself may gain the share of the others' stores, and nothing for sure
-    0 read 1000, 0 write 0/9000, 8 other 0/1000
-    => removable: 0 to 106 of 1000
-    => note: a written member may have been written itself before each miss: then parting it from others gains nothing
-without a type a line has one lock
-    0 queued_spin_lock_slowpath 60, 8 mutex_lock 40
-    => removable: 0 of 100
-without sampled stores a member written itself may gain all or nothing
-    0 read 60, 8 other 40 | events: ibs_op//
-    => removable: 0 to 100 of 100
-of two writers each is to blame by its share of the stores
-    0 read 1000, 8 write 0/7500, 16 other 0/2500
-    => removable: 1000 of 1000 | waits: 0x0 for 0x8 741.4 to 758.4; 0x0 for 0x10 241.6 to 258.6
-without latencies a remote HITM is taken to cost more than a local one
-    untimed: 0 read 10, 8 write 0/5
-    => cycles: 4200, slow 0, as usual
-who waits without a writer may wait for a member that was not sampled
-    0 read
-    => removable: 0 to 100 of 100
-    => note: nobody was seen to write where 100 contended accesses waited: a member that was not sampled may
-a writer in the other half of the pair is told apart
-    0 read | other half: 8 write 0/50
-    => other half: 0 to 100 | waits: 0x0 for 0x8 of line 0 0 to 100 in 128
-where the line has a writer of its own the other half is not blamed
-    0 read, 16 own 0/1 | other half: 8 write 0/50
-    => other half: 0 | removable: 100 of 100
-a double line has two halves
-    0 read, 72 write 0/50 | bytes: 128
-    => other half: 0 to 100 | waits: 0x0 for 0x48 0 to 100 in 128
-rows that were not pasted may be of any member
-    0 read, 8 write 0/50 | all: 180
-    => removable: 100 to 180 of 180
-    => note: 80 contended accesses stand in no row of the profile: they may be of any member
-who waits for a lock alone gains nothing
-    8 queued_spin_lock_slowpath 80/50
-    => removable: 0 of 80
-who waits for a lock waits longer for its neighbours
-    8 queued_spin_lock_slowpath 80/50, 0 read 20
-    => removable: 20 to 100 of 100
-    => note: who holds the lock waits for its neighbours on the line, and all who wait for the lock wait with it
-""")
+@cases("sampled_costs")
 def test_a_sampled_line(case: Case) -> None:
     words = case.given
     more = {"hitm_local": int(words["all"])} if "all" in words else {}
@@ -170,12 +125,6 @@ def test_misses_for_nothing_between_two_members_can_be_removed(
     assert any(news in note for note in cost.notes) == ("to" in removable)
 
 
-def test_members_are_named_by_victim_and_writer() -> None:
-    met = conflict(0, 8, False, 60), conflict(8, 0, False, 20)
-    (found,) = explained(None, profile_of(line_of(accesses("0 f 10/10, 8 g 10/10"), conflicts=met)))
-    assert costs(found)["waits"] == "0x0 for 0x8 60; 0x8 for 0x0 20"
-
-
 def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
     met = conflict(0, 4, False, 60), conflict(0, 8, True, 30), conflict(0, 0, False, 10)
     assert removable_limit(line_of((), conflicts=met)) == 60 * 120
@@ -184,9 +133,11 @@ def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
 @pytest.mark.parametrize(
     ("found", "least", "most"),
     [
-        (share_of(81, 263), (0.25525, 0.25535), (0.36615, 0.36625)),  # Newcombe, Stat. in Med. 17 (1998), table I, 3
-        (share_of(0, 0), (0, 0), (1, 1)),  # without samples it may be anything
-        (share_of(0, 100), (0, 0), (0.03, 0.04)),
+        # the odds of 81 of 263, of which the share is 0.2553 to 0.3662: Newcombe, Stat. in Med. 17 (1998), table I, 3
+        (ratio_of(182, 81, 1, 1), (0.3427, 0.3430), (0.5776, 0.5779)),
+        # without samples it may be anything
+        (share_of(0, 0), (0, 0), (1, 1)),
+        (ratio_of(0, 0, 1, 1), (0, 0), (inf, inf)),
         (ratio_of(100, 100, 1000, 1000), (0.5, 1), (1, 1.5)),
         (ratio_of(100, 100, 1000, 4000), (0.1, 0.25), (0.25, 1)),  # totals scale it
         (ratio_of(0, 50, 1000, 1000), (1, inf), (inf, inf)),  # what was not there before has no upper limit
@@ -196,7 +147,7 @@ def test_the_limit_without_types_takes_every_offset_for_a_member() -> None:
         (widened(Bounds(30.0, inf), 0.0, 0.2), (0, 30), (inf, inf)),
     ],
 )
-def test_limits_of_shares_and_ratios(found: Bounds, least: tuple[float, float], most: tuple[float, float]) -> None:
+def test_limits_of_ratios(found: Bounds, least: tuple[float, float], most: tuple[float, float]) -> None:
     assert least[0] <= found.least <= least[1]
     assert most[0] <= found.most <= most[1]
 
@@ -240,22 +191,6 @@ def test_lines_of_one_type_add_up() -> None:
     assert (total.type, total.pairs) == ("", ())
 
 
-def test_the_table_stands_above_several_lines_only() -> None:
-    assert type_rows([typed(0, 5)]) == []
-    assert type_rows([typed(0, 5), typed(1, 4)]) == [
-        "2 lines by type:",
-        "  removable         lines  contended  type: members that meet",
-        "  0.0% to 9.0%          2        200  mapping: lock with tree",
-    ]
-
-
-def test_three_lines_of_a_place_are_told_and_the_others_counted() -> None:
-    told, untold = examples([typed(rank, 9 - rank) for rank in range(6)])
-    assert ([one.rank for one, _ in told], untold) == ([0, 1, 2], 0)
-    more = "… and 3 more lines like these (mapping, from byte 0 on): 3, 4, 5; --format json tells each"
-    assert [alike_row(*one) for one in (told[0], told[-1])] == ["", more]
-
-
 VMAS = ObjectArea(ObjectKind.SLAB, "vm_area_struct", 0x1000, 64, 64, 4, ("vm_area_struct",))
 TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x2000, 64, 64, 1, ("rwlock_t",))
 
@@ -295,4 +230,51 @@ def test_every_way_out_has_its_name() -> None:
     sampling = Sampling(((SampleOutcome.SHARED_LINE, 20), (SampleOutcome.LOST, 7)))
     profile = profile_of(shown, below, sampling=sampling)
     ended = accounts(profile, explained(None, profile, lines=(shown,)), (below,))
-    assert dict(ended.outcomes) == {"no evidence": 10, NO_ROW: 2, LEFT_OUT: 5, NO_LINE: 3, "lost while recording": 7}
+    assert dict(ended.outcomes) == {
+        "no evidence": 10,
+        "in no row of their line": 2,
+        "on lines not looked at": 5,
+        "on lines that the profile left out": 3,
+        "lost while recording": 7,
+    }
+
+
+def on(nodes: str | None, cpus: int | None = None) -> Access:
+    return Access(0, "read", hitm_local=5, nodes=nodes, cpus=cpus)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cpus", "nodes", "count"),
+    [
+        ([on("0 1", 5)], None, {0, 1}, 5),
+        ([on("0{0-2,7} 1{24}", 5)], {0, 1, 2, 7, 24}, {0, 1}, 5),
+        ([on("0{ 2 100.0% n/a}", 2)], None, {0}, 2),
+        ([on("N/A")], None, set(), None),
+        ([Access(0, "read", by_cpu=(CpuCounts(3, 1), CpuCounts(9, None)))], {3, 9}, {1}, 2),
+        ([on("0{1-4}"), on("0 1", 9)], None, {0, 1}, 9),  # the second row only counts its CPUs
+        ([on("0{0-999999}")], set(range(65537)), {0}, 65537),  # a range without end is cut
+    ],
+)
+def test_the_forms_of_the_list_of_nodes(
+    rows: list[Access], cpus: set[int] | None, nodes: set[int], count: int | None
+) -> None:
+    found = origin(rows)
+    assert (found.cpus, found.nodes, found.count) == (cpus, nodes, count)
+
+
+@pytest.mark.parametrize(
+    ("profile", "cpus"),
+    [
+        *((profile_of(line_of([on(nodes)])), cpus) for nodes, cpus in (("0{0-47,96-143}  1{48-95,144-159}", 160),
+            ("0{0-3}  1{8}", 64), ("0 1", 64), ("0{999999}", 65536))),
+        *((profile_of(sampling=Sampling(cpus=said)), most) for said, most in ((12, 12), (0, 1), (10**9, 65536))),
+        (profile_of(line_of([on("0 1", 160), on("0 1", 159)])), 160),  # a row may only count its CPUs
+        (profile_of(line_of([on("0 1", 8), on("0 1", 7)])), 64),
+    ],
+)  # fmt: skip
+def test_a_profile_tells_how_many_cpus_there_are_or_64_are_assumed(profile: Profile, cpus: int) -> None:
+    assert machine_cpus(profile, 64) == cpus
+
+
+def test_lines_that_a_paste_left_out_count_by_share() -> None:
+    assert profile_waited(profile_of(line_of([Access(0, "read", hitm_local=10, cycles_local=100)], share=0.5))) == 2000

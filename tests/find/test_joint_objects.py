@@ -9,42 +9,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from c_source import compiled
-from find.lines import accesses, explained, facts, line_of, object_told, profile_of
+from find.lines import Built, accesses, explained, facts, line_of, object_told, profile_of
 
 from linesmith.analyzer.attribution.joint_objects import cpus_of
 from linesmith.analyzer.model import LineObject, Sampling, SharedLine
 from linesmith.analyzer.slab import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
-SOURCE = """
-struct rw_semaphore { long count; long owner; };
-struct dentry { long hash, seq; struct rw_semaphore d_sem; long name[12]; struct rw_semaphore d_late; long end[6]; };
-struct mm_struct { long users; struct rw_semaphore mmap_lock; long rest[20]; };
-struct file { long pos; struct rw_semaphore f_sem; long rest[20]; };
-struct task_struct { void *stack; struct mm_struct *mm; } task;
-struct big_mutex { long state, holder, waiters; };
-struct pool { long free; struct big_mutex m; long used; };
-struct bank { long open[3]; struct big_mutex m; };
-struct domain { long spans, overloaded; struct rw_semaphore levels[100]; };
-struct nsproxy { long count, uts, all[9], net, last; };
-struct file *opened;
-long get_nsproxy(struct nsproxy *n) { n->count++; return n->uts; }
-long put_nsproxy(struct nsproxy *n) { n->net++; return n->last; }
-long d_lookup(struct dentry *d) { d->seq = d->hash; return d->hash; }
-long pull(struct domain *d) { d->overloaded = d->spans; return d->spans; }
-void take(struct big_mutex *m) { m->holder = m->state; m->state = 1; }
-void queue(struct big_mutex *m) { m->waiters = m->holder; }
-void down_write(struct rw_semaphore *s) { s->owner = s->count; s->count = 1; }
-"""
 ENTRY = "0 d_lookup 100/0, 8 d_lookup 100/50"
 DOMAIN = "0 pull 100/0, 8 pull 100/50"
 BEGIN, END = PAGE + 8192, PAGE + 8192 + 1600  # of a domain
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("kernel"), SOURCE, "-O1")
+def kernel(built: Built) -> Path:
+    return built("kernel.c")
 
 
 def line(rank: int, address: int | None, rows: str) -> SharedLine:
@@ -113,3 +92,22 @@ def test_a_lock_that_goes_on_on_the_next_line_is_known_where_it_begins(kernel: P
 def test_a_profile_may_know_how_many_cpus_there_were() -> None:
     assert cpus_of(profile_of()) is None
     assert cpus_of(profile_of(sampling=Sampling(cpus=12))) == 12
+
+
+@pytest.mark.parametrize(
+    ("address", "linear"),
+    [
+        (0xFFFF_8881_C064_2F80, True),  # x86-64, four levels: memory
+        (0xFFFF_EA00_0000_1000, False),  # x86-64, four levels: struct page
+        (0xFFFF_C900_0000_1000, False),  # x86-64, four levels: vmalloc
+        (0xFF11_0000_8836_6D80, True),  # x86-64, five levels: memory
+        (0xFFD4_0000_0000_1000, False),  # x86-64, five levels: struct page
+        (0xFFFF_0000_4000_1000, True),  # arm64: memory
+        (0xFFFF_FC00_0000_1000, False),  # arm64: struct page
+        (0xFFFF_FFFF_8200_1000, False),  # x86-64: the kernel's own variables
+        (0x5555_5555_6000, False),  # a program
+    ],
+)
+def test_no_page_is_described_in_memory_that_is_mapped_linearly(kernel: Path, address: int, linear: bool) -> None:
+    (one,) = objects(kernel, None, line(0, address, "0 either 100/50, 8 either 100/50"))
+    assert object_told(one) == ("pair at 0" if linear else "page at 0 (cannot tell)")

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from find.lines import Built
+from find.lines import Built, symbols_of
 
 from linesmith.analyzer.access import AccessMap, read_accesses
-from linesmith.analyzer.addresses.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.addresses.placement import Trust, placed
 from linesmith.analyzer.dwarf import Reading, read_layouts
 from linesmith.analyzer.errors import BuildIdDiffers
@@ -54,17 +53,11 @@ class File:
         self.path = path
         self.reading: Reading = read_layouts(path)
         self.accesses: AccessMap = read_accesses(path).accesses
-        self.symbols: ElfSymbols = read_symbols(self.reading.identity)
-
-    def data(self, name: str) -> int:
-        """Where a symbol lies in the file."""
-        address = self.symbols.address_of(name)
-        assert address is not None
-        return address
+        self.symbols = symbols_of(path)
 
     def code(self, function: str) -> int:
         """The first instruction of a function that touches memory."""
-        begin = self.data(function)
+        begin = self.symbols[function]
         return min(int(one) for one in self.accesses.address if one >= begin)
 
     def place(self, profile: Profile, kernel: bool, trust: Trust = Trust.BUILD_ID) -> Profile:
@@ -85,8 +78,8 @@ def in_kernel(file: File, place: str, function: str, into: int = 0, **more: Any)
     """A load by a function at ``NAME+BYTES`` of a kernel that was moved; ``into`` its instruction."""
     name, _, offset = place.partition("+")
     build = ObjectBuild("[kernel.kallsyms]", file.reading.identity.build_id or "")
-    sampling = replace(Sampling(builds=(build,), anchor=("_text", file.data("_text") + MOVED)), **more)
-    return sampled(file.data(name) + int(offset or 0) + MOVED, file.code(function) + into + MOVED, sampling)
+    sampling = replace(Sampling(builds=(build,), anchor=("_text", file.symbols["_text"] + MOVED)), **more)
+    return sampled(file.symbols[name] + int(offset or 0) + MOVED, file.code(function) + into + MOVED, sampling)
 
 
 def area_of(found: Profile, name: str) -> ObjectArea:
@@ -100,7 +93,7 @@ def test_the_anchor_tells_how_far_the_kernel_was_moved(kernel: File) -> None:
     assert (access.function, access.code_address) == ("bound", kernel.code("bound"))
     # The line keeps its address, and the variable is told at its own.
     area = area_of(found, "central")
-    assert (area.kind, area.address, area.types) == (ObjectKind.GLOBAL, kernel.data("central") + MOVED, ("account",))
+    assert (area.kind, area.address, area.types) == (ObjectKind.GLOBAL, kernel.symbols["central"] + MOVED, ("account",))
     unanchored = kernel.place(in_kernel(kernel, "central+8", "bound", anchor=None), kernel=True)
     assert unanchored.lines[0].accesses[0].function == "bound", "the code tells it"
 
@@ -155,10 +148,10 @@ def mapped(path: str, offset: int = 0) -> FileMapping:
 
 
 def test_a_program_is_found_where_it_was_mapped(program: File) -> None:
-    mapping = mapped("/srv/bank", program.symbols.segments[0].offset)
+    mapping = mapped("/srv/bank")
     build = ObjectBuild("/srv/bank", program.reading.identity.build_id or "")
     sampling = Sampling(builds=(build,), mappings=(mapping,))
-    at = program.data("accounts") + BASE
+    at = program.symbols["accounts"] + BASE
     found = program.place(sampled(at + 16, program.code("pay") + BASE, sampling, kernel=False), kernel=False)
     assert found.lines[0].accesses[0].function == "pay"
     assert ("accounts", at) in {(one.name, one.address) for one in found.areas}

@@ -10,7 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
+from find.lines import (
+    Built,
+    Case,
+    Instructions,
+    accesses,
+    areas_of,
+    cases,
+    check,
+    explained,
+    facts,
+    line_of,
+    profile_of,
+)
 
 from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
 from linesmith.analyzer.addresses.same_code import is_of_another_build, with_linked_code
@@ -25,76 +37,24 @@ def code(built: Built) -> AccessMap:
     return read_accesses(built("touching.c")).accesses
 
 
-def found(built: Built, code: AccessMap | None, rows: str, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+def instruction_in(code: AccessMap | None) -> Instructions:
+    """Where a function reads a member."""
+
     def instruction(function: str, path: str) -> int:
         assert code is not None
         touched = (one for each in accesses_in(function, code) for one in each.accesses)
         return next(one.address for one in touched if one.path == path and one.kind is AccessKind.READ)
 
-    profile = profile_of(line_of(accesses(rows, instruction)), areas=areas)
+    return instruction
+
+
+def found(built: Built, code: AccessMap | None, rows: str, areas: tuple[ObjectArea, ...] = ()) -> Finding:
+    profile = profile_of(line_of(accesses(rows, instruction_in(code))), areas=areas)
     return explained(built("touching.c"), profile, accesses=code, same_build=True)[0]
 
 
 @pytest.mark.filterwarnings("error")
-@cases("""
-what a function touches outweighs what it declares
-    32 read_balance, 32 pay 0/100
-    => objects: account at 0
-a place that is touched by code of another place is named with a question mark
-    0x20 read_balance, 0x28 unlink_account, 0x30 unlink_account, 8 pay
-    => objects: account at 0 | reason: what is touched at 0x8 hardly fits it: the type may be laid out otherwise there
-    => members: opened[1] (?), balance, link.next, link.previous
-no place is doubted where all fit
-    0x20 read_balance, 0x28 unlink_account, 0x30 unlink_account
-    => reason: none
-a layout is not doubted where an instruction says that the file is the one that ran
-    0x20 read_balance @balance, 0x28 unlink_account, 8 pay
-    => objects: account at 0 | reason: none | misfits: 0
-a sampled store is met by one that writes
-    32 pay 0/100
-    => objects: account at 0
-code that knows a link only speaks for the record it works on
-    40 unlink_account 0/100, 32 read_balance
-    => objects: account at 0
-code whose places are known speaks against a record that has none of them there
-    0 remove_area, 8 enter, 16 enter 0/100
-    => objects: mapping at -80 | runner-up: numbers
-an element of an array is as good as the first
-    32 pay_one 0/100 | memory: slab table 0 456 table
-    => members: accounts[0].opened[3]
-the third element of an array
-    32 pay_one 0/100 | memory: slab table -120 456 table
-    => members: accounts[2].balance | written: accounts[2].balance: pay_one writes it
-the end of one object and the beginning of the next
-    16 visit 0/100, 16 visit, 40 rows
-    => objects: customer at -16; table at 40 | members: visits, size
-    => kinds: false sharing, true sharing, several objects
-a function that only reads an element votes by what it declares where a store was sampled
-    32 third_opened 0/100
-    => objects: table at 32 (cannot tell) | runner-up: table
-a function that writes elsewhere does not make a member written
-    0 pay | memory: slab customer 0 56 customer
-    => written: none
-address and instruction confirm each other
-    32 read_balance @balance | memory: slab accounts 0 56 account
-    => agreements: 1 confirmed | instructions: none
-address and instruction that disagree
-    32 read_balance @balance | memory: slab people 0 56 customer
-    => agreements: 1 disagree | members: visits | instructions: struct account.balance
-    => reason: by its address; the functions seen seem to work on other types
-the instruction names the type where a cache serves several
-    8 read_balance @name[1] | memory: slab kmalloc-64 0 64
-    => objects: customer at 0 | agreements: 1 inferred by instruction
-every access is counted once
-    32 read_balance @balance, 32 read_balance, 0x30 who_knows | memory: slab accounts 0 48 account
-    => agreements: 1 inferred by instruction, 2 known by neither
-who only reads a lock does not make it written
-    0 read_clock | memory: slab clock 0 16 clock
-    => members: seq | written: none
-who takes a lock writes it
-    0 read_clock, 0 set_clock | memory: slab clock 0 16 clock
-    => written: seq: taking or releasing a lock writes it
-""")
+@cases("by_code")
 def test_by_what_code_touches(case: Case, built: Built, code: AccessMap) -> None:
     check(case, facts(found(built, code, case.given["rows"], areas_of(case.given.get("memory", "")))))
 
@@ -198,3 +158,27 @@ def test_rows_that_tell_nothing_of_the_build_stay_as_they_are(code: AccessMap) -
     ):
         profile = profile_of(line_of(rows))
         assert with_linked_code(profile, code, kernel) == (profile, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "rows"),
+    [
+        ("32 third_opened", "32 third_opened 0/100"),
+        ("32 third_opened 0/100", "32 third_opened"),
+        ("32 read_balance", "32 read_balance @balance"),
+        ("32 read_balance @name[1]", "32 read_balance"),
+        ("32 read_balance @balance", "32 read_balance @name[1]"),
+    ],
+)
+def test_what_was_asked_of_a_function_before_changes_no_answer(
+    before: str, rows: str, built: Built, code: AccessMap
+) -> None:
+    """Answers are kept for the next line: those of other kinds of samples, or of other instructions, are others."""
+
+    def objects(*lines: str) -> Sequence[object]:
+        profile = profile_of(
+            *(line_of(accesses(one, instruction_in(code)), None, rank) for rank, one in enumerate(lines))
+        )
+        return explained(built("touching.c"), profile, accesses=code, same_build=True)[-1].objects
+
+    assert objects(before, rows) == objects(rows)

@@ -35,38 +35,7 @@ from linesmith.analyzer.sharing.triage import triage
 RECORDING = Recording("qemu-user", ("./bench",), (0, 0), "x86_64")
 
 
-@cases("""
-a written member and a read one share falsely
-    0 writer 0/90, 0x20 reader
-    => kinds: false sharing | pairs: 0x0 with 0x20: 100 by 0x0
-one member written and read is true sharing
-    0 update 50/90, 0 read 50
-    => kinds: true sharing | pairs: none
-reads only leave the writer unknown
-    8 read 50
-    => kinds: no writer seen
-a written neighbour in the 128-byte pair explains a line without writer
-    8 read 50 | beside: 0x1040 0/9
-    => kinds: adjacent-line sharing | last reason: line 1, the other half of this 128-byte pair, is written (9 stores)
-stores of atomic updates are hidden from nobody but IBS
-    0x30 first 50, 0x38 second 50
-    => kinds: no writer seen
-of IBS any member may have been written
-    0x30 first 50, 0x38 second 50 | events: ibs_op/ldlat=0/
-    => kinds: false sharing, true sharing
-lock functions write even where no type is known
-    0 pthread_mutex_lock 80, 0x20 reader 20
-    => pairs: lock at 0x0 with 0x20: 20 by lock at 0x0
-the same address twice is two processes
-    8 read 50 | beside: 0x1000 0/0
-    => times: this address stands 2 times in the profile: the same address in several processes
-a pair below one percent is noise
-    0 update 1000/90, 0x20 reader 5
-    => pairs: none
-two words of one lock do not share falsely
-    0 rwsem_down_write_slowpath 80, 8 rwsem_spin_on_owner 20
-    => kinds: lock contention
-""")
+@cases("sampled_kinds")
 def test_a_sampled_line(case: Case) -> None:
     given, others = case.given, []
     if "beside" in given:
@@ -199,33 +168,7 @@ def rows(text: str) -> tuple[Access, ...]:
     return tuple(found)
 
 
-@cases("""
-only members that did take the line from each other are a pair
-    0 90/0, 8 0/50, 16 0/50 | conflicts: 0<8 90
-    => pairs: 0x0 with 0x8: 90 by 0x8
-both directions of a pair add up, and the one to blame is named
-    0 30/0, 8 60/0 | conflicts: 0<8 30, 8<0 60
-    => pairs: 0x0 with 0x8: 90 by 0x0
-misses on bytes that were written are true sharing
-    0 100/1 | conflicts: 0<0 100 true
-    => kinds: true sharing | sentence: true sharing on 0x0 (99% of the line), which no layout removes
-a miss caused by a neighbour is no pair if the own bytes were written too
-    0 100/0, 8 0/1 | conflicts: 0<8 100 true
-    => pairs: none
-the heaviest conflicts are told with their functions
-    0 90/0, 8 0/9 | conflicts: 0<8 60, 0<8 30 true
-    => last reason: 90 misses on 0x0 (victim_0) after 0x8 was written (writer_8), 67% false sharing
-a member behind the one that missed is a pair too
-    0 90/0, 8 0/0, 16 0/9 | conflicts: 0<16 90, 8<16 80 behind
-    => pairs: 0x0 with 0x10: 90 by 0x10, 0x8 with 0x10: 80 by 0x10
-    => last: 80 accesses to 0x8 (victim_8) came just behind such a miss
-misses served by clean copies count in the whole too
-    0 40/1, 8 10/1 | conflicts: 0<0 40 true, 8<0 60
-    => kinds: false sharing
-what the words of one lock do to each other is contention on the lock
-    0 60/0 rwsem_spin_on_owner, 8 40/99 down_write, 24 50/0 | conflicts: 0<8 60, 8<0 40, 24<8 50
-    => kinds: false sharing, lock contention
-""")
+@cases("counted_conflicts")
 def test_a_line_whose_conflicts_were_counted(case: Case) -> None:
     line = line_of(rows(case.given["rows"]), stores_l1_hit=None, conflicts=conflicts(case.given["conflicts"]))
     check(case, facts(explained(None, profile_of(line))[0]))
@@ -242,22 +185,7 @@ def in_a_pool(case: Case) -> Finding:
     return findings(profile_of(line, areas=(area,), recording=RECORDING), table(POOL), ())[0]
 
 
-@cases("""
-a member that only a conflict names is called by its name
-    8 1/1 | conflicts: 8<0 1
-    => reasons: 1 miss on guard (victim_8) after count was written (writer_0), 100% false sharing
-    => waits: guard for count 1
-who wrote it before it was contended is a writer
-    0 1/0 | conflicts: 0<0 1 true
-    => kinds: true sharing | reasons: 1 miss on count (victim_0) after count was written (writer_0), 0% false sharing
-a recorded line without a writer says nothing of samples
-    0 1/0
-    => kinds: no writer seen | sentence: only reads were seen: the writer is unknown
-    => reasons: no store to it was recorded since it was first contended
-one access behind a miss is one
-    0 90/0, 8 0/9 | conflicts: 0<8 1, 16<8 1 behind
-    => last: 1 access to limit (victim_16) came just behind such a miss
-""")
+@cases("recorded_object")
 def test_a_recorded_line_of_a_known_object(case: Case) -> None:
     check(case, facts(in_a_pool(case)))
 

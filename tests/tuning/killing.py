@@ -22,8 +22,6 @@ from pathlib import Path
 from random import Random
 
 from linesmith.analyzer.model import Fidelity, Result
-from linesmith.tuner.tuning.blocks import blocks
-from linesmith.tuner.tuning.journal import Journal
 from linesmith.tuner.tuning.result import read_result
 
 _DRIVER = """
@@ -38,6 +36,9 @@ if __name__ == "__main__":
 _TESTS = Path(__file__).resolve().parents[1]
 _SECONDS_TO_DIE = 120.0
 _LONGEST_RUN = 600.0
+_BLOCKS = """
+SELECT number, fidelity, purpose, variant, ordinal, (SELECT count(*) FROM samples WHERE block = number) FROM blocks
+"""
 
 
 @dataclass(slots=True)
@@ -156,16 +157,15 @@ def samples_of(result: Result) -> Counter[tuple[str, float]]:
 
 def _gaps(run: Path) -> Iterator[str]:
     """Blocks of one stage and variant are numbered without a gap, and each has as many samples as any."""
-    journal = Journal.read(run / "journal.sqlite")
-    kept = blocks(journal)
-    journal.close()
-    most = max(len(one.samples) for one in kept)
-    counts = Counter((one.stage, one.variant) for one in kept)
-    for one in kept:
-        if len(one.samples) != most:
-            yield f"block {one.number} has {len(one.samples)} samples"
-        if one.ordinal >= counts[one.stage, one.variant]:
-            yield f"a block of {one.variant} before its block {one.ordinal} is missing"
+    with sqlite3.connect(run / "journal.sqlite") as database:
+        kept = database.execute(_BLOCKS).fetchall()
+    most = max(samples for *_, samples in kept)
+    counts = Counter(tuple(stage) for _, *stage, _, _ in kept)
+    for number, *stage, ordinal, samples in kept:
+        if samples != most:
+            yield f"block {number} has {samples} samples"
+        if ordinal >= counts[tuple(stage)]:
+            yield f"a block of {stage} before its block {ordinal} is missing"
 
 
 def main(kills: int, seed: int, mode: str) -> int:

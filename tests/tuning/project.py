@@ -8,7 +8,7 @@ come to its end before the other begins, and nothing would be contended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,89 +18,13 @@ from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 from linesmith.tuner.plan_file import plan_in
 from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.progress import Progress, TellProgress
+from linesmith.tuner.tuning.progress import Progress
 from linesmith.tuner.tuning.run_directory import RunDirectory
 from linesmith.tuner.tuning.tune import tune
 
-QUEUE_H = """\
-struct queue {
-  long head;
-  long tail;
-  char name[112];
-} __attribute__((aligned(64)));
-"""
-QUEUE_C = """\
-#include <pthread.h>
-#include <sched.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include "queue.h"
-static struct queue queue;
-static pthread_barrier_t both;
-#define TURNS 250
-static struct {
-  int done;
-} __attribute__((aligned(64))) turns[2];
-static void in_step(int mine) {
-  int done = __atomic_add_fetch(&turns[mine].done, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(&turns[!mine].done, __ATOMIC_SEQ_CST) < done) sched_yield();
-}
-static void *push(void *unused) {
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < 16 * TURNS; i++) {
-    __atomic_add_fetch(&queue.head, 1, __ATOMIC_RELAXED);
-    if (i % 16 == 15) in_step(0);
-  }
-  return unused;
-}
-static void *pull(void *unused) {
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < 16 * TURNS; i++) {
-    __atomic_add_fetch(&queue.tail, 1, __ATOMIC_RELAXED);
-    if (i % 16 == 15) in_step(1);
-  }
-  return unused;
-}
-int main(int argc, char **argv) {
-  pthread_t one, two;
-  if (argc > 1 && !strcmp(argv[1], "cost")) {
-    printf("cost %d\\n", offsetof(struct queue, head) / 64 == offsetof(struct queue, tail) / 64 ? 200 : 100);
-    return 0;
-  }
-  pthread_barrier_init(&both, NULL, 2);
-  pthread_create(&one, NULL, push, NULL);
-  pthread_create(&two, NULL, pull, NULL);
-  return pthread_join(one, NULL) || pthread_join(two, NULL);
-}
-"""
-PLAN = """
-[source]
-tree = "tree"
-command = "cc -g -O1 -pthread -o queue queue.c"
-products = ["queue"]
-
-[[benchmark]]
-name = "command"
-run = "{queue} cost"
-pattern = 'cost (\\d+)'
-
-[record]
-command = "{queue} work"
-metric = "type"
-
-[search]
-ladder = ["estimate", "benchmark"]
-
-[judge]
-least_blocks = 2
-most_blocks = 3
-warm_up = 0
-
-[budget]
-trials = 4
-minutes = 10
-"""
+SOURCES = Path(__file__).with_name("sources")
+QUEUE_H, QUEUE_C = ((SOURCES / f"queue.{end}").read_text() for end in "hc")
+PLAN = (SOURCES / "plan.toml").read_text()
 # Some seconds on an idle machine: two trials, one of them confirmed.
 SHORT = (
     PLAN.replace("most_blocks = 3", "most_blocks = 2")
@@ -116,29 +40,9 @@ MODES = {
     "simulate": (SHORT.replace('"estimate", "benchmark"', '"estimate", "replay", "simulate"'), 2),
 }
 # The tail moves to the next line, which is what helps.
-APART = """\
---- a/queue.h
-+++ b/queue.h
-@@ -1,5 +1,5 @@
- struct queue {
-   long head;
--  long tail;
-   char name[112];
-+  long tail;
- } __attribute__((aligned(64)));
-"""
+APART = (SOURCES / "apart.patch").read_text()
 # Head and tail change places: they still meet.
-TOGETHER = """\
---- a/queue.h
-+++ b/queue.h
-@@ -1,5 +1,5 @@
- struct queue {
--  long head;
-   long tail;
-+  long head;
-   char name[112];
- } __attribute__((aligned(64)));
-"""
+TOGETHER = (SOURCES / "together.patch").read_text()
 SYNTAX_ERROR = APART.replace("+  long tail;", "+  long tail tail;")
 
 
@@ -149,6 +53,9 @@ def project(folder: Path) -> Path:
     (tree / "queue.h").write_text(QUEUE_H)
     (tree / "queue.c").write_text(QUEUE_C)
     return folder
+
+
+Hear = Callable[[Progress], None]
 
 
 def silent(progress: Progress) -> None:
@@ -165,14 +72,19 @@ def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDir
 
 
 def benched(
-    path: Path, folder: Path, variants: Sequence[Variant], text: str = PLAN, *, hear: TellProgress = silent
+    path: Path,
+    folder: Path,
+    variants: Sequence[Variant],
+    text: str = PLAN,
+    *,
+    hear: Hear = silent,
 ) -> Result:
     """The result of ``bench`` in the run directory ``path``."""
     with at_work(path, folder) as (run, pool):
         return bench(plan_in(text, folder), variants, run, pool, hear)
 
 
-def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: TellProgress = silent) -> Result:
+def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: Hear = silent) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
         return tune(plan_in(text, folder), run, pool, hear, excerpt)

@@ -120,12 +120,14 @@ def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None
 def test_when_the_time_is_over_the_run_ends_with_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
     folder = project(tmp_path)
     plan = replace(plan_in(PLAN, folder), budget=Budget(minutes=0.001))
+    latin = [Variant("apart", (APART.replace("tail;\n }", "tail; /* caf\udce9 */\n }"),))]
     with at_work(tmp_path / "run", folder) as (run, pool):
-        found = bench(plan, _APART, run, pool, silent)
+        found = bench(plan, latin, run, pool, silent)
     assert (found.finished, found.best, found.samples) == (True, None, ())
     assert found.remarks == ("the time was over before apart could be confirmed",)
-    more = benched(tmp_path / "run", folder, _APART)
+    more = benched(tmp_path / "run", folder, latin)
     assert (more.best, more.remarks) == ("apart", ())
+    assert b"/* caf\xe9 */" in (tmp_path / "run" / "patches" / "apart.patch").read_bytes(), "bytes that are no text"
 
 
 def test_a_benchmark_that_fails_on_the_tree_is_called_by_its_title(tmp_path: Path) -> None:

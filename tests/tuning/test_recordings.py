@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tuning.project import SOURCES
 
 from linesmith.analyzer.errors import BenchmarkFailed, PlanError
 from linesmith.analyzer.model import Built, Evidence, Step, Use
@@ -16,29 +17,7 @@ from linesmith.tuner.simulated_metrics import Question
 from linesmith.tuner.tuning.recordable import order_of
 from linesmith.tuner.tuning.simulated import SimulatedBenchmark, recorded, simulated_block
 
-TWO_COUNTERS = """
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-struct counters { volatile long first, second; };
-static struct counters counted __attribute__((aligned(64)));
-static long rounds;
-static void *one(void *counter) {
-  for (long i = 0; i < rounds; ++i) ++*(volatile long *)counter;
-  return 0;
-}
-int main(int argc, char **argv) {
-  pthread_t other;
-  (void)argc;
-  rounds = atol(argv[1]);
-  pthread_create(&other, 0, one, (void *)&counted.second);
-  one((void *)&counted.first);
-  pthread_join(other, 0);
-  FILE *made = fopen("made", "w");
-  fclose(made);
-  return puts("counted") < 0;
-}
-"""
+TWO_COUNTERS = (SOURCES / "two_counters.c").read_text()
 QUESTION = Question("counters", frozenset([frozenset(("first", "second"))]))
 
 
