@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree, committed
+from lint_builds import BUDGET, LARGE, Change, check_by_schema, check_script, committed, with_linesmith
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ACTION = CHECKOUT / ".github" / "actions" / "lint" / "action.yml"
@@ -64,42 +61,26 @@ def run_step(folder: Path, tree: Path, **inputs: str | Path) -> Step:
     runner.mkdir(parents=True)
     (runner / "script.sh").write_text(step["run"])
     given = {name.replace("_", "-"): str(value) for name, value in inputs.items()}
-    environment = {
-        **os.environ,
+    variables = {
         **{name: filled(text, given) for name, text in step["env"].items()},
-        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
         "RUNNER_TEMP": str(runner),
         "GITHUB_OUTPUT": str(runner / "output"),
         "GITHUB_STEP_SUMMARY": str(runner / "summary"),
         "GITHUB_ACTIONS": "true",
     }
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", runner / "script.sh"],
-        cwd=tree,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    command: list[str | Path] = ["bash", "--noprofile", "--norc", "-eo", "pipefail", runner / "script.sh"]
+    done = with_linesmith(command, tree, **variables)
     outputs = dict(line.split("=", 1) for line in (runner / "output").read_text().splitlines())
     summary = runner / "summary"
-    return Step(done.returncode, done.stdout, outputs, summary.read_text() if summary.exists() else "")
-
-
-@pytest.fixture
-def change(tmp_path: Path) -> Change:
-    return changed_tree(tmp_path)
+    return Step(done.returncode, done.stdout + done.stderr, outputs, summary.read_text() if summary.exists() else "")
 
 
 def test_the_action_is_one_by_the_schema_of_actions_and_its_scripts_pass_shellcheck() -> None:
-    checker = LINESMITH.with_name("check-jsonschema")
-    subprocess.run([checker, "--builtin-schema", "vendor.github-actions", ACTION], check=True)
+    check_by_schema("github-actions", ACTION)
     for step in action()["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "no input is put into a script"
         assert "uses" not in step, "it uses no other action"
-        script = f"set -eo pipefail\n{step['run']}"
-        subprocess.run(["shellcheck", "--shell=bash", "-"], input=script, text=True, check=True)
+        check_script(f"set -eo pipefail\n{step['run']}", "bash")
 
 
 def test_violations_are_annotations_and_results_are_files_that_later_steps_can_use(
@@ -145,10 +126,9 @@ def test_a_name_is_only_a_name(tmp_path: Path, change: Change, name: str) -> Non
 
 
 def test_revisions_are_compared_without_a_build(tmp_path: Path, change: Change) -> None:
-    intent = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
-    (change.tree / "linesmith.toml").write_text(intent)
+    (change.tree / "linesmith.toml").write_text(BUDGET)
     committed(change.tree)
-    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    (change.tree / "new.c").write_text(LARGE)
     committed(change.tree)
     step = run_step(tmp_path, change.tree, base_ref="HEAD^", head_ref="HEAD")
     assert step.status == 1

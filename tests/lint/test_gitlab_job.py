@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
-from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree
+from lint_builds import Change, check_by_schema, check_script, with_linesmith
 
 TEMPLATE = Path(__file__).resolve().parents[2] / ".gitlab" / "linesmith-lint.yml"
 
@@ -22,25 +19,13 @@ def job() -> dict[str, Any]:
 
 
 def run_job(tree: Path, shell: str = "bash", **variables: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        **job()["variables"],
-        **{name: str(value) for name, value in variables.items()},
-        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
-    }
-    script = "\n".join(["set -e", *job()["script"]])
-    return subprocess.run([shell, "-c", script], cwd=tree, env=environment, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture
-def change(tmp_path: Path) -> Change:
-    return changed_tree(tmp_path)
+    given = {**job()["variables"], **{name: str(value) for name, value in variables.items()}}
+    return with_linesmith([shell, "-c", "\n".join(["set -e", *job()["script"]])], tree, **given)
 
 
 def test_the_template_is_one_by_gitlabs_schema_and_its_script_passes_shellcheck() -> None:
-    checker = LINESMITH.with_name("check-jsonschema")
-    subprocess.run([checker, "--builtin-schema", "vendor.gitlab-ci", TEMPLATE], check=True)
-    subprocess.run(["shellcheck", "--shell=sh", "-"], input="\n".join(job()["script"]), text=True, check=True)
+    check_by_schema("gitlab-ci", TEMPLATE)
+    check_script("\n".join(job()["script"]), "sh")
 
 
 def test_violations_are_in_the_report_that_gitlab_shows_however_often_the_job_runs(change: Change) -> None:

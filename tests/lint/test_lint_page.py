@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 from c_source import compiled
-from linesmith_command import LINESMITH, linesmith
-from lint_builds import ALIGNED, NOT_ALIGNED
+from linesmith_command import linesmith
+from lint_builds import ALIGNED, NOT_ALIGNED, check_by_schema, with_linesmith
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lint.md"
 
@@ -31,11 +30,10 @@ def workflow() -> dict[Any, Any]:
     return dict(yaml.safe_load(block("yaml", "runs-on")))
 
 
-@pytest.mark.parametrize(("word", "schema"), [("runs-on", "vendor.github-workflows"), ("extends", "vendor.gitlab-ci")])
+@pytest.mark.parametrize(("word", "schema"), [("runs-on", "github-workflows"), ("extends", "gitlab-ci")])
 def test_examples_obey_the_schemas_of_their_services(tmp_path: Path, word: str, schema: str) -> None:
     (tmp_path / "example.yml").write_text(block("yaml", word))
-    checker = LINESMITH.with_name("check-jsonschema")
-    subprocess.run([checker, "--builtin-schema", schema, tmp_path / "example.yml"], check=True)
+    check_by_schema(schema, tmp_path / "example.yml")
 
 
 def test_the_example_for_pre_commit_is_one(tmp_path: Path) -> None:
@@ -64,12 +62,10 @@ def test_the_line_for_a_makefile_lints_what_make_built(tmp_path: Path) -> None:
     tree.mkdir()
     (tree / "Makefile").write_text("modules: ; gcc -g -c -o $(M)/session.ko $(M)/session.c\n")
     (tmp_path / "Makefile").write_text(block("make", "obj-m"))
-    environment = {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", "KDIR": str(tree)}
 
     def make_lint(source: str, *options: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "session.c").write_text(source)
-        command = ["make", "--silent", "lint", *options]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return with_linesmith(["make", "--silent", "lint", *options], tmp_path, KDIR=str(tree))
 
     assert make_lint(ALIGNED).returncode == 0
     (tmp_path / "session.ko").rename(tmp_path / "base.ko")

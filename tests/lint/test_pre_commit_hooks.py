@@ -11,15 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree, committed
+from lint_builds import BUDGET, LARGE, Change, committed, with_linesmith
 
 MANIFEST = Path(__file__).resolve().parents[2] / ".pre-commit-hooks.yaml"
-
-
-@pytest.fixture
-def change(tmp_path: Path) -> Change:
-    return changed_tree(tmp_path)
 
 
 def run_hook(folder: Path, tree: Path, hook: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -30,17 +24,8 @@ def run_hook(folder: Path, tree: Path, hook: str, *arguments: str) -> subprocess
     used = {"id": hook, "args": list(arguments)}
     config = {"repos": [{"repo": str(hooks), "rev": committed(hooks), "hooks": [used]}]}
     (tree / ".pre-commit-config.yaml").write_text(json.dumps(config))
-    environment = {
-        **os.environ,
-        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
-        "PRE_COMMIT_HOME": str(folder / "home"),
-        "GIT_CONFIG_GLOBAL": os.devnull,
-    }
     command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose", "--color", "never"]
-    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-
-
-BUDGET = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
+    return with_linesmith(command, tree, PRE_COMMIT_HOME=str(folder / "home"), GIT_CONFIG_GLOBAL=os.devnull)
 
 
 def test_the_manifest_is_one() -> None:
@@ -73,7 +58,7 @@ def test_what_is_staged_is_linted_without_a_build(tmp_path: Path, change: Change
         committed(change.tree)
         passed = run_hook(tmp_path / "first", change.tree, "linesmith-lint-staged")
         assert (passed.returncode, "Passed" in passed.stdout) == (0, True)
-    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    (change.tree / "new.c").write_text(LARGE)
     subprocess.run(["git", "add", "new.c", "linesmith.toml"], cwd=change.tree, check=True)
     done = run_hook(tmp_path / "second", change.tree, "linesmith-lint-staged")
     assert done.returncode == 1
