@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def committed(tree: Path) -> str:
     return done.stdout.strip()
 
 
-def with_linesmith(command: list[str | Path], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def with_linesmith(command: Sequence[str | Path], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """A finished command that finds the installed program, with ``more`` variables."""
     environment = {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", **more}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -29,7 +29,7 @@ def test_what_is_said_of_builds(tmp_path: Path, case: Case) -> None:
     old, new = (filled(" ".join(case.all(sign)), TEXTS) for sign in "-+")
     builds = [compiled(tmp_path, new, name="new")]
     named = ["--base", compiled(tmp_path, old, name="old"), "--head", *builds] if old else builds
-    options = ["--intent", tmp_path / "linesmith.toml", *" ".join(case.all("$")).split()]
+    options: list[str | Path] = ["--intent", tmp_path / "linesmith.toml", *" ".join(case.all("$")).split()]
     case.check(linesmith("lint", *options, *named, cache=tmp_path / "cache"))
 
 
