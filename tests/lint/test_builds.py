@@ -15,6 +15,7 @@ from said_tables import Case, cases, filled
 
 TEXTS = {
     "COUNTER": "struct counter { long hits; } A; struct counter c;",
+    "KERNEL": "struct kmem_cache { int flags; } cache;",
     "HEAD": '[[type]]\nname = "s"\nreason = "measured"',
     "APART": ('[[type]]\nname = "s"\nreason = "measured"\n[[type.isolate]]\nmembers = ["guard"]\nfrom = ["key"]'),
     "PARTED": "struct s { long key; char pad[56]; long guard; } A s;",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from linesmith.analyzer.diff import changes, paired
 from linesmith.analyzer.dwarf import read_layouts
 from linesmith.analyzer.errors import TypeNotFound
 from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint import Pairs, of_one, of_two
+from linesmith.analyzer.lint import of_one, of_two
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.selection import select_both
 
@@ -35,9 +36,9 @@ def builds(folder: Path, old: str, new: str) -> tuple[Layouts, Layouts]:
     return read_layouts(before).layouts, read_layouts(after).layouts
 
 
-def names(found: Pairs) -> list[str]:
+def names(pairs: Iterable[tuple[Layout | None, Layout | None]]) -> list[str]:
     """The records of the newer build that are looked at."""
-    return [after.name for _, after in found.pairs if after]
+    return [after.name for _, after in pairs if after]
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,10 @@ def test_a_new_record_has_no_partner(tmp_path: Path) -> None:
 
 def test_types_that_are_asked_for_are_looked_at_and_no_others(tmp_path: Path) -> None:
     old, new = builds(tmp_path, BOTH, "struct same { long b; } s; struct other { long c; } o;")
-    assert sorted(names(of_one(old, ()))) == ["other", "same"]
+    assert sorted(names(of_one(old, ()).pairs)) == ["other", "same"]
     found = of_two(old, old, (), asked_for=("other",))
     assert [(before.name, after.name) for before, after in found.pairs if before and after] == [("other", "other")]
-    assert names(of_two(old, new, ("other",))) == ["other"]
+    assert names(of_two(old, new, ("other",)).pairs) == ["other"]
     with pytest.raises(TypeNotFound, match="othr"):
         of_two(old, new, ("othr",))
 
@@ -98,7 +99,7 @@ COUNTER = of_c(struct("counter", scalar("hits"), scalar("misses")))
 def test_what_rust_restates_of_a_record_of_c_is_judged_once() -> None:
     grown = of_c(struct("counter", *COUNTER.members, scalar("lost")))
     old, new = (table(one, struct("bindings::raw::counter", *one.members)) for one in (COUNTER, grown))
-    assert names(of_two(old, new, ())) == names(of_one(new, ())) == ["counter"]
+    assert names(of_two(old, new, ()).pairs) == names(of_one(new, ()).pairs) == ["counter"]
     assert of_one(new, ("bindings::raw::counter",)).pairs != ()
 
 
@@ -114,4 +115,4 @@ def test_what_rust_restates_of_a_record_of_c_is_judged_once() -> None:
     ],
 )
 def test_a_record_beside_one_of_its_name_is_judged_unless_rust_restates_it(beside: Layout, judged: bool) -> None:
-    assert names(of_one(table(COUNTER, beside), ())) == ["counter", *([beside.name] if judged else [])]
+    assert names(of_one(table(COUNTER, beside), ()).pairs) == ["counter", *([beside.name] if judged else [])]
