@@ -16,7 +16,8 @@ from linesmith.analyzer.intent import applies, symbols_in, undecided
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
 from linesmith.analyzer.model import Intent, MemberGroup, TypeIntent
 
-CODE = Path(__file__).with_name("sources").joinpath("asserted.c").read_text()
+SOURCES = Path(__file__).with_name("sources")
+CODE = (SOURCES / "asserted.c").read_text()
 HEAD = "CACHELINE_ASSERT_GROUP_MEMBER(struct pipe, rx, head);"
 
 
@@ -42,44 +43,16 @@ def test_members_and_sizes_of_groups_are_found_with_their_lines_and_each_record_
     assert (both[1].configuration, both[1].groups) == (("CONFIG_XPS",), (MemberGroup("rx", ("maps",)),))
 
 
-@pytest.mark.parametrize(
-    ("opening", "symbols"),
-    [
-        ("#ifdef CONFIG_XPS", "CONFIG_XPS"),
-        ("#ifndef CONFIG_XPS", "!CONFIG_XPS"),
-        ("# if IS_ENABLED(CONFIG_XPS)", "CONFIG_XPS"),
-        ("#if !defined CONFIG_XPS /* not here */", "!CONFIG_XPS"),
-        ("#ifdef CONFIG_XPS\n#else", "!CONFIG_XPS"),
-        ("#ifdef CONFIG_XPS\n#ifndef CONFIG_RT", "CONFIG_XPS !CONFIG_RT"),
-        ("#ifdef CONFIG_XPS\n#endif", ""),
-        ("#ifndef _NET_PIPE_H", ""),
-        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)", ""),
-        ("#ifdef CONFIG_XPS\n#elif defined(CONFIG_RT)", "!CONFIG_XPS CONFIG_RT"),
-        ("#if CONFIG_XPS > 1", ""),
-        ("#if defined(CONFIG_XPS) && \\\n\t!defined(CONFIG_RT)", "CONFIG_XPS !CONFIG_RT"),
-        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT)\n#else", "!CONFIG_XPS !CONFIG_RT"),
-        ("#if 1", ""),
-        ("#if 0\n#elif 1", ""),
-        ("#endif\n#else", ""),
-        ("#if 0", "never"),
-        ("#if 0 && defined(CONFIG_XPS)", "never"),
-        ("#if 1\n#else", "never"),
-        ("#if 1\n#elif defined(CONFIG_XPS)", "never"),
-        ("#if 0\n#ifdef CONFIG_XPS", "never"),
-        ("#ifdef CONFIG_XPS\n#ifndef CONFIG_XPS", "never"),
-        # Where CONFIG_XPS is known to be the only symbol that is set:
-        ("#if defined(CONFIG_XPS) || defined(CONFIG_RT) // known", ""),
-        ("#if defined(CONFIG_RT) || IS_ENABLED(CONFIG_RPS) // known", "never"),
-        ("#if defined(CONFIG_RT) && (defined(CONFIG_RT) || defined(CONFIG_RPS)) // known", "never"),
-        ("#ifdef CONFIG_RT // known", "CONFIG_RT"),
-    ],
-)
+OPENINGS = [one.rpartition("\n-> ")[::2] for one in (SOURCES / "conditions.txt").read_text().split("\n\n")[1:]]
+
+
+@pytest.mark.parametrize(("opening", "symbols"), OPENINGS, ids=[one.replace("\n", " ") for one, _ in OPENINGS])
 def test_an_assertion_is_for_the_configuration_that_it_is_compiled_in(
     tmp_path: Path, opening: str, symbols: str
 ) -> None:
-    known = {"CONFIG_XPS"} if "known" in opening else None
-    found = told(tmp_path, f"{opening}\n{HEAD}\n", known)
-    assert [one.partition("head")[2].strip() for one in found] == ([] if symbols == "never" else [symbols])
+    found = told(tmp_path, f"{opening}\n{HEAD}\n", {"CONFIG_XPS"} if "known" in opening else None)
+    expected = {"never": [], "always": [""]}.get(symbols.strip(), [symbols.strip()])
+    assert [one.partition("head")[2].strip() for one in found] == expected
 
 
 NAMES = ("CONFIG_A", "CONFIG_B", "CONFIG_C")
