@@ -77,42 +77,17 @@ def test_a_rule_nobody_knows_is_told_with_the_one_that_is_near(word: str, step: 
     assert done.stderr == f"linesmith: no rule is called '{word}'; {step}\n"
 
 
-LINE = "__attribute__((aligned(64)))"
-MARKS = "char __cacheline_group_begin__rx[0]; int a; char __cacheline_group_end__rx[0];"
-PADDING = f"struct cacheline_padding {{ char x[0]; }} {LINE};"
+TUNED = [one.strip().split("\n-> ") for one in Path(__file__).with_name("tuned.txt").read_text().split("\n\n")[1:]]
 
 
-@pytest.mark.parametrize(
-    ("source", "mark"),
-    [
-        ("struct s { int a; } s;", ""),
-        (f"struct s {{ int a; int b {LINE}; }} s;", "aligns b to 64 bytes"),
-        (f"struct s {{ struct {{ int a; int b {LINE}; }}; }} s;", "aligns b to 64 bytes"),
-        (f"struct s {{ int a; }} {LINE}; struct s s;", "is aligned to 64 bytes"),
-        (f"struct in {{ int a; }} {LINE}; struct s {{ struct in in; int b; }} s;", ""),  # none of its own
-        ("struct s { int a __attribute__((aligned(16))); } s;", ""),
-        (f"struct s {{ {MARKS} }} s;", "marks the group rx"),
-        (f"{PADDING} struct s {{ int a; struct cacheline_padding _p; int b; }} s;", "has the padding _p"),
-        ("struct s { long a, b; char pad[48]; long c; } s;", "pads a line with pad"),
-        ("struct s { long a, b; long _pad0[14]; long c; } s;", "pads a line with _pad0"),
-        ("struct s { long a, b; unsigned char tail_padding_1[64]; long c; } s;", "pads a line with tail_padding_1"),
-        ("struct s { long a; char pad[8]; long c; } s;", ""),  # reserved bytes
-        ("struct s { long a, b; char pad[48]; } s;", ""),  # the end of a record
-        ("struct s { long a, b; char buf[48]; int c; } s;", ""),
-        # Types of the kernel count in a kernel and in no program.
-        (
-            "struct task_struct { int a; } t; struct dentry { int a; } s;",
-            "keeps what lookups by RCU touch together (include/linux/dcache.h, 18a5daf0e497)",
-        ),
-        ("struct dentry { int a; } s;", ""),
-    ],
-)
+@pytest.mark.parametrize(("source", "mark"), TUNED)
 def test_what_shows_that_somebody_cared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, mark: str
 ) -> None:
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
-    layouts = read_layouts(compiled(tmp_path, source)).layouts
-    assert tuned(layouts.variants("dentry" if "dentry" in source else "s")[0], layouts) == mark
+    layouts = read_layouts(compiled(tmp_path, re.sub(r"\bA\b", "__attribute__((aligned(64)))", source))).layouts
+    (layout,) = layouts.variants("dentry" if "dentry" in source else "s")
+    assert tuned(layout, layouts) == ("" if mark.startswith("nothing") else mark)
 
 
 @pytest.mark.parametrize(
