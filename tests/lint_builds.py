@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from c_source import compiled
+from linesmith_command import LINESMITH
 
 ALIGNED = "struct counter { long hits; } __attribute__((aligned(64))); struct counter c;"
 NOT_ALIGNED = "struct counter { long hits; }; struct counter c;"
+# What goes over the one line of ``BUDGET`` in a tree.
+LARGE = "struct counter { long hits[9]; }; struct counter c;"
+BUDGET = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
 
 
 @dataclass(frozen=True)
@@ -42,3 +48,20 @@ def committed(tree: Path) -> str:
         subprocess.run(["git", *command], cwd=tree, check=True, capture_output=True)
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def with_linesmith(command: Sequence[str | Path], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """A finished command that finds the installed program, with ``more`` variables."""
+    environment = {**os.environ, "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}", **more}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def check_by_schema(name: str, file: Path) -> None:
+    """Hold a file against the schema of a service, which a checker brings along."""
+    checker = LINESMITH.with_name("check-jsonschema")
+    subprocess.run([checker, "--builtin-schema", f"vendor.{name}", file], check=True)
+
+
+def check_script(text: str, shell: str) -> None:
+    """Have shellcheck look at a script."""
+    subprocess.run(["shellcheck", f"--shell={shell}", "-"], input=text, text=True, check=True)

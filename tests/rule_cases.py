@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hand_made import table
 
-from linesmith.analyzer.model import Figure, Layout, SlabMachine, TypeIntent, Violation
+from linesmith.analyzer.model import Layout, SlabMachine, TypeIntent, Violation
 from linesmith.analyzer.rules import Side, Subject, rule
 from linesmith.analyzer.slab import Kernel
 
@@ -34,9 +34,3 @@ def broken(name: str, subject: Subject) -> list[Violation]:
     one = rule(name)
     applied = (subject.tuned or one.untuned) and not (one.pair and subject.old is None)
     return list(one.check(subject)) if applied else []
-
-
-def figure(violation: Violation, name: str) -> tuple[float | None, float | None]:
-    """A figure before and now."""
-    found: Figure = next(one for one in violation.figures if one.name == name)
-    return found.old, found.new

@@ -25,6 +25,7 @@ SOURCES = Path(__file__).with_name("sources")
 FILES = {"PIPE": "pipe.c", "COUNTS": "counts.c", "OWN": "own.toml", "KEPT": "kept.toml"}
 TEXTS = {
     **{name: (SOURCES / file).read_text() for name, file in FILES.items()},
+    "FOUR": "struct pipe { long head, tail, ops; char name[64]; } pipe;",
     "ENTRY": '[[type]]\nname = "pipe"\nreason = "r"',
     "WIDE": 'configuration = ["CONFIG_WIDE"]\n[type.budget]\nbytes = 8',
 }

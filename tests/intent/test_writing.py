@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Intents as they are written, and read again."""
+"""Intents as they are written and read again, and what is added to or replaced in a file that somebody keeps."""
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.intent import intent_in, written, written_type
+from linesmith.analyzer.errors import IntentError
+from linesmith.analyzer.intent import intent_in, read_intent, written
+from linesmith.analyzer.intent.kept import add_to
+from linesmith.analyzer.intent.rewriting import Rewrite, rewritten
 from linesmith.analyzer.model import (
     Intent,
     Isolation,
@@ -21,6 +26,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
 )
 
+SOURCES = Path(__file__).with_name("sources")
 WORDS = ("a", "b", "i_mmap", "i_mmap_rwsem", "_tx", "__x", *(f"quite_a_long_name_{number}" for number in range(12)))
 word = st.sampled_from(WORDS)
 paths = st.sampled_from((*WORDS, *(f"{name}.b" for name in WORDS), *(f"{name}[3].b" for name in WORDS)))
@@ -83,30 +89,7 @@ def test_what_is_written_is_read_as_it_was_from_the_line_on_which_it_begins(inte
     assert lines == ["[[type]]"] * len(intent.types)
 
 
-WRITTEN = r"""[[type]]
-name = "address_space"
-reason = "exec storms wait for \"i_mmap\""
-hot = [
-    "quite_a_long_member_0", "quite_a_long_member_1", "quite_a_long_member_2",
-    "quite_a_long_member_3",
-]
-
-[type.budget]
-bytes = 256
-objects-per-slab = 21
-
-[[type.isolate]]
-members = ["i_mmap_rwsem"]
-from = ["i_mmap"]
-
-[[type.isolate]]
-members = ["i_pages"]
-bytes = 128
-phases = 0.25
-"""
-
-
-def test_a_type_is_written_in_few_lines() -> None:
+def test_a_file_is_written_in_few_lines() -> None:
     intent = TypeIntent(
         record="address_space",
         reason='exec storms wait for "i_mmap"',
@@ -114,15 +97,123 @@ def test_a_type_is_written_in_few_lines() -> None:
         isolations=(Isolation(("i_mmap_rwsem",), ("i_mmap",)), Isolation(("i_pages",), bytes=128, phases=0.25)),
         hot=tuple(f"quite_a_long_member_{number}" for number in range(4)),
     )
-    assert written_type(intent) == WRITTEN
+    device = Suppression("avoidable-hole", "ixgbe_*", "the device reads it", expires=date(2027, 1, 31))
+    assert written(Intent(types=(intent,), suppressions=(device,))) == (SOURCES / "written.toml").read_text()
 
 
-def test_a_suppression_has_its_day_and_a_name_with_a_line_end_stays_one_text() -> None:
+def test_a_name_with_a_line_end_stays_one_text() -> None:
     """No compiler makes such a name, but debug information may hold it."""
-    one = Suppression("avoidable-hole", "ixgbe_*", "the device reads it", expires=date(2027, 1, 31))
-    assert written(Intent("", (), (one,))) == (
-        '[[suppress]]\nrule = "avoidable-hole"\ntype = "ixgbe_*"\n'
-        'reason = "the device reads it"\nexpires = 2027-01-31\n'
-    )
     text = written(Intent(types=(TypeIntent('a"\n[[type]]\x7f', "why"),)))
     assert tomllib.loads(text)["type"][0]["name"] == 'a"\n[[type]]\x7f'
+
+
+PIPE = TypeIntent("pipe", "full")
+ADDED = '[[type]]\nname = "pipe"\nreason = "full"\n'
+
+
+def test_what_is_there_stays_to_the_byte_when_a_type_is_added(tmp_path: Path) -> None:
+    path, kept = tmp_path / "linesmith.toml", (SOURCES / "whole.toml").read_text().replace("\n", "\r\n").rstrip()
+    path.write_bytes(kept.encode())
+    path.chmod(0o640)
+    add_to(path, (PIPE,))
+    assert path.read_bytes().decode() == f"{kept}\n\n{ADDED}"
+    assert intent_in(path.read_bytes().decode()).types[-1].record == "pipe"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_not_there_is_made_and_an_entry_for_another_configuration_is_added(tmp_path: Path) -> None:
+    path = tmp_path / "linesmith.toml"
+    add_to(path, (PIPE,))
+    assert path.read_text() == ADDED
+    add_to(path, (TypeIntent("pipe", "small", configuration=("!CONFIG_SMP",)),))
+    assert [one.reason for one in read_intent(path).types] == ["full", "small"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"# mine\n{ADDED}", r"linesmith\.toml:2: pipe has an entry, which stays as it is"),
+        ("[[type]\n", "this is no TOML"),
+        (
+            'type = [{name = "inode", reason = "r"}]\n',
+            "nothing can be added behind its end .*; write each type as a table",
+        ),
+        (None, "is a symbolic link"),
+    ],
+    ids=["an entry of that name", "no TOML", "an inline table", "a link is not written through"],
+)
+def test_a_file_that_cannot_be_added_to_is_not_touched(tmp_path: Path, text: str | None, said: str) -> None:
+    path, other = tmp_path / "linesmith.toml", tmp_path / "other"
+    other.write_text(text or "")
+    other.rename(path) if text else path.symlink_to("other")
+    with pytest.raises(IntentError, match=said):
+        add_to(path, (PIPE,))
+    assert path.read_text() == (text or "")
+
+
+TEXT = (SOURCES / "rewritten.toml").read_text()
+INODE, PIPES = ("type", 0), ("type", 1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "changes"),
+    [
+        (
+            {(*INODE, "budget", "bytes"): 640, (*INODE, "group", 0, "bytes"): 24},
+            {"576   #": "640   #", "bytes=16": "bytes=24"},
+        ),
+        ({(*INODE, "group", 0, "members"): ("a", "c")}, {'[ "a",\n            "b" ]   #': '["a", "c"]   #'}),
+        (
+            {(*PIPES, "budget", "bytes"): 128, (*PIPES, "budget", "lines"): 2},
+            {"{ lines = 1_0, bytes = 64 }": "{ lines = 2, bytes = 128 }"},
+        ),
+    ],
+    ids=["figures", "names over several lines", "figures of inline tables"],
+)
+def test_values_are_replaced_and_comments_stay(
+    wanted: dict[tuple[str | int, ...], int | tuple[str, ...]], changes: dict[str, str]
+) -> None:
+    expected = TEXT
+    for old, new in changes.items():
+        expected = expected.replace(old, new)
+    found = rewritten(TEXT, [Rewrite(*one) for one in wanted.items()], "linesmith.toml")
+    assert (found.text, found.left) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        '[[type.group]]\nname = "g"\nmembers = ["a", # hot\n"b"]\nbytes = 16\n',
+        '[[type.group]]\nname = "g"\nmembers = [\n    # of the reader\n    "a", "b"]\nbytes = 16\n',
+        '[[type.group]]\nname = "g"\nmembers = ["a", "b" # last\n]\nbytes = 16\n',
+        'group = [{ name = "g", members = ["a"], bytes = 8 }]\n',
+    ],
+)
+def test_names_with_comments_between_them_and_inline_groups_are_left_with_their_limits(group: str) -> None:
+    text, at = f"{ADDED}{group}", ("type", 0, "group", 0)
+    wanted = Rewrite((*at, "members"), ("a", "b", "c")), Rewrite((*at, "bytes"), 24)
+    found = rewritten(text, wanted, "linesmith.toml")
+    assert (found.text, found.left) == (text, wanted)
+    with pytest.raises(IntentError, match="no TOML"):
+        rewritten(f"[{text}", wanted, "linesmith.toml")
+
+
+COMMENT = st.sampled_from(("", "  # why", " # = [1]", "\t# 'x'"))
+NAMES = st.lists(st.sampled_from(("a", "b.c", "d[1]", "e")), min_size=1, unique=True)
+
+
+@settings(max_examples=40)
+@given(COMMENT, COMMENT, NAMES, NAMES, st.integers(1, 1 << 31), st.sampled_from(("\n", "\r\n")))
+def test_whatever_stands_around_it_only_the_value_changes(
+    first: str, second: str, before: list[str], after: list[str], size: int, ending: str
+) -> None:
+    listed = ", ".join(f"'{one}'" for one in before)
+    lines = ("[[type]]", 'name = "s"', 'reason = "#"', "[type.budget]", f"bytes = 8{first}", "[[type.group]]")
+    text = ending.join((*lines, 'name = "g"', f"members = [{listed}]{second}", ""))
+    wanted = Rewrite(("type", 0, "budget", "bytes"), size), Rewrite(("type", 0, "group", 0, "members"), tuple(after))
+    found = rewritten(text, wanted, "linesmith.toml").text
+    kept = found.replace(f"bytes = {size}", "bytes = 8").split(ending)
+    assert kept[:7] == text.split(ending)[:7]
+    assert kept[7].endswith(f"]{second}")
+    assert tomllib.loads(found)["type"][0]["group"][0]["members"] == after

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from linesmith_command import LINESMITH
-from lint_builds import Change, changed_tree, committed
+from lint_builds import BUDGET, LARGE, Change, check_by_schema, check_script, committed, with_linesmith
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ACTION = CHECKOUT / ".github" / "actions" / "lint" / "action.yml"
@@ -47,10 +44,6 @@ def action() -> dict[str, Any]:
     return dict(yaml.safe_load(ACTION.read_text()))
 
 
-def lint_step() -> dict[str, Any]:
-    return next(step for step in action()["runs"]["steps"] if step.get("id") == "lint")
-
-
 def filled(text: str, inputs: dict[str, str]) -> str:
     """An expression of the runner; inputs that are not given have their defaults."""
     match = re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)
@@ -60,46 +53,31 @@ def filled(text: str, inputs: dict[str, str]) -> str:
 
 def run_step(folder: Path, tree: Path, **inputs: str | Path) -> Step:
     """``shell: bash`` of a runner is this command line; see the workflow syntax, ``jobs.<job_id>.steps[*].shell``."""
-    step, runner = lint_step(), folder / "runner"
+    step = next(one for one in action()["runs"]["steps"] if one.get("id") == "lint")
+    runner = folder / "runner"
     runner.mkdir(parents=True)
     (runner / "script.sh").write_text(step["run"])
     given = {name.replace("_", "-"): str(value) for name, value in inputs.items()}
-    environment = {
-        **os.environ,
+    variables = {
         **{name: filled(text, given) for name, text in step["env"].items()},
-        "PATH": f"{LINESMITH.parent}:{os.environ['PATH']}",
         "RUNNER_TEMP": str(runner),
         "GITHUB_OUTPUT": str(runner / "output"),
         "GITHUB_STEP_SUMMARY": str(runner / "summary"),
         "GITHUB_ACTIONS": "true",
     }
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", runner / "script.sh"],
-        cwd=tree,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    command: list[str | Path] = ["bash", "--noprofile", "--norc", "-eo", "pipefail", runner / "script.sh"]
+    done = with_linesmith(command, tree, **variables)
     outputs = dict(line.split("=", 1) for line in (runner / "output").read_text().splitlines())
     summary = runner / "summary"
-    return Step(done.returncode, done.stdout, outputs, summary.read_text() if summary.exists() else "")
-
-
-@pytest.fixture
-def change(tmp_path: Path) -> Change:
-    return changed_tree(tmp_path)
+    return Step(done.returncode, done.stdout + done.stderr, outputs, summary.read_text() if summary.exists() else "")
 
 
 def test_the_action_is_one_by_the_schema_of_actions_and_its_scripts_pass_shellcheck() -> None:
-    checker = LINESMITH.with_name("check-jsonschema")
-    subprocess.run([checker, "--builtin-schema", "vendor.github-actions", ACTION], check=True)
+    check_by_schema("github-actions", ACTION)
     for step in action()["runs"]["steps"]:
         assert "${{" not in step.get("run", ""), "no input is put into a script"
         assert "uses" not in step, "it uses no other action"
-        script = f"set -eo pipefail\n{step['run']}"
-        subprocess.run(["shellcheck", "--shell=bash", "-"], input=script, text=True, check=True)
+        check_script(f"set -eo pipefail\n{step['run']}", "bash")
 
 
 def test_violations_are_annotations_and_results_are_files_that_later_steps_can_use(
@@ -116,21 +94,22 @@ def test_violations_are_annotations_and_results_are_files_that_later_steps_can_u
     assert step.summary.startswith("<!-- linesmith-lint -->\n### linesmith lint: 1 warning\n")
 
 
-def test_one_build_alone_and_nothing_to_tell(tmp_path: Path, change: Change) -> None:
-    step = run_step(tmp_path, change.tree, head=change.old)
-    assert (step.status, step.outputs["status"], step.commands) == (0, "0", [])
-
-
-def test_the_least_severity_that_fails_is_an_input_and_intents_of_the_tree_hold(tmp_path: Path, change: Change) -> None:
-    assert run_step(tmp_path / "one", change.tree, base=change.old, head=change.new, fail_on="error").status == 0
-    (change.tree / "linesmith.toml").write_text('[lint]\nignore = ["alignment-lost"]\n')
-    assert run_step(tmp_path / "two", change.tree, base=change.old, head=change.new).status == 0
-
-
-def test_a_lint_that_cannot_be_done_says_so_with_status_2(tmp_path: Path, change: Change) -> None:
-    step = run_step(tmp_path, change.tree, base=change.tree / "none.o", head=change.new)
-    assert (step.status, step.outputs["status"], step.commands) == (2, "2", [])
-    assert "none.o" in step.log
+@pytest.mark.parametrize(
+    ("wanted", "inputs", "status"),
+    [
+        ("", {"head": "old.o"}, 0),  # one build alone
+        ("", {"base": "old.o", "head": "new.o", "fail_on": "error"}, 0),
+        ('[lint]\nignore = ["alignment-lost"]\n', {"base": "old.o", "head": "new.o"}, 0),
+        ("", {"base": "none.o", "head": "new.o"}, 2),
+    ],
+)
+def test_the_status_is_that_of_the_lint(
+    tmp_path: Path, change: Change, wanted: str, inputs: dict[str, str], status: int
+) -> None:
+    (change.tree / "linesmith.toml").write_text(wanted)
+    step = run_step(tmp_path, change.tree, **inputs)
+    assert (step.status, step.outputs["status"]) == (status, str(status))
+    assert status == 0 or "none.o" in step.log
 
 
 @pytest.mark.parametrize(
@@ -145,10 +124,9 @@ def test_a_name_is_only_a_name(tmp_path: Path, change: Change, name: str) -> Non
 
 
 def test_revisions_are_compared_without_a_build(tmp_path: Path, change: Change) -> None:
-    intent = '[[type]]\nname = "counter"\nreason = "one line"\nbudget = {lines = 1}\n'
-    (change.tree / "linesmith.toml").write_text(intent)
+    (change.tree / "linesmith.toml").write_text(BUDGET)
     committed(change.tree)
-    (change.tree / "new.c").write_text("struct counter { long hits[9]; }; struct counter c;")
+    (change.tree / "new.c").write_text(LARGE)
     committed(change.tree)
     step = run_step(tmp_path, change.tree, base_ref="HEAD^", head_ref="HEAD")
     assert step.status == 1

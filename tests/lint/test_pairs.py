@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from linesmith.analyzer.model import Layout
 from linesmith.analyzer.selection import select_both
 
 BOTH = "struct same { int a; long b; } s; struct other { char c; } o;"
+INNER = "struct in { int a; int b; }; struct out { struct in in; } s;"
+NAMED = "typedef struct { int a; long b; } named; named n;"
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +36,11 @@ def builds(folder: Path, old: str, new: str) -> tuple[Layouts, Layouts]:
     return read_layouts(before).layouts, read_layouts(after).layouts
 
 
+def names(pairs: Iterable[tuple[Layout | None, Layout | None]]) -> list[str]:
+    """The records of the newer build that are looked at."""
+    return [after.name for _, after in pairs if after]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "changed"),
     [
@@ -40,27 +48,15 @@ def builds(folder: Path, old: str, new: str) -> tuple[Layouts, Layouts]:
         (BOTH, "\n\n\n" + BOTH.replace("struct other", "\nstruct other"), []),
         (BOTH, BOTH.replace("int a; long b;", "long b; int a;"), ["same"]),
         ("struct s { struct { int a; int b; }; } s;", "struct s { struct { int b; int a; }; } s;", ["s"]),
-        (
-            "struct in { int a; int b; }; struct out { struct in in; } s;",
-            "struct in { int b; int a; }; struct out { struct in in; } s;",
-            ["in"],
-        ),
-        (
-            "typedef struct { int a; long b; } named; named n;",
-            "typedef struct { long b; int a; } named; named n;",
-            ["named"],
-        ),
+        (INNER, INNER.replace("int a; int b;", "int b; int a;"), ["in"]),
+        (NAMED, NAMED.replace("int a; long b;", "long b; int a;"), ["named"]),
     ],
     ids=["equal", "other lines", "moved", "in a part without a name", "in a named record", "of a typedef alone"],
 )
 def test_records_that_changed_are_looked_at(tmp_path: Path, old: str, new: str, changed: list[str]) -> None:
-    pairs = of_two(*builds(tmp_path, old, new), ()).pairs
-    assert [layout.name for pair in pairs for layout in pair[1:] if layout] == changed
-
-
-def test_one_build_and_two_count_the_same_records(tmp_path: Path) -> None:
-    old, new = builds(tmp_path, BOTH, BOTH + "typedef struct { int a; } named; named n;")
-    assert (of_one(new, ()).compared, of_two(old, new, ()).compared) == (3, 3)
+    before, after = builds(tmp_path, old, new)
+    assert [layout.name for pair in of_two(before, after, ()).pairs for layout in pair[1:] if layout] == changed
+    assert of_one(after, ()).compared == of_two(before, after, ()).compared, "both count the same records"
 
 
 def test_a_new_record_has_no_partner(tmp_path: Path) -> None:
@@ -71,10 +67,10 @@ def test_a_new_record_has_no_partner(tmp_path: Path) -> None:
 
 def test_types_that_are_asked_for_are_looked_at_and_no_others(tmp_path: Path) -> None:
     old, new = builds(tmp_path, BOTH, "struct same { long b; } s; struct other { long c; } o;")
-    assert sorted(after.name for _, after in of_one(old, ()).pairs if after) == ["other", "same"]
+    assert sorted(names(of_one(old, ()).pairs)) == ["other", "same"]
     found = of_two(old, old, (), asked_for=("other",))
     assert [(before.name, after.name) for before, after in found.pairs if before and after] == [("other", "other")]
-    assert [after.name for _, after in of_two(old, new, ("other",)).pairs if after] == ["other"]
+    assert names(of_two(old, new, ("other",)).pairs) == ["other"]
     with pytest.raises(TypeNotFound, match="othr"):
         of_two(old, new, ("othr",))
 
@@ -87,12 +83,8 @@ MEMBERS = st.lists(st.sampled_from(("char", "int", "long", "short")), min_size=1
 def test_digests_differ_if_and_only_if_the_comparison_finds_a_change(
     tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]
 ) -> None:
-    folder = tmp_path_factory.mktemp("pair")
-
-    def source(types: list[str]) -> str:
-        return "struct s { " + " ".join(f"{one} m{at};" for at, one in enumerate(types)) + " } s;"
-
-    before, after = builds(folder, source(old), source(new))
+    members = (" ".join(f"{one} m{at};" for at, one in enumerate(types)) for types in (old, new))
+    before, after = builds(tmp_path_factory.mktemp("pair"), *(f"struct s {{ {one} }} s;" for one in members))
     found = changes(before, after, paired(*select_both(before, after, ())))
     assert bool(of_two(before, after, ()).changed) == bool(found)
 
@@ -101,29 +93,26 @@ def of_c(layout: Layout) -> Layout:
     return replace(layout, file="counter.h", line=1)
 
 
+COUNTER = of_c(struct("counter", scalar("hits"), scalar("misses")))
+
+
 def test_what_rust_restates_of_a_record_of_c_is_judged_once() -> None:
-    counter = struct("counter", scalar("hits"), scalar("misses"))
-    grown = struct("counter", scalar("hits"), scalar("misses"), scalar("lost"))
-    old = table(of_c(counter), struct("bindings::raw::counter", *counter.members))
-    new = table(of_c(grown), struct("bindings::raw::counter", *grown.members))
-    assert [after.name for _, after in of_two(old, new, ()).pairs if after] == ["counter"]
-    assert [after.name for _, after in of_one(new, ()).pairs if after] == ["counter"]
+    grown = of_c(struct("counter", *COUNTER.members, scalar("lost")))
+    old, new = (table(one, struct("bindings::raw::counter", *one.members)) for one in (COUNTER, grown))
+    assert names(of_two(old, new, ()).pairs) == names(of_one(new, ()).pairs) == ["counter"]
     assert of_one(new, ("bindings::raw::counter",)).pairs != ()
 
 
-def test_a_part_without_a_name_is_restated_with_its_record() -> None:
-    counter = of_c(struct("counter", scalar("hits"), scalar("misses")))
-    both = table(counter, struct("bindings::counter__bindgen_ty_1", scalar("hits")))
-    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter"]
-
-
-def test_a_record_of_rust_that_c_does_not_know_is_judged() -> None:
-    alike = struct("queue::counter", scalar("hits"))
-    both = table(of_c(struct("counter", scalar("hits"), scalar("misses"))), alike)
-    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter", "queue::counter"]
-
-
-def test_a_class_in_a_namespace_is_judged_beside_a_record_of_its_name() -> None:
-    counter = struct("counter", scalar("hits"))
-    both = table(of_c(counter), of_c(struct("queue::counter", *counter.members)))
-    assert [after.name for _, after in of_one(both, ()).pairs if after] == ["counter", "queue::counter"]
+@pytest.mark.parametrize(
+    ("beside", "judged"),
+    [
+        # A part without a name is restated with its record.
+        (struct("bindings::counter__bindgen_ty_1", scalar("hits")), False),
+        # C does not know this one of Rust.
+        (struct("queue::counter", scalar("hits")), True),
+        # A class in a namespace has a file.
+        (of_c(struct("queue::counter", *COUNTER.members)), True),
+    ],
+)
+def test_a_record_beside_one_of_its_name_is_judged_unless_rust_restates_it(beside: Layout, judged: bool) -> None:
+    assert names(of_one(table(COUNTER, beside), ()).pairs) == ["counter", *([beside.name] if judged else [])]

@@ -117,11 +117,7 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_not_told(made: Commits) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--head-ref", "HEAD"), "add --base-ref REV"),
-        (("--base-ref", "HEAD", "--patch", "-"), "give one of them"),
-        (("--cflags", "-O2"), "add --base-ref REV or --patch FILE"),
         (("--base-ref", "HEAD", "--base", "/bin/true"), "give one kind"),
-        (("--base-ref", ""), "a revision is empty"),
         (("--base-ref", "HEAD", "--head-ref", ""), "a revision is empty"),
     ],
 )

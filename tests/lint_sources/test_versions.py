@@ -10,7 +10,7 @@ from lint_commits import LINK, MODULE, Commits, repository
 
 from linesmith.analyzer.errors import TreeError
 from linesmith.patches.versions.git import repository_of
-from linesmith.patches.versions.versions import MOST_BYTES, Versions, revisions
+from linesmith.patches.versions.versions import Versions, revisions
 
 
 @pytest.fixture
@@ -70,16 +70,6 @@ def test_a_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
         repository_of(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a b.h", 'a".h', "a\n.h", "$(touch x).h", "a;b.h", "\u202ea.h", "a\\.h"])
-def test_names_that_would_have_to_be_quoted_are_left_out(made: Commits, name: str) -> None:
-    found, _ = compare(made, made.commit({"ok.h": "1"}), made.commit({"ok.h": "1", name: "2"}))
-    assert found.changes == ()
-    (remark,) = found.remarks
-    assert remark.startswith("1 file (")
-    assert remark.endswith("left out, because of characters in the name")
-    assert "\n" not in remark
-
-
 @pytest.mark.parametrize("name", ["..", ".git", ".GIT", "."])
 def test_names_that_lead_out_of_the_tree_are_never_written(made: Commits, name: str) -> None:
     evil = made.commit_tree_of({name: ("100644", b"x"), "a.h": ("100644", b"1")})
@@ -93,14 +83,6 @@ def test_links_that_leave_the_tree_are_not_made(made: Commits, target: bytes) ->
 
 
 NOT_FOLLOWED = "not followed: check out what both revisions name, and what differs there is judged"
-
-
-def test_a_changed_link_or_a_submodule_in_place_of_a_file_is_not_followed(made: Commits) -> None:
-    old = made.commit({"a.h": "1", "m.h": "1"})
-    new = made.commit({"a.h": (LINK, b"/etc/passwd"), "m.h": (MODULE, old.encode())})
-    found, _ = compare(made, old, new)
-    assert found.changes == ()
-    assert found.remarks == ("1 symbolic link (a.h) not followed", f"1 submodule (m.h) {NOT_FOLLOWED}")
 
 
 def with_submodule(folder: Path, text: str) -> tuple[Commits, Commits, str]:
@@ -163,12 +145,6 @@ def test_commits_of_a_submodule_that_cannot_be_read_are_told(tmp_path: Path, cas
     assert ("lib/inner.h" in files) == (case == "not at hand")
 
 
-def test_a_giant_file_is_left_out(made: Commits) -> None:
-    found, _ = compare(made, made.commit({"a.h": "1"}), made.commit({"a.h": b" " * (MOST_BYTES + 1)}))
-    assert found.changes == ()
-    assert found.remarks == ("1 file (a.h) left out, larger than 8 MiB or missing in the repository",)
-
-
 def test_changed_files_of_the_build_are_told_and_not_run(made: Commits) -> None:
     old = made.commit({"Makefile": "all:\n", "a.h": "1"})
     new = made.commit({"Makefile": "$(shell touch /tmp/evil)\n", "fs/Kbuild": "x", "a.h": "1"}, old)
@@ -176,24 +152,3 @@ def test_changed_files_of_the_build_are_told_and_not_run(made: Commits) -> None:
     assert files["Makefile"] == "all:\n"
     (remark,) = found.remarks
     assert remark.startswith("2 files (Makefile, …) of the build differ: what they would do was not run")
-
-
-def test_neither_filters_nor_hooks_nor_textconv_run(tmp_path: Path) -> None:
-    made = repository(tmp_path / "tree")
-    ran = tmp_path / "ran"
-    for key in ("filter.evil.smudge", "filter.evil.clean", "diff.evil.textconv", "diff.evil.command", "diff.external",
-                "core.fsmonitor", "core.pager", "core.sshCommand", "core.alternateRefsCommand"):  # fmt: skip
-        made.git("config", key, f"touch {ran}")
-    for hook in ("post-checkout", "reference-transaction", "post-index-change", "fsmonitor-watchman"):
-        path = made.root / ".git" / "hooks" / hook
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!/bin/sh\ntouch {ran}\n")
-        path.chmod(0o755)
-    attributes = "* filter=evil diff=evil export-subst ident working-tree-encoding=UTF-16\n"
-    old = made.commit({"a.h": "$Id$ $Format:%H$\n", ".gitattributes": attributes, ".gitmodules": "[submodule]\n"})
-    new = made.commit({"a.h": "x", ".gitattributes": attributes}, old)
-    ran.unlink(missing_ok=True)
-    found, files = compare(made, old, new)
-    assert files["a.h"] == "$Id$ $Format:%H$\n"
-    assert [one.after for one in found.changes] == [b"x"]
-    assert not ran.exists()

@@ -1,138 +1,155 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report of a whole run: verdict first, then what it rests on, and what was not checked."""
+"""The report of a whole run: verdict first, then what it rests on, and what was not checked; its evidence as well."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from textwrap import dedent
+from typing import Any
 
+import jsonschema
+import msgspec
 import pytest
 from finished_run import CONFIRMED, RUN
-from measured import samples
+from measured import compared, comparison, samples
 
 from linesmith.analyzer.model import (
     SIMULATED,
+    Better,
     Build,
     Failure,
     FailureKind,
     Fidelity,
+    Metric,
     Result,
     Sample,
     Trial,
     VerdictKind,
 )
-from linesmith.analyzer.report import bench, bench_markdown, matrix
-from linesmith.analyzer.report.facts import merged
+from linesmith.analyzer.report.bench import render_text
+from linesmith.analyzer.report.bench_json import render_json
+from linesmith.analyzer.report.bench_markdown import render_markdown
+from linesmith.analyzer.report.evidence import evidence
+from linesmith.analyzer.report.matrix import render_json as matrix_json
 from linesmith.analyzer.report.two_runs import render_two_runs
 
 EXPECTED = Path(__file__).with_name("expected")
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema-report.json"
+COUNT = Metric("n", "", Better.LOWER)
+WITH_OUTLIERS = [
+    ((100.0, 101.0), (100.5, 101.5)),
+    ((102.0, 100.0), (101.0, 300.0)),
+    ((99.0, 100.0), (100.0, 101.0)),
+] * 2
+# Values of a side, and changes, that are rounded in their own ways; a spread needs two runs and a mean.
+SIDES = ((), (0.0, 0.0), (0.000012345,), (0.012345,), (999.949,), (1234567.8,), (2.5e12,))
+CHANGES = (0.00004, -0.00004, 0.012, -0.4321, 1e9 - 1, 0.0, 0.0)
+SECONDS = (0.0, 0.4, 99.0, 100.0, 7500.0)
+LATER_LOG = Failure(FailureKind.BUILD, "no such file; see run/logs/7/make.log", "logs/7/build.log")
+# All that is odd in tables: outliers, dots that show two modes, rows that decide nothing, rounded numbers.
+ODD = Result(
+    title="odd things",
+    baseline="baseline",
+    # They are counted anew, say once what they do, and of two logs the one that the reason names.
+    trials=(
+        *(Trial(number, "", (), Fidelity.ESTIMATE, (number,), 0.9) for number in (1, 2, 3)),
+        replace(RUN.trials[0], number=190),
+        replace(RUN.trials[0], number=191, fidelity=Fidelity.BENCHMARK),
+        replace(RUN.trials[1], number=7, failure=LATER_LOG, moves=()),
+    ),
+    confirmed=(
+        compared(WITH_OUTLIERS),
+        comparison(metric=Metric("cycles", "", Better.LOWER), only_shown=True),
+        comparison(outliers=tuple(map(float, range(1, 10))), variant="a|b", guard=True, tolerance=0.02, threads=1),
+        replace(comparison(variant="two modes"), base=(1.0, 1.0, 2.0), head=(1.0, 2.0, 2.0, 2.0, 2.0)),
+        replace(comparison(variant="equal runs"), base=(1.0,), head=(1.0,)),
+        replace(
+            comparison(variant="v1"), verdict=VerdictKind.UNDECIDED, reason="3 blocks with numbers, and 4 are needed"
+        ),
+    ),
+    explored=(
+        comparison(-0.2, 0.05, VerdictKind.WORSE, variant="v2", metric=COUNT, guard=True, tolerance=0.02),
+        *(
+            replace(comparison(variant=f"v{at}", metric=COUNT), base=side, head=side, ratio=1 + change)
+            for at, (side, change) in enumerate(zip(SIDES, CHANGES, strict=True), 3)
+        ),
+        *(comparison(metric=Metric(name, "", Better.LOWER), only_shown=True) for name in ("misses", "cycles")),
+    ),
+    best="v1",
+    advice=("about 2 more blocks",),
+    # A program has no configuration, and a build may be reused, which takes no time.
+    builds=tuple(Build(f"v{number}", f"{number:064}", time, "gcc", "") for number, time in enumerate(SECONDS, 1)),
+    patches=tuple((f"v{number}", f"patches/v{number}.patch") for number in (1, 2, 3)),
+    # What machines say again and again is said once, and loads column by column.
+    facts=(
+        *(("cpus", "8"), ("cpus", "8"), ("seconds", "10.4"), ("seconds", "14")),
+        *(("host", one) for one in "abcdef"),
+        *(("load", "1 2 3"), ("load", "4 2 1"), ("loads", "1 2 3"), ("loads", "4 2")),
+    ),
+    finished=True,
+)
 
 
 def sections(result: Result) -> dict[str, str]:
     """The sections of the text by their titles."""
-    text = bench.render_text(result)
-    found = [block.partition(":\n") for block in text.split("\n\n") if ":\n" in block]
+    found = [block.partition(":\n") for block in render_text(result).split("\n\n") if ":\n" in block]
     return {title: body.rstrip("\n") for title, _, body in found}
 
 
-def test_a_whole_run_as_text_and_as_markdown() -> None:
-    """The verdict comes first, then what it rests on, and last what was not checked."""
-    assert bench.render_text(RUN) == (EXPECTED / "run.txt").read_text()
-    assert bench_markdown.render_markdown(RUN) == (EXPECTED / "run.md").read_text()
-
-
-GIVEN = (Trial(1, "moved", (), Fidelity.BENCHMARK, (), 0.95, 0.01),)
-BUILDS = tuple(Build(f"v{n}", f"{n:064}", 1.0, "gcc 12.2.0", "") for n in range(1, 4))
-REUSED = (Build("moved", "0123456789abcdef", 0.0, "gcc 12.2.0", ""),)
-LATER_LOG = Failure(FailureKind.BUILD, "no such file; see run/logs/7/make.log", "logs/7/build.log")
-OF_TWO_LOGS = replace(RUN.trials[1], failure=LATER_LOG, moves=())
-ESTIMATED = Trial(1, "", (), Fidelity.ESTIMATE, (1,), 0.9)
-CLIMBED = (replace(RUN.trials[0], number=190), replace(RUN.trials[0], number=191, fidelity=Fidelity.BENCHMARK))
-SIMULATION = CONFIRMED[3:]
-UNDECIDED = replace(
-    CONFIRMED[1], verdict=VerdictKind.UNDECIDED, reason="3 blocks with numbers of both, and 4 are needed"
+@pytest.mark.parametrize(
+    ("name", "run"), [("run", RUN), ("odd", ODD), ("cut-off", Result("exec storm", "baseline", (), seconds=12.0))]
 )
+def test_a_whole_run_as_text_and_as_markdown(name: str, run: Result) -> None:
+    """The verdict comes first, then what it rests on, and last what was not checked; one cut off claims nothing."""
+    assert render_text(run) == (EXPECTED / f"{name}.txt").read_text()
+    assert render_markdown(run) == (EXPECTED / f"{name}.md").read_text()
 
-# Name of the case: what is other than in RUN, the section to look at, a line that it must have.
-CASES: dict[str, tuple[dict[str, object], str, str]] = {
-    "a search that found nothing": ({"best": None}, "verdict", "  no variant is confirmed to be better than baseline"),
-    "one of a simulation": (
-        {"confirmed": SIMULATION},
-        "verdict",
-        "  moved is better than baseline in simulation, confirmed on fresh runs",
-    ),
-    "nothing found in a simulation": (
-        {"confirmed": SIMULATION, "best": None},
-        "verdict",
-        "  no variant is confirmed to be better than baseline in simulation",
-    ),
-    "an emulated machine": (
-        {"facts": (("machine", "QEMU, tcg"),)},
-        "verdict",
-        "  moved is better than baseline in an emulated machine, confirmed on fresh runs",
-    ),
-    "what the winner does": ({"best": "v1"}, "verdict", "  what v1 does: move `i_mmap_rwsem` behind `flags`"),
-    "why there is no verdict": (
-        {"best": None, "confirmed": (UNDECIDED,)},
-        "verdict",
+
+@pytest.mark.parametrize("run", [RUN, ODD, Result("empty", "baseline", ())])
+def test_a_run_as_json_is_lossless_and_obeys_the_schema_in_the_docs(run: Result) -> None:
+    document = json.loads(render_json(run))
+    assert msgspec.convert(document["result"], Result, strict=False) == run
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+
+
+def test_bytes_that_are_no_text_are_spelled_out_in_json() -> None:
+    document = json.loads(render_json(replace(RUN, remarks=("cannot read caf\udce9.c", "done"))))
+    assert document["result"]["remarks"] == ["cannot read caf\\xe9.c", "done"]
+
+
+SIMULATION = CONFIRMED[3:]
+NOTHING = "no variant is confirmed to be better than baseline"
+TIME = "time on real hardware"
+
+
+@pytest.mark.parametrize(
+    ("changed", "section", "line"),
+    [
+        ({"best": None}, "verdict", NOTHING),
+        ({"confirmed": SIMULATION}, "verdict", "moved is better than baseline in simulation, confirmed on fresh runs"),
+        ({"confirmed": SIMULATION, "best": None}, "verdict", f"{NOTHING} in simulation"),
         (
-            "  moved: not decided, +5.00% (+4.00% to +6.00%), exec-storm.ops_per_second (8 threads, ops/s, higher is "
-            "better); 3 blocks with numbers of both, and 4 are needed"
+            {"facts": (("machine", "QEMU, tcg"),)},
+            "verdict",
+            "moved is better than baseline in an emulated machine, confirmed on fresh runs",
         ),
-    ),
-    "what would decide": ({"advice": ("about 2 more blocks",)}, "verdict", "  next: about 2 more blocks"),
-    "of two logs the one that the reason names": (
-        {"trials": (OF_TWO_LOGS,)},
-        "trials",
-        "     1  v2  benchmark  failed, build failed: no such file; see run/logs/7/make.log",
-    ),
-    "trials are counted anew and say once what they do": (
-        {"trials": (ESTIMATED, *CLIMBED)},
-        "trials",
-        "     2  v1  benchmark  cost 0.412 ± 0.050 of the baseline's, 41 s",
-    ),
-    "builds of many variants take few lines": (
-        {"builds": BUILDS},
-        "builds",
-        "  gcc 12.2.0: v1 000000000000 (1 s), v2 000000000000 (1 s), v3 000000000000 (1 s)",
-    ),
-    "a program has no configuration and a build may be reused": (
-        {"builds": REUSED},
-        "builds",
-        "  gcc 12.2.0: moved 0123456789ab (reused)",
-    ),
-    "patches of many variants": (
-        {"patches": tuple((one.variant, f"patches/{one.variant}.patch") for one in BUILDS)},
-        "patches",
-        "  in patches: v1.patch, v2.patch, v3.patch",
-    ),
-    "simulated counts are no time": (
-        {"confirmed": SIMULATION, "samples": ()},
-        "not checked",
-        "  time on real hardware: nothing was timed there",
-    ),
-    # As when every patch failed and only the placebos ran, or before the first variant has climbed to a machine.
-    "time of other builds is none of the variant": (
-        {"confirmed": SIMULATION, "best": None},
-        "not checked",
-        "  time on real hardware: only other builds were timed there",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_a_section_says(case: str) -> None:
-    changed, section, line = CASES[case]
-    assert line in sections(replace(RUN, **changed))[section].splitlines()  # type: ignore[arg-type]
+        ({"best": "v1"}, "verdict", "what v1 does: move `i_mmap_rwsem` behind `flags`"),
+        # Simulated counts are no time.
+        ({"confirmed": SIMULATION, "samples": ()}, "not checked", f"{TIME}: nothing was timed there"),
+        # As when every patch failed and only the placebos ran, or before the first variant has climbed to a machine.
+        ({"confirmed": SIMULATION, "best": None}, "not checked", f"{TIME}: only other builds were timed there"),
+    ],
+)
+def test_a_section_says(changed: dict[str, Any], section: str, line: str) -> None:
+    assert f"  {line}" in sections(replace(RUN, **changed))[section].splitlines()
 
 
 def test_patches_of_the_user_are_compared_and_not_chosen() -> None:
-    given = replace(RUN, trials=GIVEN)
+    given = replace(RUN, trials=(Trial(1, "moved", (), Fidelity.BENCHMARK, (), 0.95, 0.01),))
     assert list(sections(given))[2] == "compared"
-    assert bench.render_text(given).splitlines()[1] == "1 trial, 67 min, finished"
-    assert "- next: more blocks\n" in bench_markdown.render_markdown(replace(RUN, advice=("more blocks",)))
+    assert render_text(given).splitlines()[1] == "1 trial, 67 min, finished"
+    assert "- next: more blocks\n" in render_markdown(replace(RUN, advice=("more blocks",)))
 
 
 def test_layouts_that_were_only_estimated_are_counted_and_a_point_on_two_rungs_once() -> None:
@@ -141,25 +158,10 @@ def test_layouts_that_were_only_estimated_are_counted_and_a_point_on_two_rungs_o
     cheap += [replace(one, fidelity=Fidelity.REPLAY) for one in cheap[:5]]
     cheap += [Trial(2000, "", (), Fidelity.ESTIMATE, (2000,), failure=wrong)]
     run = replace(RUN, trials=(*RUN.trials, *cheap))
-    assert bench.counted(run) == "2 trials (1 failed), 1,201 layouts estimated (1 ruled out)"
+    assert "\n2 trials (1 failed), 1,201 layouts estimated (1 ruled out), 67 min" in render_text(run)
     assert sections(run)["trials"] == sections(RUN)["trials"]
     again = replace(RUN.trials[0], number=3, fidelity=Fidelity.BENCHMARK)
-    assert bench.counted(replace(RUN, trials=(*RUN.trials, again))) == "2 trials (1 failed)"
-
-
-def test_a_run_that_is_cut_off_claims_nothing() -> None:
-    run = Result("exec storm", "baseline", (), seconds=12.0)
-    assert bench.render_text(run) == dedent("""\
-        exec storm
-        no trials, 12 s, not finished
-
-        verdict:
-          not yet: no variant has been confirmed to be better than baseline
-
-        not checked:
-          time on real hardware: nothing was timed there
-          the rest of the plan: the run has not come to its end
-        """)
+    assert "\n2 trials (1 failed), 67 min" in render_text(replace(RUN, trials=(*RUN.trials, again)))
 
 
 def test_what_was_explored_only_leaves_much_unchecked() -> None:
@@ -172,30 +174,32 @@ def test_what_was_explored_only_leaves_much_unchecked() -> None:
     ]
 
 
-def test_the_matrix_has_the_samples_of_each_variant_by_metric_threads_and_order() -> None:
-    assert json.loads(matrix.render_json(RUN)) == {
+def matrix(result: Result) -> dict[str, dict[str, list[float]]]:
+    return dict(json.loads(matrix_json(result)))
+
+
+def test_the_matrix_has_the_fresh_samples_of_each_variant_by_metric_threads_and_order() -> None:
+    assert matrix(RUN) == {
         "baseline": {"exec-storm.seconds": [1.0, 1.5]},
         "moved": {"exec-storm.seconds": [0.9, 0.8]},
     }
     eight = samples([((5.0,), (4.0,))], threads=8)
-    found = matrix.matrix(replace(RUN, samples=(*RUN.samples, *eight), confirming=(0,)))
+    found = matrix(replace(RUN, samples=(*RUN.samples, *eight)))
     assert found["moved"] == {"exec-storm.1_threads.seconds": [0.9, 0.8], "exec-storm.8_threads.seconds": [4.0]}
     later = samples([((1.0,), (2.0,)), ((3.0,), (4.0,))])
-    run = replace(RUN, samples=later[::-1], confirming=(0, 1))
-    assert matrix.matrix(run)["baseline"]["exec-storm.seconds"] == [1.0, 3.0]
-    # Samples of the search are not in it.
-    assert matrix.matrix(replace(RUN, samples=later, confirming=(1,)))["moved"] == {"exec-storm.seconds": [4.0]}
-    assert matrix.matrix(replace(RUN, samples=later, confirming=())) == {}
+    assert matrix(replace(RUN, samples=later[::-1], confirming=(0, 1)))["baseline"] == {"exec-storm.seconds": [1, 3]}
+    assert matrix(replace(RUN, samples=later, confirming=(1,)))["moved"] == {"exec-storm.seconds": [4.0]}
+    assert matrix(replace(RUN, samples=later, confirming=())) == {}
 
 
-def test_a_recording_that_serves_two_variants_is_one_sample() -> None:
+def test_a_recording_that_serves_two_variants_is_one_sample_of_the_matrix() -> None:
     seeds = [("v1", 0, 7.0), ("v1", 1, 8.0), ("v2", 2, 7.0)]
     both = [
         Sample(variant, SIMULATED, "pair", 8, value, block, boot)
         for head, block, base in seeds
         for boot, (variant, value) in enumerate((("baseline", base), (head, 0.0)))
     ]
-    assert matrix.matrix(replace(RUN, samples=tuple(both), confirming=(0, 1, 2))) == {
+    assert matrix(replace(RUN, samples=tuple(both), confirming=(0, 1, 2))) == {
         "baseline": {"simulated.pair": [7.0, 8.0]},
         "v1": {"simulated.pair": [0.0, 0.0]},
         "v2": {"simulated.pair": [0.0]},
@@ -206,32 +210,8 @@ def test_two_runs_agree_or_contradict_each_other() -> None:
     slower = replace(CONFIRMED[0], ratio=0.9, low=0.89, high=0.91, verdict=VerdictKind.WORSE)
     unsure = replace(CONFIRMED[1], low=0.99, verdict=VerdictKind.NO_DIFFERENCE)
     other = replace(RUN, title="another day", confirmed=(slower, unsure, CONFIRMED[2]))
-    assert render_two_runs(RUN, other) == dedent("""\
-        first:  exec storm
-        second: another day
-
-        moved, exec-storm.ops_per_second, 1 thread: the runs contradict each other
-          first      0.00% (-0.40% to +0.40%), no difference seen; base 1,010 ±  0.8%
-          second    -10.0% (-11.0% to -9.00%), worse; base 1,010 ±  0.8%
-        moved, exec-storm.ops_per_second, 8 threads: the intervals agree, the verdicts are not the same
-          first     +5.00% (+4.00% to +6.00%), better; base 1,010 ±  0.8%
-          second    +5.00% (-1.00% to +6.00%), no difference seen; base 1,010 ±  0.8%
-        moved, page-faults.faults_per_second, 8 threads: both say no difference seen
-          first      0.00% (-3.00% to +3.00%), no difference seen; base 1,010 ±  0.8%
-          second     0.00% (-3.00% to +3.00%), no difference seen; base 1,010 ±  0.8%
-        only in the first: moved simulated.pair (8 CPUs)
-        """)
-
-
-def test_runs_of_different_things_have_nothing_in_common() -> None:
+    assert render_two_runs(RUN, other) == (EXPECTED / "two-runs.txt").read_text()
     assert "the runs have no comparison in common\n" in render_two_runs(RUN, Result("other", "baseline", ()))
-
-
-def test_what_machines_say_again_and_again_is_said_once_and_loads_column_by_column() -> None:
-    facts = [("cpus", "8"), ("cpus", "8"), ("seconds", "10.4"), ("seconds", "14"), *(("host", one) for one in "abcdef")]
-    assert merged(facts) == (("cpus", "8"), ("seconds", "10.4 to 14"), ("host", "a, b, c, d and 2 more"))
-    assert merged([("load", "1 2 3"), ("load", "4 2 1")]) == (("load", "1 to 4, 2, 1 to 3"),)
-    assert merged([("load", "1 2 3"), ("load", "4 2")]) == (("load", "1 2 3, 4 2"),)
 
 
 def test_every_variant_has_its_verdict_the_best_one_first() -> None:
@@ -243,3 +223,60 @@ def test_every_variant_has_its_verdict_the_best_one_first() -> None:
         "  moved: better",
         "  turned: no difference seen",
     ]
+
+
+def test_a_reviewer_finds_what_was_measured_simulated_and_left_open() -> None:
+    assert evidence(RUN, "moved") == (EXPECTED / "evidence.txt").read_text()
+
+
+def test_no_line_is_wider_than_a_commit_message_may_be() -> None:
+    wide = replace(CONFIRMED[0], benchmark="a-benchmark-with-a-very-long-name", base=(1e11, 3e11), head=(5e11, 1e11))
+    text = evidence(replace(RUN, confirmed=(wide, *CONFIRMED), facts=(("machine", "word " * 40),)), "moved")
+    assert max(map(len, text.splitlines())) <= 75
+
+
+WIDE = replace(CONFIRMED[0], base=(79.1e6, 95.3e6), head=(82.1e6, 98.6e6))
+FAR_OUT = replace(CONFIRMED[0], outliers=(512.0, 499.0))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"confirmed": (WIDE,)}, "1 thread 87,200,000 ± 13.1% 90,350,000 ± 12.9% 0.00%"),
+        ({"confirmed": ()}, "They are runs of the search itself; nothing was confirmed on fresh ones."),
+        ({"confirmed": CONFIRMED[3:]}, "Simulated, baseline against this patch; these are counts"),
+        (
+            {"confirmed": CONFIRMED[3:], "samples": ()},
+            "Not measured: time on real hardware: nothing was timed there;",
+        ),
+        ({"confirmed": (FAR_OUT,)}, "Far-out runs are included: 2 (such as 512)."),
+        (
+            {"facts": (("machine", "QEMU, tcg"),)},
+            "Timed in an emulated machine, which has no caches, baseline against this patch",
+        ),
+        (
+            {"facts": (("machine", "QEMU, tcg"),)},
+            "Not measured: time on real hardware: the machine was emulated, and its time knows no caches;",
+        ),
+    ],
+    ids=[
+        "large numbers do not touch each other",
+        "runs of the search",
+        "simulation alone",
+        "simulation alone makes no claim about time",
+        "far-out runs are not hidden",
+        "an emulated machine",
+        "time of an emulated machine",
+    ],
+)
+def test_what_a_run_rests_on_is_said(changed: dict[str, Any], said: str) -> None:
+    assert said in " ".join(evidence(replace(RUN, **changed), "moved").split())
+
+
+def test_of_a_variant_that_was_not_measured_nothing_is_said_unless_it_failed() -> None:
+    assert evidence(RUN, "v2") == ""
+    panic = Failure(FailureKind.PANIC, "Kernel panic - not syncing: Fatal exception", "logs/block-2")
+    failed = replace(RUN.trials[0], variant="v7", cost=None, failure=panic)
+    assert evidence(replace(RUN, trials=(failed,)), "v7") == (
+        "It failed when it was measured: panic: Kernel panic - not syncing: Fatal\nexception.\n"
+    )

@@ -81,11 +81,6 @@ class Browser:
         given = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.do("Emulation.setEmulatedMedia", features=given)
 
-    def picture(self, path: Path) -> None:
-        """Keep the whole page as PNG."""
-        shot = self.do("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def printed(self, path: Path) -> None:
         """Keep the page as PDF."""
         path.write_bytes(base64.b64decode(self.do("Page.printToPDF", preferCSSPageSize=True)["data"]))

@@ -10,9 +10,22 @@ from threading import Thread
 
 import pytest
 from report_html.browser import Browser, browsing
-from tuning.project import APART, SHORT, SYNTAX_ERROR, TOGETHER, benched, project, tuned
+from tuning.project import SHORT, SYNTAX_ERROR, TOGETHER, benched, project, tuned
 
 from linesmith.analyzer.model import Variant
+
+# The tail begins a line of its own, which makes whatever holds such a queue larger.
+ALIGNED = """\
+--- a/queue.h
++++ b/queue.h
+@@ -1,5 +1,5 @@
+ struct queue {
+   long head;
+-  long tail;
++  long tail __attribute__((aligned(64)));
+   char name[112];
+ } __attribute__((aligned(64)));
+"""
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +80,9 @@ def canary() -> Iterator[Canary]:
 def benched_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run directory of a tiny program: one patch that helps, one that does not, one that does not compile."""
     folder = project(tmp_path_factory.mktemp("project"))
-    variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
+    with (folder / "tree" / "queue.h").open("a") as header:
+        header.write("struct pool { long used; struct queue queue; } pool;\n")
+    variants = [Variant("apart", (ALIGNED,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
     benched(folder / "tune.run", folder, variants)
     return folder / "tune.run"
 

@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from importlib.resources import as_file, files
 from pathlib import Path
 
-from linesmith.analyzer.demo import program
+COMPILE = ("cc", "-std=c11", "-O2", "-g", "-pthread")
+SOURCES = ("guard.c", "session_index.c", "bench.c")
 
-FLAGS = ("-std=c11", "-O2", "-g", "-pthread")
+
+def _unpacked(folder: Path) -> tuple[Path, Path]:
+    with as_file(files("linesmith.analyzer") / "demo" / "sources") as origin:
+        shutil.copytree(origin, folder)
+    return folder / "bench", folder / "bench.c2c"
 
 
 def built(folder: Path) -> tuple[Path, Path]:
     """The program and its profile in ``folder``, which is made."""
-    program.unpack(folder)
-    program.build(folder, program.find_compiler())
-    return folder / "bench", folder / program.PROFILE
+    found = _unpacked(folder)
+    subprocess.run([*COMPILE, "-o", "bench", *SOURCES], cwd=folder, check=True)
+    return found
 
 
 def renamed(folder: Path, names: dict[str, str]) -> tuple[Path, Path]:
@@ -23,18 +30,17 @@ def renamed(folder: Path, names: dict[str, str]) -> tuple[Path, Path]:
 
     No C compiler takes such names, but whoever writes an ELF file can put any bytes there.
     """
-    program.unpack(folder)
-    for source in program.SOURCES:
-        subprocess.run(["gcc", *FLAGS, "-S", source], cwd=folder, check=True)
+    found = _unpacked(folder)
+    for source in SOURCES:
+        subprocess.run([*COMPILE, "-S", source], cwd=folder, check=True)
         assembly = (folder / source).with_suffix(".s")
         text = assembly.read_text()
         for old, new in names.items():
             text = text.replace(f'"{old}"', _quoted(new))
         assembly.write_text(text)
-    objects = [str(Path(source).with_suffix(".s")) for source in program.SOURCES]
-    subprocess.run(["gcc", "-pthread", "-o", "bench", *objects], cwd=folder, check=True)
-    profile = folder / program.PROFILE
-    return folder / "bench", profile
+    objects = [str(Path(source).with_suffix(".s")) for source in SOURCES]
+    subprocess.run(["cc", "-pthread", "-o", "bench", *objects], cwd=folder, check=True)
+    return found
 
 
 def _quoted(name: str) -> str:

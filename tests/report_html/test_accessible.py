@@ -19,39 +19,14 @@ from report_html.profiled import built
 pytestmark = pytest.mark.xdist_group("pages")
 
 STYLE = (files("linesmith.analyzer.report.html") / "templates" / "style.css").read_text()
-# Inks and the grounds they are put on; lines and marks of drawings need less than text.
+# Inks and the grounds they are put on, on paper too; lines and marks of drawings need less than text.
 TEXTS = [
     *[(ink, ground) for ink in ("ink", "quiet") for ground in ("paper", "raised")],
     *[(ink, "paper") for ink in ("link", "good", "bad", "doubt")],
 ]
 MARKS = [(ink, ground) for ink in ("first", "second", "quiet", "ink") for ground in ("paper", "mark")]
 
-# Text of the page whose colour is too close to the ground behind it.
-FAINT = """
-(() => {
-  const number = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const alpha = text => text === 'transparent' ? 0 : Number(text.match(/[\\d.]+/g)[3] ?? 1);
-  const light = rgb => rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
-  const ground = one => {
-    for (; one; one = one.parentElement) {
-      const colour = getComputedStyle(one).backgroundColor;
-      if (alpha(colour) === 1) return number(colour);
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const one = walk.currentNode.parentElement;
-    if (!walk.currentNode.data.trim() || one.closest('svg')) continue;
-    const both = [light(number(getComputedStyle(one).color)), light(ground(one))].sort((a, b) => b - a);
-    const ratio = (both[0] + 0.05) / (both[1] + 0.05);
-    if (ratio < 4.5) found.push([walk.currentNode.data.trim().slice(0, 40), ratio]);
-  }
-  return found;
-})()
-"""
+FAINT = Path(__file__).with_name("faint.js").read_text()
 HEADINGS = "[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(one => Number(one.tagName[1]))"
 # Cells of a head without a scope, and rows without a heading cell.
 UNSCOPED = "[...document.querySelectorAll('th')].filter(one => !one.scope).length"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hand_made import meeting, scalar, struct, table
@@ -17,7 +18,6 @@ from linesmith.analyzer.geometry import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Prediction, Profile, Residual
 from linesmith.analyzer.report.chosen import Chosen
 from linesmith.analyzer.report.html.meetings import meetings
-from linesmith.analyzer.report.html.phase_strips import WIDTH, pair_phases
 from linesmith.analyzer.report.html.profile_page import render_profile
 from linesmith.analyzer.report.suggested import Proposed, Suggested
 from linesmith.tuner.suggestions import answers
@@ -114,25 +114,25 @@ def test_what_does_not_fit_together_is_said(
     assert not (tmp_path / "out.html").exists()
 
 
+def compared(before: Layout, after: Layout, *pairs: Residual, steps: int = 1) -> Any:
+    """Where the pairs meet, as the section of a candidate tells and draws it."""
+    return meetings(Candidate("any", before, after, (), pairs, Prediction(1, 0, 1, 1), steps), table(before))
+
+
 def test_phases_are_drawn_as_they_are_counted() -> None:
     """Eight bytes apart of each other, two members meet in seven of eight phases."""
     layout = struct("pair", scalar("first"), scalar("between"), scalar("second"), scalar("rest", 40))
     apart = struct("pair", scalar("first"), scalar("between"), scalar("rest", 40), scalar("second", 8))
-    finding = meeting(layout, "first", "second")
-    residual = Residual("first", "second", 64, 6 / 8, 1 / 8)
-    candidate = Candidate("pair", layout, apart, (), (residual,), Prediction(1, 0, 1, 1), lines(apart))
-    (pair,) = pair_phases(candidate, table(layout))
+    (pair,) = compared(layout, apart, Residual("first", "second", 64, 6 / 8, 1 / 8), steps=lines(apart)).drawn
     assert (pair.before.told, pair.after.told) == ("6 of 8 phases", "1 of 8 phases")
     assert [sum(one.meet for one in side.drawings) for side in (pair.before, pair.after)] == [6, 1]
     assert [one.phase for one in pair.before.drawings] == list(range(0, 64, 8))
-    assert finding.triage.pairs
 
 
 def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
     layout = struct("four", *(scalar(name) for name in ("one", "two", "three", "four")), scalar("rest", 40))
     names = [("one", "two"), ("one", "three"), ("two", "three")]
-    pairs = [Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)]
-    told = meetings(Candidate("four", layout, layout, (), tuple(pairs), Prediction(1, 0, 1, 1), 2), table(layout))
+    told = compared(layout, layout, *(Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)), steps=2)
     assert (told.sizes, [(row.first, row.second) for row in told.rows]) == ((64, 128), names)
     assert told.rows[0].told == (("always", "never"), ("always", "never"))
     assert [(one.first, one.second, one.line_bytes) for one in told.drawn] == [(*pair, 64) for pair in names[:2]]
@@ -141,13 +141,11 @@ def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
 
 def test_every_part_of_a_phase_is_within_its_drawing() -> None:
     layout = struct("pair", scalar("first", 100), scalar("second", 100))
-    residual = Residual("first", "second", 64, 1.0, 1.0)
-    candidate = Candidate("pair", layout, layout, (), (residual,), Prediction(1, 0, 1, 1), lines(layout))
-    (pair,) = pair_phases(candidate, table(layout))
+    (pair,) = compared(layout, layout, Residual("first", "second", 64, 1.0, 1.0), steps=lines(layout)).drawn
     assert pair.before.drawings
     for one in pair.before.drawings:
         for bar in (*one.lines, *one.shared, one.first, one.second):
-            assert 0 <= bar.left < bar.left + bar.width <= WIDTH + 0.2
+            assert 0 <= bar.left < bar.left + bar.width <= 92.2
 
 
 def rendered(layout: Layout, *found: Finding, title: str = "", sections: int = 1) -> str:
@@ -176,14 +174,10 @@ def test_a_page_is_named_by_its_file_and_not_by_the_words_above_the_report() -> 
     page = rendered(PERHAPS, meeting(PERHAPS, "first", "second"), title="Baseline", sections=2)
     assert "<h1>report.txt, report 1 of 2: perhaps</h1>" in page
     assert "<dt>headed</dt><dd>Baseline</dd>" in page
-
-
-def test_a_name_without_end_is_cut() -> None:
-    endless = "x" * 100_000
-    layout = struct(endless, scalar("first"), scalar("second"))
-    page = rendered(layout, meeting(layout, "first", "second"))
-    assert f'<h2 id="line-0">Line 0: struct {endless[:192]}…</h2>' in page
-    assert page.count(endless) == 2, "in the diagnosis and among the facts it stands whole"
+    endless = struct("x" * 100_000, *PERHAPS.members)
+    page = rendered(endless, meeting(endless, "first", "second"))
+    assert f'<h2 id="line-0">Line 0: struct {endless.name[:192]}…</h2>' in page
+    assert page.count(endless.name) == 2, "in the diagnosis and among the facts a name without end stands whole"
 
 
 @pytest.mark.study

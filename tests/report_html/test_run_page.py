@@ -6,40 +6,22 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from c_source import compiled
 from finished_run import RUN
 from hand_made import scalar, struct, table
 from linesmith_command import linesmith
 from measured import comparison
 from report_html.browser import Browser
 
-from linesmith.analyzer.cli.loading import load
-from linesmith.analyzer.cli.run_changes import Variant, record_changes
-from linesmith.analyzer.model import Better, MemoryUse, Metric, SlabBasis, VerdictKind
-from linesmith.analyzer.report.html.forest import forests
+from linesmith.analyzer.model import Better, Comparison, MemoryUse, Metric, SlabBasis, VerdictKind
 from linesmith.analyzer.report.html.layout_pair import Emphasis, layout_pair
 from linesmith.analyzer.report.html.memory_table import memory_rows
 from linesmith.analyzer.report.html.run_page import RunFiles, render_run
-from linesmith.analyzer.report.html.strip import EDGE, WIDTH, scale_for
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")
-
-
-class Elements(HTMLParser):
-    """Names of all elements that begin."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        self.names.append(tag)
 
 
 def reported(run: Path, folder: Path) -> Path:
@@ -57,16 +39,21 @@ def test_the_verdict_comes_first_and_layouts_of_both_builds_are_drawn(
     sections = ["Verdict", "Layouts", "Compared", "Trials", "Not checked", "Machines and builds"]
     assert browser.texts("h2") == sections
     assert browser.value("document.querySelector('.answer').textContent").startswith("apart is better than baseline")
-    assert [title.partition(":")[0] for title in browser.texts(".drawing svg > title")] == ["struct queue"] * 2
-    text = browser.texts(".pair pre")
-    assert [re.findall(r"(>?) +\w.* (\w+)(?:\[112\])?; +/\* +(\d+)", one) for one in text] == [
+    # A record that only holds the changed one stands behind it.
+    titles = [title.partition(":")[0] for title in browser.texts(".drawing svg > title")]
+    assert titles == [*["struct queue"] * 2, *["struct pool"] * 2]
+    text = browser.texts(".pair pre")[:2]
+    assert [re.findall(r"(>?) +\w.* (\w+)(?:\[112\]| __.*64\)+)?; +/\* +(\d+)", one) for one in text] == [
         [("", "head", "0"), (">", "tail", "8"), ("", "name", "16")],
-        [("", "name", "8"), (">", "tail", "120")],
+        [("", "head", "0"), (">", "tail", "64"), ("", "name", "72")],
     ]
-    assert browser.texts(".lm-moved > title") == [
-        "tail: 8 bytes from byte 8, long int; moved",
-        "tail: 8 bytes from byte 120, long int; moved",
+    assert [one.partition(",")[0] for one in browser.texts(".lm-moved > title")] == [
+        "tail: 8 bytes from byte 8",
+        "tail: 8 bytes from byte 64",
     ]
+    assert (
+        "<td>128 bytes, at least 2 lines</td><td><strong>192 bytes, at least 3 lines</strong></td>" in page.read_text()
+    )
     # Where the run lies is not said.
     assert str(benched_run.resolve()) not in page.read_text()
     assert "see artifacts/.logs/" in page.read_text()
@@ -112,50 +99,55 @@ def test_memory_is_told_before_and_after_what_costs_more_first() -> None:
     assert (grown.pages, grown.mebibytes) == (("160", "176"), ("61.0", "68.0"))
 
 
+# The width of the drawing of an interval, its middle being no change, and what is kept free for arrows at its ends.
+WIDTH, EDGE = 320.0, 14.0
+_DRAWN = r'<svg class="strip (arm|equal)".*?<title>([\w-]+):.*?x1="([\d.]+)" y1="12" x2="([\d.]+)".*?</svg>'
+
+
+def drawn(
+    *confirmed: Comparison, noise: tuple[Comparison, ...] = ()
+) -> tuple[dict[str, tuple[float, float]], list[str]]:
+    """The ends of each interval in the page, equal builds with a star and what goes on with an arrow; and the ticks."""
+    page = render_run(replace(RUN, trials=(), confirmed=confirmed, explored=(), noise=noise), RunFiles())
+    found = re.finditer(_DRAWN, page, re.DOTALL)
+    ends = {
+        f"{one[2]}{'*' * (one[1] == 'equal')}{'→' * ('<path' in one[0])}": (float(one[3]), float(one[4]))
+        for one in found
+    }
+    return ends, re.findall('text-anchor="middle">([^<]*)<', page)
+
+
 def test_better_is_to_the_right_whichever_way_a_metric_counts() -> None:
     seconds = Metric("seconds", "s", Better.LOWER)
-    faster = comparison(0.05, 0.01, VerdictKind.BETTER)
-    shorter = comparison(0.05, 0.01, VerdictKind.BETTER, metric=seconds)
-    plots = [plot.rows[0].strip for plot in forests((faster, shorter))]
-    assert plots[0].low > WIDTH / 2
-    assert plots[0].low < plots[0].middle < plots[0].high
-    assert plots[1] == plots[0]
+    faster = drawn(comparison(0.05, 0.01, VerdictKind.BETTER))
+    assert drawn(comparison(0.05, 0.01, VerdictKind.BETTER, metric=seconds)) == faster
+    ((low, high),) = faster[0].values()
+    assert WIDTH / 2 < low < high
 
 
 def test_baseline_placebos_and_arms_share_one_scale() -> None:
-    moved, other = comparison(0.05), comparison(-0.02, variant="other")
-    (plot,) = forests((moved, other), (comparison(0.001, 0.005, variant="placebo-1"),))
-    assert [(row.kind, row.variant) for row in plot.rows] == [
-        ("equal", "placebo-1"),
-        ("arm", "moved"),
-        ("arm", "other"),
-    ]
-    assert plot.rows[2].strip.middle < plot.zero < plot.rows[1].strip.middle
+    equal = (comparison(0.001, 0.005, variant="placebo-1"),)
+    ends, ticks = drawn(comparison(0.05), comparison(-0.02, variant="other"), noise=equal)
+    assert list(ends) == ["placebo-1*", "moved", "other"]
+    assert sum(ends["other"]) < WIDTH < sum(ends["moved"])
+    assert (ticks, len(set(ticks))) == (["-6%", "-4%", "-2%", "0", "+2%", "+4%", "+6%"], 7)
 
 
 def test_an_interval_without_an_end_hides_no_other_and_leaves_the_scale_as_it_would_be() -> None:
     endless = replace(comparison(0.05, variant="endless"), high=1e9)
-    (plot,) = forests((comparison(0.05, 0.01), endless))
-    assert [row.strip.open_high for row in plot.rows] == [False, True]
-    assert plot.rows[0].strip.high - plot.rows[0].strip.low > 15
-    (plot,) = forests((), (replace(endless, low=0.0, variant="placebo-1"),))
-    assert plot.rows[0].strip.open_high
-    assert (plot.ticks[0].text, plot.ticks[-1].text) == ("-300%", "+300%")
-
-
-def test_a_scale_keeps_to_its_drawing() -> None:
-    drawn = scale_for([0.1, -0.3], [-0.9, 0.4])
-    assert drawn.at(-5.0) == EDGE
-    assert drawn.at(5.0) == WIDTH - EDGE
-    assert [tick.at for tick in drawn.ticks()] == sorted(tick.at for tick in drawn.ticks())
-    assert 3 <= len(drawn.ticks()) <= 11
+    ends, _ = drawn(comparison(0.05, 0.01), endless)
+    assert list(ends) == ["moved", "endless→"]
+    assert ends["moved"][1] - ends["moved"][0] > 15
+    assert EDGE <= ends["endless→"][0] < ends["endless→"][1] == WIDTH - EDGE
+    ends, ticks = drawn(noise=(replace(endless, low=0.0, variant="placebo-1"),))
+    assert (list(ends), ticks[0], ticks[-1]) == (["placebo-1*→"], "-300%", "+300%")
 
 
 def test_what_a_page_says_depends_on_what_was_found() -> None:
     empty = replace(RUN, trials=(), confirmed=(), explored=(), noise=(), best=None, finished=False, builds=(), facts=())
     page = render_run(empty, RunFiles())
     assert "Not yet: no variant has been confirmed" in page
-    assert "svg" not in Elements(page).names
+    assert "<svg" not in page
     page = render_run(replace(RUN, best=None), RunFiles("moved", "+patch", (), "Every record is laid out as before"))
     assert "moved is not confirmed to be better" in page
     assert "The patch of moved, not confirmed" in page
@@ -168,23 +160,6 @@ def test_what_a_page_says_depends_on_what_was_found() -> None:
     page = render_run(replace(RUN, trials=trials), RunFiles())
     assert "800 more are in the JSON report" in page
     assert len(page) < 1_000_000
-
-
-POOL = """\
-struct lock { long count ALIGNED; long owner; };
-struct pool { long used; struct lock lock; } pool;
-"""
-
-
-def test_records_that_only_hold_a_changed_one_stand_behind_it(tmp_path: Path) -> None:
-    """An alignment in a record makes whatever holds it larger; its own declaration is what the reader looks for."""
-    aligned = {"old": "", "new": "__attribute__((aligned(64)))"}
-    before, after = (compiled(tmp_path, POOL.replace("ALIGNED", one), name=name) for name, one in aligned.items())
-    found, more = record_changes(Variant("v1", load(before), load(after), "", None))
-    assert ([(one.pair.title, one.own) for one in found], more) == ([("struct lock", True), ("struct pool", False)], 0)
-    page = render_run(RUN, RunFiles("moved", "", found))
-    assert "<td>16 bytes, at least 1 line</td><td><strong>64 bytes, at least 1 line</strong></td>" in page
-    assert page.index("Both layouts of struct pool") > page.index("struct lock: 16 bytes")
 
 
 def test_the_lines_of_a_size_are_the_fewest() -> None:

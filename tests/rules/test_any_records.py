@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_cases import KERNEL, before_and_now
 
-from linesmith.analyzer.geometry import Named, Span
 from linesmith.analyzer.layouts import LayoutTable
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, SizeBudget, TypeIntent
 from linesmith.analyzer.rules import RULES, Side, Subject
-from linesmith.analyzer.rules.regions import regions
 
 # Names that the kernel gives records with slab caches, locks, and markers of groups.
 RECORDS = ("inode", "vmap_area", "spinlock", "rw_semaphore", "subject")
@@ -109,25 +107,3 @@ def test_damage_that_nests_parts_without_bound_is_judged_in_bounded_time() -> No
         doubled(18, (mutex, locked), struct),
     ):
         assert [found.rule for rule in RULES for found in rule.check(deep)] == []
-
-
-def placed(name: str, offset: int, size: int) -> Named:
-    return Named(name, 0, scalar(name, size), Span(offset, size))
-
-
-PLACED = st.dictionaries(
-    st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=8
-).map(lambda found: [placed(name, *span) for name, span in found.items()])
-
-
-@settings(max_examples=50)
-@given(PLACED, PLACED)
-def test_every_member_is_in_one_region_of_growth_and_no_byte_counts_twice(old: list[Named], new: list[Named]) -> None:
-    found = list(regions(old, new))
-    for members, sides in ((old, [one.before for one in found]), (new, [one.after for one in found])):
-        assert sorted(one.path for side in sides for one in side) == sorted(
-            one.path for one in members if one.span.size
-        )
-    before, after = (len({byte for one in side for byte in range(one.offset, one.end)}) for side in (old, new))
-    assert sum(one.added for one in found) == after - before
-    assert all(one.added == 0 and one.before == one.after for one in regions(new, new))

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from c_source import compiled
 from hand_made import held, scalar, struct, union
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from linesmith_command import linesmith
 from rule_cases import alone, before_and_now, broken, side
 from rule_tables import NAMED, changed
 
 from linesmith.analyzer.geometry import Span, meet, phases
-from linesmith.analyzer.model import FactKind, Isolation, Layout, Member, SourceFact, TypeIntent
+from linesmith.analyzer.model import FactKind, Isolation, Layout, Member, SourceFact, TypeIntent, Violation
 
 HOT = struct("subject", scalar("hot"))
 
@@ -108,3 +110,64 @@ def test_what_is_known_of_a_build_goes_with_it() -> None:
     del build
     gc.collect()
     assert there() is None
+
+
+EITHER = union("", scalar("word"), scalar("count"))
+
+
+def judged(old: str, new: str, *given: str, kind: FactKind = FactKind.POSITIONAL) -> list[Violation]:
+    """What is said where members are ``given`` by position, or by position and place; ``?`` is a union without name."""
+    records = [
+        struct("ops", *(held("", EITHER) if one == "?" else scalar(one) for one in names)) for names in (old, new)
+    ]
+    facts = [
+        SourceFact(kind, tuple(one[0]), "", one[2] or "init.c:7") for one in (each.partition("@") for each in given)
+    ]
+    subject = before_and_now((records[0], EITHER), (records[1], EITHER))
+    return broken("positional-initialiser", replace(subject, facts=tuple(facts)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "given", "said"),
+    [
+        ("abc", "acb", "abc", "c is member 2 now instead of b, and init.c:7 gives the first 3 members by position"),
+        ("ab", "xab", "x", "x is member 1 now instead of a, and init.c:7 gives the first member by position"),
+        ("abcd", "abdc", "abcd", "d is member 3 now instead of c, and init.c:7 gives the first 4 members by position"),
+        ("abcd", "abdc", "ab", ""),  # behind the members that are given any order will do
+        ("abc", "cb", "a", ""),  # a member that is gone is given by nobody
+        (
+            "a?b",
+            "ab?",
+            "ab",
+            "b is member 2 now instead of (an anonymous union), and init.c:7 gives the first 2 members by position",
+        ),
+    ],
+)
+def test_the_first_member_that_came_to_another_position_is_told(old: str, new: str, given: str, said: str) -> None:
+    assert [f"{one.member} {one.message}" for one in judged(old, new, given)] == ([said] if said else [])
+
+
+def test_a_file_is_told_once_and_other_reasons_to_keep_an_order_are_no_initialisers() -> None:
+    found = judged("abc", "acb", "abc", "abc@init.c:9", "abc@other.c:3")
+    assert [one.subject for one in found] == ["init.c", "other.c"]
+    assert judged("abc", "acb", "abc", kind=FactKind.RANGE) == []
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
+def test_the_move_that_is_advised_gives_the_size_that_is_promised(tmp_path: Path, compiler: str) -> None:
+    members = {
+        "before": "long next; int state, tag; long window[6];",
+        "holed": "long next; int state; long window[6]; int flags;",
+        "moved": "long next; int state; int flags; long window[6];",
+    }
+    built = {
+        name: compiled(tmp_path, f"struct request {{ {text} }} request;", compiler=compiler, name=name)
+        for name, text in members.items()
+    }
+    holed, moved = (
+        linesmith("lint", "--base", built["before"], "--head", built[name], "--type", "request", cache=tmp_path).stdout
+        for name in ("holed", "moved")
+    )
+    assert "flags behind state would make it 64 bytes instead of 72 and 1 of 2 cache lines" in holed
+    assert "avoidable-hole" not in moved
+    assert "/* size: 64, " in linesmith("layout", built["moved"], "request", cache=tmp_path).stdout

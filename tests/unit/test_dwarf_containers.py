@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from unit.c_records import Bench, Producer, member, only, places, records
+from unit.c_records import Bench, member, only, places, records
 
 from linesmith.analyzer import _native
 from linesmith.analyzer.model import ElfIdentity
@@ -69,15 +69,18 @@ def test_split_dwarf_package_beside_the_program(bench: Bench) -> None:
     check(program)
 
 
-def test_a_missing_split_file_is_named(gcc: Bench) -> None:
+def test_a_missing_split_file_is_named_and_stripped_debug_information_too(gcc: Bench) -> None:
     path = gcc.object(TEXT, "-gsplit-dwarf")
     (split,) = gcc.directory.glob("*.dwo")
     split.unlink()
     with pytest.raises(_native.NativeError) as failure:
         records(path)
     kind, message = failure.value.args
-    assert kind == "DebugInfoMissing"
-    assert split.name in message
+    assert (kind, split.name in message) == ("DebugInfoMissing", True)
+    run("strip", "--strip-debug", path)
+    with pytest.raises(_native.NativeError) as failure:
+        records(path)
+    assert failure.value.args[0] == "DebugInfoMissing"
 
 
 def pair(gcc: Bench) -> list[Path]:
@@ -125,10 +128,8 @@ def test_debug_file_by_build_id(gcc: Bench) -> None:
     check(program, (str(gcc.directory / "debug"),))
 
 
-def test_debug_file_by_debug_link(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, Producer("gcc", 5))
-    program = bench.build(TEXT, "-Wl,--build-id=none")
-    debug = tmp_path / "unit.debug"
+def test_debug_file_by_debug_link(gcc: Bench) -> None:
+    program, debug = gcc.build(TEXT, "-Wl,--build-id=none"), gcc.directory / "unit.debug"
     run("objcopy", "--only-keep-debug", program, debug)
     run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program)
     check(program)
@@ -139,14 +140,6 @@ def test_identity_tells_where_the_debug_information_is(gcc: Bench) -> None:
     identity = msgspec.json.decode(_native.identify(str(program)), type=ElfIdentity)
     assert (identity.build_id, identity.machine, identity.has_dwarf) == ("0123456789abcdef", "x86-64", True)
     assert (identity.address_bytes, identity.little_endian, identity.debug_path) == (8, True, None)
-
-
-def test_no_debug_information(gcc: Bench) -> None:
-    path = gcc.object(TEXT)
-    run("strip", "--strip-debug", path)
-    with pytest.raises(_native.NativeError) as failure:
-        records(path)
-    assert failure.value.args[0] == "DebugInfoMissing"
 
 
 def test_progress_ends_with_everything_done_and_its_exception_stops_the_reading(gcc: Bench) -> None:

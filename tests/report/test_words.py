@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Words of ``hot``, of structural advice and of pages: sentences and rows in the columns there are, counts, guesses."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hand_made import finding, hot, scalar, struct, table
+from hypothesis import given
+from hypothesis import strategies as st
+from linesmith_command import LINESMITH
+
+from linesmith.analyzer import rules
+from linesmith.analyzer.findings import findings
+from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.model import (
+    Access,
+    Accessor,
+    Bounds,
+    ElfIdentity,
+    Finding,
+    Gain,
+    LineCost,
+    LineMember,
+    LineObject,
+    MemoryUse,
+    ObjectArea,
+    ObjectKind,
+    Outcome,
+    Profile,
+    SharedLine,
+    SharingCost,
+    Side,
+    SlabBasis,
+    StructuralAdvice,
+    StructureKind,
+)
+from linesmith.analyzer.report import hot as hot_report
+from linesmith.analyzer.report import structure, structure_json
+from linesmith.analyzer.report.chosen import Chosen
+from linesmith.analyzer.report.page_text import page_lines
+from linesmith.analyzer.report.prose import fitted
+
+ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
+NOBODY = Profile("test", "", "hitm", ())
+
+
+def rows(*found: Finding, profile: Profile = NOBODY, columns: int = 100) -> list[str]:
+    """The text of ``hot``."""
+    return hot_report.render_text(found, ELF, Chosen(profile, 1, 1), columns).splitlines()
+
+
+POOL = finding(struct("pool", scalar("a")), [hot("a", 0, 8, 9)])
+
+
+def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> None:
+    members = LineMember("lock", 0, 0, 4, 5, 0, ()), LineMember("by_node.requests_that_had_to_wait", 8, 8, 8, 5, 0, ())
+    shown = rows(replace(POOL, members=members))
+    at = next(number for number, row in enumerate(shown) if row.startswith("  offset  member "))
+    assert shown[at : at + 3] == [
+        "  offset  member                                reads   writes   share  functions",
+        "     0x0  lock                                      5        -    0.0%",
+        "     0x8  by_node.requests_that_had_to_wait         5        -    0.0%",
+    ]
+
+
+def test_memory_that_nobody_named_is_not_said_to_be_of_no_known_type() -> None:
+    lock = ObjectArea(ObjectKind.GLOBAL, "lock", 0x2000, 64, 64, 1, ("spinlock",))
+    lines = [SharedLine(at, 0x1000 * (at + 1), (Access(0, "take", hitm_local=5),), hitm_local=5) for at in (0, 1)]
+    profile = Profile("test", "", "hitm", tuple(lines), areas=(lock,))
+    shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
+    at = shown.index("by object, all lines that count:")
+    assert shown[at + 1 : at + 3] == [
+        "   50.0%         5 on     1 line   in no slab cache or variable that is known",
+        "   50.0%         5 on     1 line   global lock (spinlock)",
+    ]
+
+
+def side(member: str, cpus: int, *nodes: int) -> Side:
+    return Side(member, 9, 9, cpu_count=cpus, nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("victim", "writer", "told"),
+    [
+        (side("root", 7, 0), side("guard", 1, 0), "7 CPUs after 1 CPU, node 0"),
+        (side("guard", 1, 0), side("guard", 1, 0), "1 CPU after another, node 0"),  # no CPU waits for itself
+        (side("guard", 1), side("guard", 1), "1 CPU after another"),
+        (side("guard", 2, 0), side("guard", 1, 0), "2 CPUs after 1 CPU, node 0"),
+        (side("root", 1, 0), side("guard", 1, 0), "1 CPU after 1 CPU, node 0"),
+        (
+            side("root", 5, 0, 2, 3, 4, 9),
+            side("guard", 2, 0, 3),
+            "5 CPUs of nodes 0, 2-4 and 9 after 2 CPUs of nodes 0 and 3",
+        ),
+    ],
+)
+def test_who_waits_for_whom_is_told_with_cpus_and_nodes(victim: Side, writer: Side, told: str) -> None:
+    sharing = SharingCost(victim, writer, Bounds(9, 9), Bounds(90, 90))
+    shown = rows(replace(POOL, cost=LineCost(9, 90, sharings=(sharing,))), columns=140)
+    assert any(row.endswith(f"  {told}") for row in shown)
+
+
+def test_misses_of_a_recording_are_not_called_contended_accesses_and_one_load_is_one() -> None:
+    """Contended are those that found the line modified; a second reader behind the store finds it clean, and misses."""
+    cost = LineCost(337, 40_000, removable=Bounds(327, 334), removable_cycles=Bounds(39_000, 39_800), exact=True)
+    shown = rows(replace(POOL, cost=cost))
+    assert "  cost     40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)" in shown
+    assert any(row.startswith("  removable 327 to 334 of 337 misses after stores by other CPUs, ") for row in shown)
+    one = rows(replace(POOL, contended=1, stores=1, cost=LineCost(1, 9)))
+    assert any("all, 1 contended load, 1 store" in row for row in one)
+    assert "  removable 0 of 1 contended load, 0 cycles: 0.0% of the profile" in one
+
+
+RIVAL = LineObject("ucounts", 2, 40, 40, 0.4, Outcome.CANNOT_TELL)
+KNOWN = LineObject("pool", 1, -48, 16, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (
+            KNOWN,
+            [
+                "  object   pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
+            ],
+        ),
+        (
+            replace(KNOWN, outcome=Outcome.CANNOT_TELL),
+            [
+                "  object   not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
+            ],
+        ),
+    ],
+    ids=["known", "a guess has no confidence"],
+)
+def test_an_object_is_told_with_how_sure_it_is(found: LineObject, told: list[str]) -> None:
+    shown = rows(replace(POOL, objects=(found,)))
+    at = shown.index(told[0])
+    assert shown[at : at + 2] == told
+
+
+WORDS = st.lists(st.text("abcdefg_", min_size=1, max_size=12), min_size=1, max_size=40)
+CELLS = "  0x10  guard      1,247  21.1%  "
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        (f"{CELLS}guard_take, guard_release", 80, [f"{CELLS}guard_take, guard_release"]),
+        # The last cell goes on below itself, or below the others where it would be too narrow.
+        (
+            f"{CELLS}guard_take, guard_release",
+            len(CELLS) + 24,
+            [f"{CELLS}guard_take,", f"{' ' * len(CELLS)}guard_release"],
+        ),
+        (f"{CELLS}guard_take, guard_release", 50, [CELLS.rstrip(), "        guard_take, guard_release"]),
+        (
+            "  memory    10 pages for 1,000 objects, 3.8 MiB for 100,000",
+            40,
+            ["  memory    10 pages for 1,000 objects,", "            3.8 MiB for 100,000"],
+        ),
+        (
+            "all of them, as they are counted by the rules",
+            40,
+            ["all of them, as they are counted by the", "  rules"],
+        ),
+    ],
+)
+def test_what_is_too_long_goes_on_below(text: str, columns: int, shown: list[str]) -> None:
+    assert fitted(f"{text}\n", columns).splitlines() == shown
+
+
+@given(WORDS, WORDS, st.integers(40, 120))
+def test_nothing_is_lost_and_only_words_are_wider(cells: list[str], last: list[str], columns: int) -> None:
+    line = f"{' '.join(cells)}  {' '.join(last)}"
+    shown = fitted(f"{line}\n", columns)
+    assert shown.split() == line.split()
+    too_wide = [one for one in shown.splitlines() if len(one) > columns]
+    assert all(one.strip() in (*cells, *last) or one.rstrip() == " ".join(cells) for one in too_wide)
+
+
+MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree", 16))
+BY_NODE = "one copy for each access; as placed"
+ADVICE = StructuralAdvice(
+    StructureKind.SHARD,
+    "mapping",
+    ("lock", "tree"),
+    "shard lock with tree",
+    reasons=("56% of the line's contended accesses waited on lock for stores to it",),
+    accessors=(
+        Accessor("tree_add", 4320, ("tree",), ("tree",), True),
+        Accessor("tree_find", 90, ("tree",), ()),
+        *(Accessor(f"rare_{number}", 0, (), ("tree",)) for number in range(6)),
+    ),
+    gains=(
+        Gain(1, "node", 1000, 900, -0.12, -0.08, "a line of its own; as placed"),
+        Gain(2, "node", 1000, 500, -0.55, -0.45, BY_NODE),
+        Gain(4, "node", 1000, 250, -0.8, -0.7, BY_NODE),
+    ),
+    before=(MAPPING,),
+    memory_before=(MemoryUse("mapping", SlabBasis.COMPUTED, 32, 32, 0, 128, 8, 3_203_072),),
+    notes=("A copy takes 64 bytes.",),
+)
+
+
+def test_structural_advice_as_text_and_json() -> None:
+    expected = Path(__file__).with_name("expected") / "advice.txt"
+    assert "\n".join(structure.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
+    document = structure_json.advice_document(ADVICE)
+    assert (document.kind, document.before[0].members) == ("shard", (("host", 0, 8), ("lock", 8, 8), ("tree", 16, 16)))
+
+
+def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_changes() -> None:
+    after = struct("mapping", scalar("host"), scalar("lock", align=64))
+    wordy = StructuralAdvice(
+        StructureKind.PULL_IN, "mapping", ("lock",), "word " * 60, notes=("note " * 60,), after=(after,)
+    )
+    shown = list(structure.advice_rows(wordy, table(MAPPING, after)))
+    told = [row[:6] for row in shown if "word" in row or "note" in row]
+    assert told == ["pull i", *["  word"] * 3, "  - no", *["    no"] * 3]
+    assert max(len(row) for row in shown if "note" in row) <= 100
+    assert [row for row in shown if row.lstrip().startswith(">")] == [
+        "  >       type                       lock __attribute__((__aligned__(64))); /*    64     8 */"
+    ]
+
+
+def page(text: str, columns: int = 80) -> list[str]:
+    """A page of Markdown as a terminal shows it."""
+    return [line.text for line in page_lines(text, columns)]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        (
+            "# `a-rule`\n\nIt says that\nmembers lie\napart.\n",
+            20,
+            ["a-rule", "", "  It says that", "  members lie apart."],
+        ),
+        (
+            "- one two\n  three\n- four\n1. five six\n",
+            11,
+            ["  - one two", "    three", "  - four", "  1. five", "     six"],
+        ),
+        (
+            f"Text:\n\n```c\n{'word ' * 30}\n   in # it\n```\n\n    typed in\n",
+            80,
+            ["  Text:", "", f"    {'word ' * 30}", "       in # it", "", "    typed in"],
+        ),
+        ("See [`group-left`](group-left.md), too.", 80, ["  See `group-left`, too."]),
+    ],
+    ids=["a paragraph is wrapped", "an entry of a list hangs", "code stays", "of a link its words are left"],
+)
+def test_a_page_is_wrapped_for_a_terminal(text: str, columns: int, shown: list[str]) -> None:
+    assert page(text, columns) == shown
+
+
+@pytest.mark.parametrize("name", [one.name for one in rules.RULES])
+def test_no_word_of_a_page_is_lost_and_no_markup_left(name: str) -> None:
+    shown = "\n".join(page(rules.page(name)))
+    plain = re.sub(r"^```.*\n|^#+ |\]\([^)]*\)|\[(?=`)", "", rules.page(name), flags=re.MULTILINE)
+    assert shown.replace("`", "").split() == plain.replace("`", "").split()
+    assert not re.search(r"^#|```|\]\(", shown, flags=re.MULTILINE)
+
+
+def test_headings_are_bold_on_a_terminal() -> None:
+    command = ["script", "--quiet", "--command", f"{LINESMITH} explain alignment-lost", "/dev/null"]
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("\x1b[1malignment-lost\x1b[0m\n\n  A record")

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One oddity of members per record; members.txt says what is read of them. */
+struct bits { int a; unsigned b : 3; unsigned c : 30; unsigned char d : 2, e : 6; }; struct bits v_bits;
+struct __attribute__((packed)) crossing { unsigned a : 28; unsigned b : 12; }; struct crossing v_crossing;
+struct flexible { int n; char data[]; }; struct flexible v_flexible;
+struct marker { int n; char mark[0]; int m; }; struct marker v_marker;
+struct ranks { char grid[3][5][7]; }; struct ranks v_ranks;
+typedef long row[4]; struct rows { row rows[2]; }; struct rows v_rows;
+struct __attribute__((packed)) packed { char a; long b; }; struct packed v_packed;
+struct f;
+struct functions { int (*open)(struct f *, const char *, ...); void (*close)(void); };
+struct functions v_functions;
+struct anonymous { int a; union { long b; char c; }; }; struct anonymous v_anonymous;
+struct values { enum { OFF, ON = 4 } state; }; struct values v_values;
+enum mode { A, B }; struct named { enum mode mode; }; struct named v_named;
+struct inner { int i; }; typedef const struct inner read_only;
+struct pointers { struct inner *one; read_only *two;
+struct inner **three;
+struct inner *four[3]; int *five; };
+struct pointers v_pointers;
+struct held { long a; char b; }; struct holder { char c; struct held in[2]; }; struct holder v_holder;
+struct __attribute__((packed, aligned(4))) walk { unsigned long sector; int done[3]; };
+struct __attribute__((packed)) loose { unsigned long sector; char last; };
+struct bio { int flags;
+struct walk walk; char state;
+struct loose loose; };
+struct bio v_bio;
+struct vector { char a; float v __attribute__((vector_size(32))); char b; }; struct vector v_vector;
+typedef long pair __attribute__((vector_size(16)));
+struct vectors { char a; pair rows[3]; const pair *at; };
+struct vectors v_vectors;
+struct atomics { _Atomic int a; _Atomic long *b; }; struct atomics v_atomics;
+struct qualified { const volatile int a; const char *b; char *restrict c; }; struct qualified v_qualified;
+struct aligned { char a; int b __attribute__((aligned(64))); } __attribute__((aligned(128)));
+struct aligned v_aligned;
