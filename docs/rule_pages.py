@@ -6,7 +6,7 @@ from __future__ import annotations
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 
-from linesmith.analyzer.rules import RULES, page
+from linesmith.analyzer.lint.rules.catalogue import RULES, page
 
 FOLDER = "rules"
 INDEX = "rules.md"

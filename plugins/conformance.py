@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import Access, Profile, SharedLine
 from linesmith.plugins.api import ProfileSource
-from linesmith.plugins.printable import printable, printable_profile
+from linesmith.plugins.text import printable, printable_profile
 
 _HEAD_BYTES = 64 << 10
 _NAME = "example.profile"

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds plugins by entry point group and name, and reads a profile with the source that knows it."""
 
-# A protocol is given to ask whether a plugin keeps it, not to be called.
-# mypy: disable-error-code="type-abstract"
-
 from __future__ import annotations
 
 import os
@@ -16,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
-from linesmith.analyzer.errors import (
+from linesmith.analyzer.base.errors import (
     BenchmarkUnknown,
     LinesmithError,
     NotRecorded,
@@ -36,8 +33,11 @@ from linesmith.plugins.api import (
     Recorder,
     SnapshotSource,
 )
-from linesmith.plugins.printable import printable, printable_profile
-from linesmith.plugins.text import ADVICE, MOST_BYTES, read_text, refuse_known, too_large
+from linesmith.plugins.text import ADVICE, MOST_BYTES, printable, printable_profile, read_text, refuse_known, too_large
+
+# A protocol is given to ask whether a plugin keeps it, not to be called.
+# mypy: disable-error-code="type-abstract"
+
 
 P = TypeVar("P")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 
-from linesmith.analyzer.geometry.placement import lay_out
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     ConflictPair,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from keeping import Keeper, product_digest
 
-from linesmith.analyzer.access import read_accesses
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 
 def index_of(vmlinux: Path, kept: Keeper) -> Path:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use, VerdictKind
-from linesmith.tuner.judge.compare import compare
+from linesmith.tuner.judge.verdict import compare
 
 SECONDS = Metric("seconds", "s", Better.LOWER)
 SPEED = Metric("ops_per_second", "ops/s", Better.HIGHER)

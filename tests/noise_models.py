@@ -15,10 +15,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use
-from linesmith.tuner.judge.compare import compare
-from linesmith.tuner.judge.looks import planned_looks
-from linesmith.tuner.judge.schedule import order
-from linesmith.tuner.judge.stopping import enough
+from linesmith.tuner.judge.interval import planned_looks
+from linesmith.tuner.judge.stopping import enough, order
+from linesmith.tuner.judge.verdict import compare
 
 Values = NDArray[np.float64]
 NoiseModel = Callable[[Generator, Values], Values]

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
     Finding,
@@ -21,11 +21,11 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.patches.atoms import Atom, scope
-from linesmith.patches.edit import edit
-from linesmith.patches.pieces import Origin
-from linesmith.patches.records import records_named
-from linesmith.patches.spelling import Spelling
+from linesmith.patches.edit.edit import edit
+from linesmith.patches.edit.insertions import Spelling
+from linesmith.patches.source.atoms import Atom, scope
+from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.records import records_named
 
 FILE = "include/linux/one.h"
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hand_made import finding, hot, scalar, struct, table
 
-from linesmith.analyzer.geometry import lines
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Accessor,
     Bounds,
@@ -35,8 +35,8 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.analyzer.report.suggested import Proposed, Suggested
-from linesmith.tuner.steps.step_table import step_tables
+from linesmith.analyzer.report.candidate import Proposed, Suggested
+from linesmith.tuner.propose.steps import step_tables
 
 ELF = ElfIdentity("vmlinux", "c0ffee", "x86-64", "executable", True, 8, True, True)
 POOL = struct(

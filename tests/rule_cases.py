@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from hand_made import table
 
+from linesmith.analyzer.lint.rules.catalogue import Side, Subject, rule
 from linesmith.analyzer.model import Layout, SlabMachine, TypeIntent, Violation
-from linesmith.analyzer.rules import Side, Subject, rule
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab.allocation import Kernel
 
 KERNEL = Kernel(SlabMachine(cpus=64, release=(6, 12)))
 

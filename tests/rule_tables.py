@@ -28,11 +28,12 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 from rule_cases import KERNEL, broken
 
-from linesmith.analyzer.access import accesses_of, read_accesses
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.intent import intent_in
+from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.intent.reading import intent_in
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.lint.rules.catalogue import Side, Subject
 from linesmith.analyzer.model import TypeIntent, Violation
-from linesmith.analyzer.rules import Side, Subject
 
 NAMED = "named by --type"
 _C = """

@@ -15,9 +15,9 @@ from keeping import Keeper
 from kernel_index import index_of
 from pahole_text import PaholeMember, PaholeRecord, records
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import Gaps, gaps
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.gaps import Gaps, gaps
 from linesmith.analyzer.model import Layout, RecordKind
 from linesmith.analyzer.report import pahole
 

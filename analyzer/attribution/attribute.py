@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.attribution.doubts import (
     BUILDING_BLOCK,
     MOSTLY,
+    Neighbourhood,
     contradiction,
     hearsay,
     lone,
@@ -40,10 +41,9 @@ from linesmith.analyzer.attribution.hypotheses import (
     within,
 )
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
-from linesmith.analyzer.attribution.neighbours import Neighbourhood
-from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
-from linesmith.analyzer.slab import SlabStarts
+from linesmith.analyzer.slab.possible import SlabStarts
 
 EXAMINED = 200
 # Hypotheses whose log odds are worse than this change no answer.

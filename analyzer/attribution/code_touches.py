@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.access import NO_ROW, AccessMap, resolve
-from linesmith.analyzer.access.access_map import OUTCOMES
-from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
+from linesmith.analyzer.access.questions import NO_ROW, resolve
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, AccessCounts, AccessOutcome, Leaf
 
 Spot = tuple[int, int]

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, Sampled, together
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 
 # How likely a function works on a record of a variable's type, by the way it came to the variable.

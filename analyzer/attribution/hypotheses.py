@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.attribution.code_touches import Sampled, Spot
 from linesmith.analyzer.attribution.evidence import Reach
-from linesmith.analyzer.attribution.kernel_addresses import in_linear_map
 from linesmith.analyzer.attribution.likelihood import (
     OUTSIDE,
     UNEXPLAINED_LEAF,
@@ -21,9 +20,28 @@ from linesmith.analyzer.attribution.likelihood import (
     reach_likelihood,
     touch_likelihood,
 )
-from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import SharedLine
-from linesmith.analyzer.slab import SlabStarts
+from linesmith.analyzer.slab.possible import SlabStarts
+
+# Which part of a kernel's address space an address lies in, as far as every start of the kernel keeps to it.
+#
+# Sources: Documentation/arch/x86/x86_64/mm.rst, arch/x86/mm/kaslr.c (bases move, their order and the room of the
+# vmalloc area stay), Documentation/arch/arm64/memory.rst.
+
+# Physical memory is mapped here, and nothing else is: x86-64 with four and with five levels of page tables, up to the
+# lowest address that the array of struct page can have behind the vmalloc area; arm64.
+_LINEAR_MAPS = (
+    range(0xFFFF_8880_0000_0000, 0xFFFF_A880_0000_0000),
+    range(0xFF11_0000_0000_0000, 0xFF43_0000_0000_0000),
+    range(0xFFFF_0000_0000_0000, 0xFFFF_8000_0000_0000),
+)
+
+
+def in_linear_map(address: int) -> bool:
+    """Whether slab objects and pages lie there, but never a ``struct page``, which describes them from elsewhere."""
+    return any(address in one for one in _LINEAR_MAPS)
+
 
 # Which hypotheses are asked for: by columns of layouts, starts and sizes.
 Column = NDArray[np.int64]

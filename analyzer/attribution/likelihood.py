@@ -32,7 +32,7 @@ from linesmith.analyzer.attribution.evidence import (
     symbol_name,
 )
 from linesmith.analyzer.attribution.lock import is_opaque
-from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, Leaf
 
 # Likelihoods of an access that no reached record explains: on a leaf's start, inside a leaf, on another

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.addresses.object_map import ObjectMap
 from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
-from linesmith.analyzer.attribution.doubts import ill_fitting, misfit_words
+from linesmith.analyzer.attribution.doubts import Neighbourhood, ill_fitting, misfit_words, narrowed_all
 from linesmith.analyzer.attribution.evidence import Evidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
-from linesmith.analyzer.attribution.neighbours import Neighbourhood
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.attribution.lock import is_lock
+from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
-from linesmith.analyzer.slab import SlabStarts
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
 
 _IN_KERNEL = "the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
 
@@ -102,3 +105,199 @@ def _elsewhere(kernel: bool) -> LineObject:
 def _own(line: SharedLine, kernel: bool) -> SharedLine:
     """The line with the accesses of kernel code for a kernel, of other code for a program."""
     return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
+
+
+# What objects that are sure say of the lines of their profile that are not.
+#
+# An object reaches onto the lines behind it. And a type that is known to be hot is likelier to own a lock, or another
+# part that many types hold, than one that was seen nowhere, if it is the only one that slabs let begin there.
+
+_UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
+# Objects that begin last before a line, and may reach onto it.
+_NEAREST = 4
+_REACHES = "it reaches over from a line close by, where it is sure"
+_BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
+_ALONE = "of the types that are sure on other lines it is the only one that can begin here"
+
+Objects = tuple[LineObject, ...]
+
+
+def settled(
+    lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground, starts: SlabStarts | None
+) -> tuple[Objects, ...]:
+    """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
+    pairs = list(zip(lines, found, strict=True))
+    firm = {one for line, objects in pairs if not objects[0].asked_for for one in sure_objects((line,), (objects,))}
+    sure = sorted(firm, key=lambda one: one.address)
+    told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
+    return tuple(
+        _where_it_is(line, objects, firm, ground) if objects[0].asked_for else told.of(line, objects)
+        for line, objects in pairs
+    )
+
+
+def _where_it_is(line: SharedLine, objects: Objects, firm: Iterable[PlacedStart], ground: Ground) -> Objects:
+    """The object of a type that was asked for, where such an object that is sure on another line reaches this one."""
+    near = [one for one in firm if one.layout == objects[0].layout and line.address is not None]
+    for one in sorted(near, key=lambda one: -one.address):
+        whole = reaching(Hypothesis(one.layout, one.address - (line.address or 0)), line, ground)
+        if whole is not None:
+            return (replace(whole, reason=_REACHES),)
+    return objects
+
+
+def is_unsure(objects: Objects) -> bool:
+    """Whether the line's owner is open: that it is a lock is not much of an answer."""
+    return not objects[0].origin and (objects[0].outcome in _UNSURE or is_lock(objects[0].type))
+
+
+def sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The objects that are sure by what their functions touch; of others a snapshot knows better."""
+    for line, objects in zip(lines, found, strict=True):
+        if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
+            yield from placed(line, objects)
+
+
+def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The locks and other parts that are sure, though not whose, and that begin before their line."""
+    for line, objects in zip(lines, found, strict=True):
+        first = objects[0]
+        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
+        if part and not first.origin and first.start < 0:
+            yield from placed(line, objects)
+
+
+def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
+    """The first object of a line by its address, where that is known."""
+    if line.address is not None and objects[0].layout is not None:
+        yield PlacedStart(objects[0].layout, line.address + objects[0].start)
+
+
+class _Told:
+    """Sure objects by address, and their types."""
+
+    def __init__(
+        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], ground: Ground, starts: SlabStarts | None
+    ) -> None:
+        self._sure = sure
+        self._parts = parts
+        self._addresses = [one.address for one in sure]
+        self._types = frozenset(one.layout for one in sure)
+        self._ground = ground
+        self._starts = starts
+
+    def of(self, line: SharedLine, objects: Objects) -> Objects:
+        """The objects of the line, or the one that a sure one tells."""
+        if line.address is None or not is_unsure(objects):
+            return objects
+        for reason, candidates in (
+            (_REACHES, self._reaching(line.address, line)),
+            (_ALONE, self._alone(line, objects)),
+        ):
+            for one in candidates:
+                whole = reaching(one, line, self._ground)
+                if whole is not None:
+                    return (replace(whole, reason=reason),)
+        return self._begun(line.address, line, objects) if objects[0].outcome is Outcome.CANNOT_TELL else objects
+
+    def _begun(self, address: int, line: SharedLine, objects: Objects) -> Objects:
+        """The part that begins on the line and is sure on the one behind; ``objects`` where there is none."""
+        found = (begun(Hypothesis(one.layout, one.address - address), line, self._ground) for one in self._parts)
+        part = next((one for one in found if one is not None), None)
+        return objects if part is None else (replace(part, reason=_BEGINS_HERE),)
+
+    def _reaching(self, address: int, line: SharedLine) -> Iterable[Hypothesis]:
+        before = self._sure[: bisect_left(self._addresses, address + line.bytes)][-_NEAREST:]
+        return (Hypothesis(one.layout, one.address - address) for one in reversed(before))
+
+    def _alone(self, line: SharedLine, objects: Objects) -> Iterable[Hypothesis]:
+        """The only sure type that holds what is on the line and that slabs let begin there."""
+        possible = [] if self._starts is None else [one for one in self._owners(objects) if self._can_be(one, line)]
+        return possible if len(possible) == 1 else []
+
+    def _owners(self, objects: Objects) -> Iterator[Hypothesis]:
+        """What may own the part that is on the line, or what it was taken for in doubt."""
+        for one in (objects[0], objects[0].runner_up):
+            if one is None or one.layout is None:
+                continue
+            for place in self._ground.containment.places(one.layout):
+                if place.container in self._types:
+                    yield Hypothesis(place.container, one.start - place.offset)
+
+    def _can_be(self, one: Hypothesis, line: SharedLine) -> bool:
+        return self._starts is not None and self._starts.allows(one.layout, one.start, line.address, line.bytes)
+
+
+# The objects on all lines of a profile, solved together.
+#
+# Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are
+# sure then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
+# contradict what the others say, are solved again with that. Then what is sure settles some of the rest. Last, of
+# nested records the one is named that holds what is hot.
+
+# How sure the code must be that a record is one more of those of which a variable is known.
+NO_OTHER = 0.99
+
+
+def joint_objects(
+    lines: Sequence[SharedLine],
+    profile: Profile,
+    evidence: Evidence,
+    containment: Containment,
+    kernel: Kernel | None,
+    wanted: str | None = None,
+) -> tuple[Objects, ...]:
+    """The objects on each of ``lines``, of a ``wanted`` type where that explains a line.
+
+    ``evidence`` is that of the functions of the lines; without a ``kernel`` each line stands for itself.
+    """
+    starts = None if kernel is None else SlabStarts(containment, kernel, machines_with(cpus_of(profile)))
+    ground = ground_of(profile, evidence, containment, starts)
+    found = tuple(line_objects(line, ground, wanted) for line in lines)
+    if kernel is None:
+        found = _beside_variables(lines, found, ground)
+    learnt = None if starts is None else starts.learnt(sure_objects(lines, found))
+    if starts is not None and learnt is not None and learnt.machines != starts.machines:
+        ground = ground_of(profile, evidence, containment, learnt)
+        pairs = zip(lines, found, strict=True)
+        found = tuple(one if _stands(line, one, learnt) else line_objects(line, ground, wanted) for line, one in pairs)
+    told = zip(lines, settled(lines, found, ground, learnt), strict=True)
+    named = ((line, narrowed_all(objects, line, containment, wanted)) for line, objects in told)
+    return tuple(with_misfits(objects, line, ground) for line, objects in named)
+
+
+def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground) -> tuple[Objects, ...]:
+    """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
+
+    A record of which a program has a variable is seldom allocated as well.
+    """
+    types = {one.type for objects in found for one in objects if one.row is not None and one.type}
+    pairs = zip(lines, found, strict=True)
+    own = (
+        line_objects(line, ground, None) if one[0].asked_for and one[0].type in types else one for line, one in pairs
+    )
+    return tuple(tuple(_doubted(one, types) for one in objects) for objects in own)
+
+
+def _doubted(one: LineObject, types: Collection[str]) -> LineObject:
+    """The object; in doubt where it is one of these types by the code alone, and that is not as good as sure."""
+    if one.origin or one.type not in types or one.outcome is not Outcome.RESOLVED or one.margin >= NO_OTHER:
+        return one
+    reason = f"the program has a variable that is a {one.type}, and this is no part of it"
+    return replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
+
+
+def cpus_of(profile: Profile) -> int | None:
+    """How many CPUs the profiled machine has, where the profile says it."""
+    if profile.recording is not None and profile.recording.nodes:
+        return len(profile.recording.nodes)
+    return None if profile.sampling is None else profile.sampling.cpus
+
+
+def _stands(line: SharedLine, objects: Objects, learnt: SlabStarts) -> bool:
+    """Whether nothing that was learnt can change the answer."""
+    if objects[0].origin or line.address is None:
+        return True
+    if objects[0].outcome is Outcome.RESOLVED:
+        return all(map(learnt.agrees, placed(line, objects)))
+    return not is_unsure(objects)

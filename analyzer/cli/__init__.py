@@ -7,14 +7,10 @@ import sys
 
 import click
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.completing import prepare_completion
-from linesmith.analyzer.cli.garbage import seldom_collected
-from linesmith.analyzer.cli.group import LazyGroup
-from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.usage import sentence
-from linesmith.analyzer.cli.version import show_version
-from linesmith.analyzer.errors import DeadlinePassed, LinesmithError
+from linesmith.analyzer.cli.group import LazyGroup, interruptible, seldom_collected, sentence, show_version
 
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),

@@ -3,11 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.base.errors import MemberNotFound
 from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.analysis import load, load_accesses
+from linesmith.analyzer.model import Layout, TypeAccesses
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.access.access_map import AccessMap
+    from linesmith.analyzer.layouts.collection import Layouts
+    from linesmith.analyzer.layouts.leaves import Named
+    from linesmith.analyzer.sharing.contended_lock import Asking
 
 
 @click.command()
@@ -40,7 +53,6 @@ def command(
 
     Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
     """
-    from linesmith.analyzer.cli import access_answers as answers
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.settled import is_given
 
@@ -50,11 +62,105 @@ def command(
         raise click.UsageError("--type, --function and --address are different questions; ask one at a time")
     if type_ is not None:
         most = limit if member is None or is_given("limit") else None
-        text = answers.about_type(elf, type_, member, format_, most, text_columns(output))
+        text = about_type(elf, type_, member, format_, most, text_columns(output))
     elif function is not None:
-        text = answers.about_function(elf, function, format_)
+        text = about_function(elf, function, format_)
     elif address is not None:
-        text = answers.about_address(elf, address, format_)
+        text = about_address(elf, address, format_)
     else:
-        text = answers.about_all(elf, format_)
+        text = about_all(elf, format_)
     options.write_shown(text, format_, output)
+
+
+# The questions of ``linesmith access``, each answered as text or JSON.
+
+
+def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
+    """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
+
+    Raises ``TypeNotFound`` and ``MemberNotFound``.
+    """
+    from linesmith.analyzer.access.questions import accesses_of
+    from linesmith.analyzer.layouts.collection import select
+    from linesmith.analyzer.layouts.dwarf import touched
+    from linesmith.analyzer.report import access
+    from linesmith.analyzer.report import access as access_json
+
+    reading, layouts = load_accesses(elf), load(elf).layouts
+    chosen = select(layouts, (wanted,))
+    found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in chosen]
+    if member is not None:
+        parts = _called(member, chosen, layouts)
+        own = [(layout, one, parts[layout.id]) for layout, one in found if layout.id in parts]
+        asking = partial(touched, elf)
+        found = [(layout, _of_part(layout, layouts, one, part, reading.accesses, asking)) for layout, one, part in own]
+    if format_ == "json":
+        return access_json.types_json(found, reading.identity)
+    return access.render_types(found, limit, columns)
+
+
+def _of_part(
+    layout: Layout, layouts: Layouts, found: TypeAccesses, part: Named, accesses: AccessMap, asking: Asking
+) -> TypeAccesses:
+    """Who touches one member; of a lock that is only handed on, who takes it."""
+    from linesmith.analyzer.access.questions import of_member
+    from linesmith.analyzer.sharing.contended_lock import takers
+
+    own = of_member(found, part, accesses)
+    if any(one.functions for one in own.members):
+        return own
+    known = takers(layout, part.path, layouts, found, asking)
+    return replace(own, members=tuple(replace(one, takers=known) for one in own.members))
+
+
+def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:
+    """The member in each layout that has it, by id; raises ``MemberNotFound`` with the nearest names where none has."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    from linesmith.analyzer.layouts.collection import MOST_OFFERED
+    from linesmith.analyzer.layouts.leaves import nameable, named
+
+    found = {layout.id: part for layout in chosen if (part := named(layout, layouts, member))}
+    if found:
+        return found
+    known = dict.fromkeys(one.path for layout in chosen for one in nameable(layout, layouts))
+    near = get_close_matches(member, known, n=MOST_OFFERED)
+    step = f"did you mean {', '.join(near)}?" if near else f"`linesmith layout` shows what {chosen[0].title} has"
+    raise MemberNotFound(f"{chosen[0].title} has no member {member}; {step}")
+
+
+def about_function(elf: Path, wanted: str, format_: str) -> str:
+    """What every function called so touches; raises ``FunctionNotFound``."""
+    from linesmith.analyzer.access.questions import accesses_in
+    from linesmith.analyzer.report import access
+    from linesmith.analyzer.report import access as access_json
+
+    reading = load_accesses(elf)
+    found = accesses_in(wanted, reading.accesses)
+    if format_ == "json":
+        return access_json.functions_json(found, reading.identity)
+    return access.render_functions(found)
+
+
+def about_address(elf: Path, wanted: str, format_: str) -> str:
+    """What the instruction there touches; raises ``AddressNotFound`` or ``FunctionNotFound``."""
+    from linesmith.analyzer.access.questions import accesses_at
+    from linesmith.analyzer.report import access
+    from linesmith.analyzer.report import access as access_json
+
+    reading = load_accesses(elf)
+    found = accesses_at(wanted, reading.accesses)
+    if format_ == "json":
+        return access_json.addresses_json(found, reading.identity)
+    return access.render_addresses(found)
+
+
+def about_all(elf: Path, format_: str) -> str:
+    """How many accesses there are, by outcome."""
+    from linesmith.analyzer.access.questions import summary
+    from linesmith.analyzer.report import access
+    from linesmith.analyzer.report import access as access_json
+
+    reading = load_accesses(elf)
+    render = access_json.summary_json if format_ == "json" else access.render_summary
+    return render(summary(reading.accesses), reading.identity)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.tune_options import PLAN, executor_settings, tune_options, within
+from linesmith.analyzer.cli.runs import PLAN, executor_settings, tune_options, within
 
 _PATCHES = click.argument(
     "patches", metavar="PATCH...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -44,9 +44,9 @@ def command(
     Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
     to boot or to run, or the time was over; with 2 when there was nothing to begin with.
     """
-    from linesmith.analyzer.cli import tuning
-    from linesmith.tuner.plan_file import read_plan
-    from linesmith.tuner.tuning.preview import of_bench
+    from linesmith.analyzer.cli import runs as tuning
+    from linesmith.tuner.run.plan_file import read_plan
+    from linesmith.tuner.run.preparation import of_bench
 
     given = within(read_plan(plan), minutes)
     settings = executor_settings(executor, scheduler, machines, workers)
@@ -55,8 +55,8 @@ def command(
     if dry_run:
         tuning.show(of_bench(given, variants, place.folder), output)
         return 0
-    from linesmith.analyzer.cli import results
-    from linesmith.tuner.tuning.bench import bench
+    from linesmith.analyzer.cli import runs as results
+    from linesmith.tuner.run.bench import bench
 
     with tuning.at_work(plan, place) as (run, pool):
         result = bench(given, variants, run, pool, tuning.Narrator())

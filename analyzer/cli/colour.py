@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linesmith.analyzer.base.visible import visible
-from linesmith.analyzer.report.prose import WIDTH
+from linesmith.analyzer.base.text import visible
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.report.map_rows import Row
-    from linesmith.analyzer.report.page_text import Line
+    from linesmith.analyzer.report.map_text import Row
+    from linesmith.analyzer.report.markdown import Line
+
 
 NARROWEST, USUAL = 40, 80
 _BOLD, _RESET = "\x1b[1m", "\x1b[0m"
@@ -43,6 +43,8 @@ def screen(destination: Path | None) -> Screen:
 
 def text_columns(destination: Path | None) -> int:
     """How wide sentences and tables may be: as the terminal is, or for a file or a pipe as is good to read."""
+    from linesmith.analyzer.report.prose import WIDTH
+
     return _columns(WIDTH) if destination is None else WIDTH
 
 

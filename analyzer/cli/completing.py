@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names for a shell that completes a command line: of types and members that an index has, of rules and revisions."""
+"""Completion of command lines: the names that a shell may ask for, and what each shell needs to ask."""
 
 from __future__ import annotations
 
@@ -7,19 +7,29 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ZshComplete,
+    add_completion_class,
+    split_arg_string,
+)
 
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.cli.settled import settle_cache
-from linesmith.analyzer.errors import LinesmithError
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from linesmith.analyzer.layouts import Layouts
+    from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.model import Layout
+
+
+# Names for a shell that completes a command line: of types and members that an index has, of rules and revisions.
 
 # What no shell takes for anything but a word: names come from files that anyone may have written, and a shell puts them
 # on the line as they are. Templates of C++ have signs that redirect.
@@ -81,7 +91,7 @@ class Revision(click.types.StringParamType):
         """Branches and tags that begin so, of the tree that is named or else the one around."""
         from click.shell_completion import CompletionItem
 
-        from linesmith.patches.versions.git import repository_of
+        from linesmith.patches.revisions.git import repository_of
 
         tree = ctx.params.get("tree")
         try:
@@ -99,7 +109,7 @@ class RuleName(Name):
         """Rules whose names begin so, with what they say where the shell shows that."""
         from click.shell_completion import CompletionItem
 
-        from linesmith.analyzer.rules import RULES
+        from linesmith.analyzer.lint.rules.catalogue import RULES
 
         return [CompletionItem(one.name, help=one.summary) for one in RULES if one.name.startswith(incomplete)]
 
@@ -152,8 +162,6 @@ def complete_names(command: click.Command) -> None:
 def prepare_completion() -> None:
     """Where a shell asks, let click know how shells are answered."""
     if COMPLETE_VARIABLE in os.environ:
-        from linesmith.analyzer.cli.shells import register
-
         register()
 
 
@@ -172,7 +180,7 @@ def _indexed(elf: Path) -> tuple[str, ...]:
 
 def _kept(elf: Path) -> Layouts | None:
     """Its layouts where they are kept; only its headers are looked at."""
-    from linesmith.analyzer.dwarf import indexed
+    from linesmith.analyzer.layouts.dwarf import indexed
 
     try:
         return indexed(elf)
@@ -182,7 +190,7 @@ def _kept(elf: Path) -> Layouts | None:
 
 def _records(ctx: click.Context) -> Iterator[Layout]:
     """What the line names of the records of its files; a name may stand anywhere."""
-    from linesmith.analyzer.selection import bare_name
+    from linesmith.analyzer.layouts.collection import bare_name
 
     with suppress(LinesmithError):
         settle_cache(ctx)
@@ -194,3 +202,107 @@ def _records(ctx: click.Context) -> Iterator[Layout]:
 
 def _members(layout: Layout) -> Iterator[str]:
     return (member.name for member in layout.members if member.name)
+
+
+# Shells that complete command lines, each with its own idea of where a word ends.
+#
+# Of ``--format=s`` bash sees the words ``--format``, ``=`` and ``s``, and of ``ns::Ty`` three as well (bash(1),
+# COMP_WORDBREAKS); zsh and fish see one word, which a completion replaces with the option in front of the value.
+
+_BASH = """\
+%(complete_func)s() {
+    local IFS=$'\\n' kind value
+    COMPREPLY=()
+    while IFS=, read -r kind value; do
+        case $kind in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain)
+                COMPREPLY+=("$value")
+                [[ $value != *= ]] || compopt -o nospace
+                ;;
+        esac
+    done < <(env COMP_LINE="${COMP_LINE:0:COMP_POINT}" COMP_WORDBREAKS="$COMP_WORDBREAKS" \\
+        %(complete_var)s=bash_complete "$1")
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+# What of click's script zsh gets otherwise: it leaves the option on the line, for values and files alike, and so it
+# must match itself (zshcompwid(1), compset -P and compadd -U).
+_ZSH = (
+    ("    local -a response\n", "    local -a response\n    compset -P '*='\n"),
+    ("compadd -U ", "compadd "),
+    ("completions_with_descriptions -U", "completions_with_descriptions"),
+)
+# What fish gets: its own words for files and directories know nothing of an option in front, and a value, or what is
+# said of it, may have commas.
+_PLACES = """\
+set -l option (string replace -r -- '^(--[^=]*=)?.*' '$1' $metadata[2]);
+            for place in ({} (string replace -r -- '^--[^=]*=' '' $metadata[2]));
+                echo "$option$place";
+            end;"""
+_FISH = (
+    ('string split ","', 'string split -m 1 ","'),
+    *(
+        (f"{words} $metadata[2];", _PLACES.format(words))
+        for words in ("__fish_complete_directories", "__fish_complete_path")
+    ),
+)
+
+
+class Bash(BashComplete):
+    """As click's own, with the line taken apart as the program will see it."""
+
+    source_template = _BASH
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one at the cursor, and what there is of that."""
+        line = os.environ.get("COMP_LINE", "")
+        words = split_arg_string(line)[1:]
+        if not words or line[-1:].isspace():
+            return words, ""
+        return words[:-1], words[-1]
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
+        """What the shell puts in the place of what it takes for the word: that behind the last break."""
+        breaks = os.environ.get("COMP_WORDBREAKS", "=:")
+        option, value = _apart(incomplete)
+        found = super().get_completions(args, incomplete)
+        if option and "=" not in breaks:
+            return _behind(option, found)
+        kept = value.rpartition(":")[0] + ":" if ":" in value and ":" in breaks else ""
+        return [CompletionItem(one.value.removeprefix(kept), one.type) for one in found]
+
+
+class Zsh(ZshComplete):
+    """As click's own, with the option in front of a value left alone."""
+
+    source_template = reduce(lambda text, change: text.replace(*change), _ZSH, ZshComplete.source_template)
+
+
+class Fish(FishComplete):
+    """As click's own, with the option in front of a value given back."""
+
+    source_template = reduce(lambda text, change: text.replace(*change), _FISH, FishComplete.source_template)
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[Any]]:
+        """Whole words."""
+        option, _ = _apart(incomplete)
+        return _behind(option, super().get_completions(args, incomplete))
+
+
+def _apart(word: str) -> tuple[str, str]:
+    """An option with its sign, and the value behind it: ``--format=`` and ``s``."""
+    name, joined, value = word.partition("=")
+    return (name + joined, value) if joined and word.startswith("--") else ("", word)
+
+
+def _behind(option: str, found: list[CompletionItem[Any]]) -> list[CompletionItem[Any]]:
+    return [CompletionItem(f"{option}{one.value}", one.type, one.help) for one in found]
+
+
+def register() -> None:
+    """Let click take these classes."""
+    for shell in (Bash, Zsh, Fish):
+        add_completion_class(shell)

@@ -28,7 +28,7 @@ def command(shell: str) -> None:
     """  # noqa: D301 - click's mark for lines to leave alone
     from click.shell_completion import get_completion_class
 
-    from linesmith.analyzer.cli.shells import register
+    from linesmith.analyzer.cli.completing import register
 
     register()
     root = click.get_current_context().find_root()

@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.errors import OutputError
+from linesmith.analyzer.base.errors import OutputError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from linesmith.analyzer.demo.walkthrough import Chapter
+
 
 RECORDERS = ("perf", "qemu-user")
 
@@ -21,9 +29,7 @@ def command() -> None:
     temporary directory.
     """
     from linesmith.analyzer.cli.analysis import analyse
-    from linesmith.analyzer.cli.chapter import show
-    from linesmith.analyzer.demo.cpus import here
-    from linesmith.analyzer.demo.recording import gather
+    from linesmith.analyzer.demo.program import gather, here
     from linesmith.analyzer.demo.walkthrough import chapters, open_workshop
     from linesmith.plugins.registry import recorder
 
@@ -44,3 +50,30 @@ def _scratch() -> TemporaryDirectory[str]:
             f"the demo cannot make a temporary directory ({error.strerror}); set TMPDIR to one that can be written"
         )
         raise OutputError(message) from error
+
+
+# Shows a chapter of the demo: plain text anywhere, with colour where the terminal and the user want it.
+
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def show(chapter: Chapter) -> None:
+    """Print to standard output; rich drops styles where it is no terminal or NO_COLOR is set."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    if chapter.title:
+        console.print(Text(chapter.title, style="bold"))
+        console.print(Text("=" * len(chapter.title), style="bold"))
+    for line in _lines(chapter):
+        console.print(line)
+    console.print()
+
+
+def _lines(chapter: Chapter) -> Iterator[Text]:
+    from rich.text import Text
+
+    for line in chapter.text.rstrip("\n").split("\n"):
+        style = _DIFF_STYLES.get(line[:1], "") if chapter.is_diff else ""
+        yield Text(line, style=style)

@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import deadlines, map_output, options
+from linesmith.analyzer.cli import maps, options
+from linesmith.analyzer.cli import options as deadlines
+from linesmith.analyzer.cli.output import remark, tell_who_waits
+from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
-    from linesmith.patches.deadline import Deadline
+    from linesmith.patches.build.confinement import Deadline
+    from linesmith.patches.matrix.choice import Asked, Change
+    from linesmith.patches.source.tree import Tree
+
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -30,8 +38,8 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
-@deadlines.given
-@map_output.format_
+@deadlines.deadline_given
+@maps.format_
 @options.output
 def command(
     old: Path | None,
@@ -50,31 +58,32 @@ def command(
     TYPE is a name or a pattern (tcp_*); without any, all records are compared. As map, svg, png or
     markdown, the cache lines are drawn before and after, with what moved marked. Exit status 1 tells of differences.
     """
-    wanted = map_output.chosen_format(format_, output)
+    wanted = maps.chosen_format(format_, output)
     if patch is None:
         if old is None or new is None:
             raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
         return _builds(old, new, types, wanted, output)
     if tree is None or old is not None:
         raise click.UsageError("--patch goes with --tree, and without builds")
-    if wanted in map_output.DRAWN:
+    if wanted in maps.DRAWN:
         raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
     return _patch(patch, (tree, build, cflags), deadline, wanted, output)
 
 
 def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
-    from linesmith.analyzer.cli.loading import load
-    from linesmith.analyzer.diff import changes, paired
-    from linesmith.analyzer.report import diff_json, diff_text
-    from linesmith.analyzer.selection import select_both
+    from linesmith.analyzer.cli.analysis import load
+    from linesmith.analyzer.layouts.collection import select_both
+    from linesmith.analyzer.layouts.diff import changes, paired
+    from linesmith.analyzer.report import diff as diff_json
+    from linesmith.analyzer.report import diff as diff_text
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
-    if format_ in map_output.DRAWN:
-        from linesmith.analyzer.report.line_maps import changed_maps  # imports numpy, which text does without
+    if format_ in maps.DRAWN:
+        from linesmith.analyzer.report.map_words import changed_maps  # imports numpy, which text does without
 
-        map_output.refuse_many(len(found))
-        map_output.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
+        maps.refuse_many(len(found))
+        maps.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
         return 1 if found else 0
     if format_ == "json":
         text = diff_json.render_json(found, before.identity, after.identity)
@@ -87,10 +96,9 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
 def _patch(
     patch: Path, sources: tuple[Path, Path | None, str], deadline: Deadline, format_: str, output: Path | None
 ) -> int:
-    from linesmith.analyzer.cli.patched import checked, complaints
-    from linesmith.analyzer.cli.remarks import remark
-    from linesmith.analyzer.report.patch import render_checks
-    from linesmith.patches.tree import Tree
+    from linesmith.analyzer.cli.output import remark
+    from linesmith.analyzer.report.changes import render_checks
+    from linesmith.patches.source.tree import Tree
 
     found = checked(patch, Tree(*sources), deadline)
     worse = list(complaints(found))
@@ -100,3 +108,66 @@ def _patch(
         many = f"none of the {len(found)} records" if len(found) > 1 else "no record"
         remark(f"{many} that the patch declares otherwise grows")
     return 1 if worse else 0
+
+
+# The way from a patch to what it does to the layouts of the records that it changes.
+
+_SOURCES = (".h", ".c")
+_TEXT = "the text"
+_OBSCURE = (
+    "the brackets of a record do not pair, or are spelt otherwise, so not all records were found; "
+    "look at the file by hand, or compare two builds"
+)
+
+
+def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, ConfigurationCheck], ...]:
+    """Each record that the patch declares otherwise, by ``file:line``, as the tree's configuration compiles it.
+
+    All of it counts against ``deadline``. Raises ``PatchRefused`` and ``TreeError``, and ``DeadlinePassed`` where the
+    patch itself is not read in time.
+    """
+    from linesmith.patches.matrix.choice import Asked, Change
+    from linesmith.patches.revisions.mail_texts import mails_of
+    from linesmith.patches.revisions.mails import patched
+    from linesmith.patches.source.declaration import redeclared
+    from linesmith.patches.source.records import is_obscure
+
+    content = sys.stdin.buffer.read() if str(patch) == "-" else patch.read_bytes()
+    with deadline.running():
+        versions = patched(tree.root, mails_of("standard input" if str(patch) == "-" else patch.name, content))
+        changes = [one for one in versions.changes if one.file.endswith(_SOURCES)]
+        found = [(change.file, one) for change in changes for one in redeclared(change)]
+        texts = ((one.file, one.before, one.after) for one in changes)
+        obscure = [file for file, before, after in texts if before and after and is_obscure(after)]
+    for one in versions.remarks:
+        remark(one)
+    asked = Asked(("tree",), deadlines=lambda: deadline)
+    results = (
+        *(
+            (f"{file}:{one.line}", _checked(Change(versions.changes, one.name, one.title, file), tree, asked))
+            for file, one in found
+        ),
+        *((f"{file}:1", ConfigurationCheck(_TEXT, failed=_OBSCURE, unjudged=(file,))) for file in obscure),
+    )
+    for one in dict.fromkeys(said for _, result in results for said in result.remarks):
+        remark(one)
+    return results
+
+
+def _checked(change: Change, tree: Tree, asked: Asked) -> ConfigurationCheck:
+    from linesmith.patches.matrix.check import check
+
+    return check(change, tree, asked, tell_who_waits)[0]
+
+
+def complaints(found: tuple[tuple[str, ConfigurationCheck], ...]) -> Iterator[str]:
+    """What is worse than before, a line each, as programs that check patches write it."""
+    for place, one in found:
+        if one.failed:
+            yield f"{place}: ERROR: {one.failed}"
+        for record in one.records:
+            if record.before and record.after and record.after.size > record.before.size:
+                before, after = record.before, record.after
+                lines = f", from {before.lines} to {after.lines} lines" if after.lines > before.lines else ""
+                held = " with it" if record.holder else ""
+                yield f"{place}: WARNING: {record.record} grows{held} from {before.size} to {after.size} bytes{lines}"

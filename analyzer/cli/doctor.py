@@ -28,7 +28,7 @@ def command(
     (`linesmith doctor record`) cannot work here.
     """
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.cli.waiting import tell_who_waits
+    from linesmith.analyzer.cli.output import tell_who_waits
     from linesmith.analyzer.doctor import Place, examine
     from linesmith.analyzer.report import doctor
 
@@ -43,7 +43,7 @@ def command(
 
 
 def _refuse_unknown(commands: tuple[str, ...]) -> None:
-    from linesmith.analyzer.cli.usage import commands_of, no_command
+    from linesmith.analyzer.cli.group import commands_of, no_command
 
     context = click.get_current_context()
     known = commands_of(context)

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import click
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.text import visible
 
 
 @click.command()
 @click.argument("rule", metavar="[RULE]", required=False)
 def command(rule: str | None) -> None:
     """Show the page of a lint rule; without RULE, list them all."""
-    from linesmith.analyzer import rules
     from linesmith.analyzer.cli.colour import headed, screen
-    from linesmith.analyzer.cli.usage import commands_of
-    from linesmith.analyzer.report.lint_rules import render_rules
-    from linesmith.analyzer.report.page_text import page_lines
+    from linesmith.analyzer.cli.group import commands_of
+    from linesmith.analyzer.lint.rules import catalogue as rules
+    from linesmith.analyzer.report.lint import render_rules
+    from linesmith.analyzer.report.markdown import page_lines
 
     context = click.get_current_context()
     if rule in commands_of(context):

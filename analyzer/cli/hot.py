@@ -45,12 +45,11 @@ def command(
     `perf c2c report --stdio` or of `perf script`, whole or in part, also as pasted into a mail. With --type every line
     of samples that may hold one is looked at, whatever --top says.
     """
-    from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile, with_offsets
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.cli.saving import check_save, save_profile
     from linesmith.analyzer.report import hot, hot_json
-    from linesmith.analyzer.report.chosen import Chosen
-    from linesmith.analyzer.sharing.line_cost import by_removable
+    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.sharing.cost import by_removable
 
     check_save(save, output)
     found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))

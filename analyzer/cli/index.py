@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 
 
@@ -24,7 +24,7 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
 
     A saved index keeps the layouts of a build that is not kept, such as the base of a `linesmith lint`.
     """
-    from linesmith.analyzer.cli.loading import load
+    from linesmith.analyzer.cli.analysis import load
     from linesmith.analyzer.cli.output import check_destinations
 
     if output is not None and len(elves) > 1:
@@ -35,6 +35,6 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
         state = "up to date" if reading.cached else f"read from {reading.reader}"
         click.echo(visible(f"{elf}: {len(reading.layouts.names())} names, {state}"))
         if output is not None:
-            from linesmith.analyzer.cli.indexing import save  # imports the rules of slabs, which take 30 ms
+            from linesmith.analyzer.cli.analysis import save  # imports the rules of slabs, which take 30 ms
 
             save(reading, elf, output)

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import deadlines, matrix_options, options
+from linesmith.analyzer.base.errors import DeadlinePassed
+from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli import options as deadlines
+from linesmith.analyzer.cli import options as matrix_options
 from linesmith.analyzer.cli.settled import is_given
-from linesmith.analyzer.errors import DeadlinePassed
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.cli.lint_options import Judging
+    from linesmith.analyzer.cli.lint import Judging
     from linesmith.analyzer.cli.linting import Wanted
-    from linesmith.analyzer.lint import Linted
+    from linesmith.analyzer.lint.linting import Linted
     from linesmith.analyzer.model import Layout, LintReport
-    from linesmith.patches.deadline import Deadline
-    from linesmith.patches.versions.versions import Versions
+    from linesmith.patches.build.confinement import Deadline
+    from linesmith.patches.revisions.versions import Versions
+
 
 _PATCH = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 # What --on calls the configuration that is judged in any case.
@@ -44,7 +47,7 @@ _OPTIONS = (
     ),
     options.build,
     options.cflags,
-    deadlines.given,
+    deadlines.deadline_given,
     matrix_options.ON,
 )
 
@@ -84,12 +87,11 @@ class Given:
     @contextmanager
     def versions(self, tree: Path) -> Iterator[Versions]:
         """The versions, for as long as the block lasts; raises ``TreeError``, ``PatchRefused``, ``ToolMissing``."""
-        from linesmith.analyzer.cli.waiting import tell_who_waits
-        from linesmith.patches.versions.git import repository_of
-        from linesmith.patches.versions.mail_texts import mails_of
-        from linesmith.patches.versions.mails import patched
-        from linesmith.patches.versions.uncommitted import uncommitted
-        from linesmith.patches.versions.versions import revisions
+        from linesmith.analyzer.cli.output import tell_who_waits
+        from linesmith.patches.revisions.git import repository_of
+        from linesmith.patches.revisions.mail_texts import mails_of
+        from linesmith.patches.revisions.mails import patched
+        from linesmith.patches.revisions.versions import revisions, uncommitted
 
         if self.patches:
             texts = (
@@ -153,10 +155,10 @@ def judged(sources: Given, asking: Asking) -> Judged:
     ``VerificationFailed`` for a change that does not compile.
     """
     from linesmith.analyzer.cli.linting import root_of
-    from linesmith.analyzer.lint.configurations import merged
-    from linesmith.patches.matrix import check_names
+    from linesmith.analyzer.lint.linting import merged
+    from linesmith.patches.matrix.check import check_names
     from linesmith.patches.matrix.processes import each_apart
-    from linesmith.patches.tree import Tree
+    from linesmith.patches.source.tree import Tree
 
     tree = asking.tree or root_of(Path.cwd())
     with ExitStack() as stack:
@@ -177,7 +179,7 @@ def judged(sources: Given, asking: Asking) -> Judged:
 def _unread(sources: Given, tree: Path, asking: Asking, error: DeadlinePassed) -> Judged:
     """What is left to report where not even the change was read in time."""
     from linesmith.analyzer.cli import linting
-    from linesmith.analyzer.lint.rule_choice import chosen_rules
+    from linesmith.analyzer.lint.linting import chosen_rules
     from linesmith.analyzer.model import NO_INTENT, LintChoice, LintReport
 
     rules = chosen_rules((LintChoice(asking.judging.select, asking.judging.ignore),))
@@ -213,10 +215,10 @@ def _compared(
     versions: Versions, wanted: Wanted, name: str, sources: Given, asking: Asking
 ) -> tuple[str, Linted, Wanted]:
     """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
-    from linesmith.analyzer.errors import ToolMissing, TreeError, VerificationFailed
-    from linesmith.patches.tree import Tree
-    from linesmith.patches.versions.environments import Recipe
-    from linesmith.patches.versions.sources import sources as compared
+    from linesmith.analyzer.base.errors import ToolMissing, TreeError, VerificationFailed
+    from linesmith.patches.revisions.compiling import Recipe
+    from linesmith.patches.revisions.sources import sources as compared
+    from linesmith.patches.source.tree import Tree
 
     tree = Tree(wanted.tree, sources.build, sources.cflags)
     recipe = Recipe(tree, asking.kconfig, asking.cpus, name, sources.deadline)
@@ -232,7 +234,7 @@ def _compared(
 
 
 def _tell(configuration: str, progress: str) -> None:
-    from linesmith.analyzer.cli.waiting import tell_who_waits
+    from linesmith.analyzer.cli.output import tell_who_waits
 
     tell_who_waits(f"{configuration}: {progress}" if configuration else progress)
 
@@ -240,8 +242,8 @@ def _tell(configuration: str, progress: str) -> None:
 def _wanted(versions: Versions, tree: Path, asking: Asking) -> Wanted:
     """What is wanted, by the intents that the command line names, or else those of the second version."""
     from linesmith.analyzer.cli import linting
-    from linesmith.analyzer.intent import FILE_NAME, intent_in
-    from linesmith.analyzer.lint.rule_choice import chosen_rules
+    from linesmith.analyzer.intent.reading import FILE_NAME, intent_in
+    from linesmith.analyzer.lint.linting import chosen_rules
     from linesmith.analyzer.model import LintChoice
 
     judging = asking.judging

@@ -12,24 +12,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli.kernels import Running, kernel_of
-from linesmith.analyzer.cli.loading import load, load_accesses
-from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.intent import applies, intent_of_tree, read_intent, read_symbols, undecided
-from linesmith.analyzer.intent.kernel_config import configuration_of
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint import Linted, Policy, lint, of_one, of_two, tuned
-from linesmith.analyzer.lint.places import located
-from linesmith.analyzer.lint.rule_choice import chosen_rules
-from linesmith.analyzer.model import Intent, Layout, LintChoice, LintReport
-from linesmith.analyzer.rules import Rule, Side
-from linesmith.analyzer.slab import has_slabs
+from linesmith.analyzer.cli.analysis import Running, kernel_of, load, load_accesses
+from linesmith.analyzer.cli.output import remark
+from linesmith.analyzer.model import Finding, Intent, Layout, LintChoice, LintReport, TypeIntent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from linesmith.analyzer.access import AccessMap
-    from linesmith.analyzer.cli.lint_options import Judging
+    from linesmith.analyzer.access.access_map import AccessMap
+    from linesmith.analyzer.cli.lint import Judging
+    from linesmith.analyzer.layouts.collection import Layouts
+    from linesmith.analyzer.layouts.dwarf import Reading
+    from linesmith.analyzer.lint.linting import Linted
+    from linesmith.analyzer.lint.rules.catalogue import Rule, Side
+
 
 _PATTERN = "*?["
 # Raw BTF does not say for which machine it is.
@@ -58,6 +54,10 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
 
     Raises ``IntentError`` or ``RuleUnknown``.
     """
+    from linesmith.analyzer.intent.check import read_symbols
+    from linesmith.analyzer.intent.reading import intent_of_tree, read_intent
+    from linesmith.analyzer.lint.linting import chosen_rules
+
     root = tree or root_of(Path.cwd())
     intent = intent_of_tree(root) if judging.intent is None else read_intent(judging.intent)
     choices = (intent.lint, LintChoice(judging.select, judging.ignore))
@@ -67,6 +67,8 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
 
 def configured(wanted: Wanted, elf: Path) -> Wanted:
     """The same with the configuration that the kernel in ``elf`` carries, where an intent asks and nobody told it."""
+    from linesmith.analyzer.intent.check import configuration_of
+
     if wanted.configuration is not None or not any(one.configuration for one in wanted.intent.types):
         return wanted
     return replace(wanted, configuration=configuration_of(elf))
@@ -97,6 +99,9 @@ def _what_to_give(alone: Sequence[Path], base: Path | None, head: Path | None) -
 
 def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Reading], Side]) -> Linted:
     """The records of the builds, side by side; raises ``TypeNotFound`` for what neither of them has."""
+    from linesmith.analyzer.lint.linting import Linted
+    from linesmith.analyzer.lint.pairs import of_one, of_two
+
     base, head = files
     after = load(head)
     new = side(after)
@@ -125,6 +130,10 @@ def _unlike(base: Reading, head: Reading) -> Iterator[str]:
 
 def judged(linted: Linted, wanted: Wanted) -> LintReport:
     """Every violation, its file named as the tree has it."""
+    from linesmith.analyzer.intent.check import applies, undecided
+    from linesmith.analyzer.lint.linting import Policy, lint
+    from linesmith.analyzer.lint.pairs import located
+
     policy = Policy(wanted.rules, _tuned(wanted), wanted.intent, applies(wanted.configuration))
     report = lint(linted, policy)
     remarks = undecided(wanted.intent, wanted.configuration)
@@ -133,6 +142,7 @@ def judged(linted: Linted, wanted: Wanted) -> LintReport:
 
 def _tuned(wanted: Wanted) -> Callable[[Layout, Layouts], str]:
     """Why a record counts as tuned: by itself, or because the command line or the file with intents names it."""
+    from linesmith.analyzer.lint.tuned import tuned
 
     def reason(layout: Layout, layouts: Layouts) -> str:
         if any(fnmatchcase(layout.name, pattern) for pattern in wanted.intent.lint.types):
@@ -158,13 +168,16 @@ def sides(running: Running, files: tuple[Path | None, Path], *, followed: bool) 
 
 def side(running: Running, reading: Reading) -> Side:
     """A build, of which nobody asks who touches what."""
+    from linesmith.analyzer.lint.rules.catalogue import Side
+    from linesmith.analyzer.slab.allocation import has_slabs
+
     kernel = kernel_of(Path(reading.identity.path), reading.identity, running).kernel
     return Side(reading.layouts, kernel, slabs=has_slabs(reading.layouts))
 
 
 def _followed_side(running: Running, reading: Reading) -> Side:
     """A build whose code is followed when a rule asks who touches a record."""
-    from linesmith.analyzer.access import accesses_of  # imports numpy
+    from linesmith.analyzer.access.questions import accesses_of  # imports numpy
 
     @cache
     def accesses() -> AccessMap:
@@ -172,3 +185,56 @@ def _followed_side(running: Running, reading: Reading) -> Side:
 
     plain = side(running, reading)
     return replace(plain, accesses=lambda layout: accesses_of(layout, plain.layouts, accesses()))
+
+
+# What a profile shows of records, said to the lint as an intent would.
+
+
+def profiled(wanted: Wanted, elf: Path, profile: Path | None) -> Wanted:
+    """The same with the members that ``profile``, of the build ``elf``, shows hot, read or written.
+
+    A record that ``linesmith.toml`` says such things of is left as it is there. Raises what reading the profile does.
+    """
+    if profile is None:
+        return wanted
+    said = {one.record for one in wanted.intent.types if one.hot or one.read_mostly or one.write_hot}
+    shown = tuple(_shown(elf, profile))
+    if not shown:
+        remark(
+            f"{profile.name} shows no member of a record in {elf.name} and so guards nothing; is it of another program?"
+        )
+    added = tuple(one for one in shown if one.record not in said)
+    return replace(wanted, intent=replace(wanted.intent, types=(*wanted.intent.types, *added)))
+
+
+def _shown(elf: Path, profile: Path) -> Iterator[TypeIntent]:
+    from linesmith.analyzer.cli.analysis import (
+        analyse,
+        with_offsets,  # imports numpy, which builds do without
+    )
+    from linesmith.analyzer.intent.entry import usage
+
+    found = with_offsets(analyse(elf, profile, 1))
+    layouts = found.reading.layouts
+    for number, lines in _lines(found.findings).items():
+        layout = layouts.by_id(number)
+        seen = usage(lines, layout, layouts)
+        if layout.name and seen.hot:
+            yield TypeIntent(
+                layout.name,
+                f"{profile.name} shows {seen.samples:,} accesses",
+                hot=seen.hot,
+                read_mostly=seen.read_mostly,
+                write_hot=seen.write_hot,
+                place=profile.name,
+            )
+
+
+def _lines(findings: tuple[Finding, ...]) -> dict[int, list[Finding]]:
+    """The lines of each record, by the id of its layout."""
+    lines: dict[int, list[Finding]] = {}
+    for one in findings:
+        layout = one.objects[0].layout if one.objects else None
+        if layout is not None:
+            lines.setdefault(layout, []).append(one)
+    return lines

@@ -4,12 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.errors import DeadlinePassed
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.output import deliver
+
+if TYPE_CHECKING:
+    from linesmith.patches.matrix.choice import Asked
+    from linesmith.patches.source.tree import Tree
+
 
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -191,3 +200,127 @@ def write_shown(text: str, format_: str, destination: Path | None) -> None:
 def write(text: str, destination: Path | None) -> None:
     """Put ``text`` where ``-o`` says, or print it; raises ``OutputError`` where that cannot be done."""
     deliver(visible(text).encode("utf-8", "backslashreplace"), destination)
+
+
+# The option of all commands that read or compile sources: how long that may take, and what is told past it.
+
+_OPTION = click.option(
+    "--deadline",
+    metavar="SECONDS",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Stop reading and compiling the sources after this long; exit with 1 where not all was judged.",
+)
+_SCHEMA_VERSION = 1
+_Status = TypeVar("_Status", int, None)
+
+
+def deadline_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
+    """Add ``--deadline`` to a command, which gets a ``Deadline`` as ``deadline``.
+
+    Where it passes before the command has a result, JSON says so in the result's place.
+    """
+
+    @wraps(command)
+    def counted(*, deadline: float, **others: object) -> _Status:
+        from linesmith.patches.build.confinement import Deadline
+
+        try:
+            return command(deadline=Deadline(deadline), **others)
+        except DeadlinePassed as error:
+            _deliver_as_json(error)
+            raise
+
+    return _OPTION(counted)
+
+
+def _deliver_as_json(error: DeadlinePassed) -> None:
+    """Write what was not judged, if the result was to be JSON."""
+    import json
+
+    from linesmith.analyzer.cli.output import deliver
+
+    asked = click.get_current_context().params
+    if asked.get("format_") != "json":
+        return
+    place = asked.get("output")
+    file = place if isinstance(place, Path) else getattr(place, "path", None)  # JSON goes to no place that is a folder
+    document = {"schema": _SCHEMA_VERSION, "unjudged": ["the sources"], "remarks": [str(error)]}
+    deliver(json.dumps(document, indent=2).encode() + b"\n", file)
+
+
+# The options of commands that check a change under other configurations and on other machines.
+
+_OWN = ("tree",)
+
+
+class _CountType(click.ParamType):  # type: ignore[type-arg]
+    """A number, or ``all``, which is -1."""
+
+    name = "count"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; fails on anything else."""
+        if isinstance(value, int):
+            return value
+        if value == "all":
+            return -1
+        if not str(value).isdecimal():
+            self.fail(f"{value!r} is no number of objects; give one, or 'all'.", param, ctx)
+        return int(str(value))
+
+
+_MATRIX = click.option(
+    "--matrix", "all_", is_flag=True, help="Check the change under other configurations and on other machines too."
+)
+ON = click.option(
+    "--on",
+    metavar="NAME",
+    multiple=True,
+    help="Check it under this one, such as 'arm64'; or under that of a .config file. Can be repeated.",
+)
+_USERS = click.option(
+    "--compile-users",
+    "users",
+    metavar="N|all",
+    type=_CountType(),
+    default=0,
+    help="Compile so many objects that see the change under each, before and after, and compare the warnings.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """What a user wants checked: ``all_`` configurations of the tree, those called ``on``; -1 ``users`` are all."""
+
+    all_: bool
+    on: tuple[str, ...]
+    users: int
+
+    def asked(self, tree: Tree, file: str, cpus: int | None = None) -> Asked | None:
+        """The configurations by name for a change of ``file`` (relative to the tree); ``None`` where none are wanted.
+
+        Raises ``TreeError`` for a name that this tree does not have.
+        """
+        from linesmith.patches.matrix.check import check_names, matrix
+        from linesmith.patches.matrix.choice import Asked
+
+        names = tuple(dict.fromkeys((*(matrix(tree, file) if self.all_ else ()), *self.on)))
+        if not names and not self.users:
+            return None
+        check_names(tree, file, names)
+        users = None if self.users < 0 else self.users
+        return Asked(names or _OWN, users) if cpus is None else Asked(names or _OWN, users, cpus)
+
+
+def matrix_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
+    """Add the options to a command, which gets them together as ``checking``."""
+
+    @wraps(command)
+    def gathered(*, all_: bool, on: tuple[str, ...], users: int, **others: object) -> _Status:
+        return command(checking=Checking(all_, on, users), **others)
+
+    for option in (_USERS, ON, _MATRIX):
+        gathered = option(gathered)
+    return gathered

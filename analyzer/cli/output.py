@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from enum import IntEnum
 from pathlib import Path
+from time import monotonic
 
 import click
 
-from linesmith.analyzer.base import durable
-from linesmith.analyzer.errors import OutputError
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import OutputError
+from linesmith.analyzer.base.text import visible
 
 # A patch is often kept in the tree it is for; anything else there is source.
 _REPLACED_IN_A_TREE = frozenset((".patch", ".diff"))
@@ -32,10 +41,10 @@ def deliver(content: bytes, destination: Path | None, options: Collection[str] =
 def deliver_parts(parts: Iterable[bytes], destination: Path, options: Collection[str]) -> None:
     """Write the parts, which need not be in memory together, as ``deliver`` does."""
     try:
-        durable.check(destination)
+        files.check(destination)
         if destination.is_file():
             _refuse_to_destroy(destination, options)
-        durable.replace_by_parts(destination, parts)
+        files.replace_by_parts(destination, parts)
     except OSError as error:
         reason = _without_folder(destination) or f"{error.strerror}; name another file"
         raise OutputError(f"cannot write {destination}: {reason} with {_named(options)}") from None
@@ -70,7 +79,7 @@ def check_destinations(destinations: Sequence[Path], options: Collection[str]) -
 
 def _check_access(place: Path) -> None:
     try:
-        durable.check(place)
+        files.check(place)
     except OSError as error:
         raise OutputError(f"cannot write {place}: {error.strerror}; name another file") from None
 
@@ -95,3 +104,193 @@ def _inputs(results: Collection[str]) -> Iterator[Path]:
     for name, value in given.items():
         if name not in results:
             yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Path))
+
+
+# What a command says beside its result, on standard error: as loud as ``-q`` and ``-v`` have it.
+
+_LOUDNESS = "linesmith.loudness"
+_START = "subprocess.Popen"
+_GIT = "git"
+
+
+class Loudness(IntEnum):
+    """How much is said: results and errors only, remarks too, every child command and what took how long."""
+
+    QUIET = 0
+    NORMAL = 1
+    VERBOSE = 2
+
+
+def loudness() -> Loudness:
+    """What the running command was asked for; normal where none runs."""
+    context = click.get_current_context(silent=True)
+    found: Loudness = context.meta.get(_LOUDNESS, Loudness.NORMAL) if context else Loudness.NORMAL
+    return found
+
+
+def quiet() -> bool:
+    """Whether remarks and progress are unwanted."""
+    return loudness() is Loudness.QUIET
+
+
+def remark(sentence: str) -> None:
+    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made visible."""
+    say(f"linesmith: {sentence}")
+
+
+def say(line: str) -> None:
+    """The same for a line that is not headed by the name of the program."""
+    if not quiet():
+        click.echo(visible(line), err=True)
+
+
+def loudness_options() -> tuple[click.Option, ...]:
+    """``-v`` and ``-q``, for every command."""
+    verbose = click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=_louder,
+        help="Also say which commands are run, and how long it all took.",
+    )
+    quiet_ = click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_quieter,
+        help="Say nothing beside the result but errors.",
+    )
+    return verbose, quiet_
+
+
+def _louder(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing and _chosen(context, Loudness.VERBOSE):
+        clock = _Clock()
+        sys.addaudithook(clock.hear)
+        context.call_on_close(clock.end)
+
+
+def _quieter(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given:
+        _chosen(context, Loudness.QUIET)
+
+
+def _chosen(context: click.Context, wanted: Loudness) -> bool:
+    """Whether this is the first time that it is asked for."""
+    before = context.meta.get(_LOUDNESS)
+    if before not in (None, wanted):
+        raise click.UsageError("-v and -q contradict each other; give one of them", context)
+    context.meta[_LOUDNESS] = wanted
+    return before is None
+
+
+class _Clock:
+    """Tells of every process that is started, and in the end of the time that it all took."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._settings: set[tuple[str, ...]] = set()
+
+    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
+        """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
+        if event == _START:
+            with suppress(OSError, ValueError):
+                self._say(f"runs {shlex.join(self._not_told_yet(_words(arguments[1])))}")
+
+    def end(self) -> None:
+        """The time since the beginning, and the processor time here and in children that have ended."""
+        used = os.times()
+        children = used.children_user + used.children_system
+        self._say(f"done; processor time {used.user + used.system:.2f} s here, {children:.2f} s in child processes")
+
+    def _not_told_yet(self, words: list[str]) -> list[str]:
+        """The words; a run of git has some thirty before its command, which are told the first time alone."""
+        settings = _settings_of(words)
+        if settings in self._settings:
+            return [_GIT, "...", *words[1 + len(settings) :]]
+        if settings:
+            self._settings.add(settings)
+        return words
+
+    def _say(self, what: str) -> None:
+        click.echo(visible(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
+
+
+def _words(command: object) -> list[str]:
+    words = command if isinstance(command, Sequence) and not isinstance(command, (str, bytes)) else [command]
+    return [os.fsdecode(word) if isinstance(word, (str, bytes, os.PathLike)) else str(word) for word in words]
+
+
+def _settings_of(words: Sequence[str]) -> tuple[str, ...]:
+    """What git is told before its command: options, of which ``-c`` and ``-C`` have a value behind them."""
+    end = 1
+    while words[:1] == [_GIT] and end < len(words) and words[end].startswith("-"):
+        end += 2 if words[end] in ("-c", "-C") else 1
+    return tuple(words[1:end])
+
+
+# What a person who waits is told of work that takes time; a log is told of the steps that take long, and no more.
+
+CLEAR_LINE = "\r\x1b[K"
+_NUMBER = re.compile(r"\d+")
+# Seconds for which nobody wonders what a command does.
+_PATIENCE = 30.0
+
+
+def tell_who_waits(progress: str) -> None:
+    """A line on standard error where that is a terminal; names in it come from files and cannot steer it."""
+    if sys.stderr.isatty() and not quiet():
+        click.echo(visible(progress), err=True)
+
+
+class Steps:
+    """Tells of steps of long work; where standard error is no terminal, of each once, and only when it takes long.
+
+    That is ``patience`` seconds after this was made, where the work begins.
+    """
+
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self._patience = patience
+        self._begun = monotonic()
+        self._told: set[str] = set()
+
+    def __call__(self, step: str) -> None:
+        """Say ``step``; the same with other numbers in it tells how far it is, which no log needs."""
+        if sys.stderr.isatty():
+            tell_who_waits(step)
+            return
+        kind = _NUMBER.sub("", step)
+        if kind not in self._told and monotonic() - self._begun >= self._patience:
+            self._told.add(kind)
+            remark(step)
+
+
+@contextmanager
+def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """Progress for whoever looks; the line is cleared in the end. A log has one line of it, where it takes long."""
+    if quiet() or not sys.stderr.isatty():
+        yield _logged(doing, Steps())
+        return
+    try:
+        yield _Progress(doing)
+    finally:
+        click.echo(CLEAR_LINE, err=True, nl=False)
+
+
+def _logged(doing: str, steps: Steps) -> Callable[[int, int], None]:
+    """Progress nobody looks at; being called at all lets an interrupt end the work."""
+    return lambda done, total: steps(f"{doing}, which can take minutes the first time") if done < total else None
+
+
+class _Progress:
+    """One line that shows the share that is done, redrawn once per percent."""
+
+    def __init__(self, doing: str) -> None:
+        self.doing = visible(doing)
+        self.percent = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        percent = 100 * done // total if total else 100
+        if percent > self.percent:
+            self.percent = percent
+            click.echo(f"{CLEAR_LINE}{self.doing}: {percent} %", err=True, nl=False)

@@ -3,13 +3,141 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from linesmith.analyzer.base.visible import visible
-from linesmith.analyzer.cli.record_options import record_options
-from linesmith.analyzer.cli.remarks import say
+from linesmith.analyzer.base.errors import NotRecorded, OutputError
+from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.cli.group import interruptible
+from linesmith.analyzer.cli.output import CLEAR_LINE, check_destinations, deliver, deliver_parts, quiet, remark, say
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Emulation, Guest, Order, Profile, Recorded
+    from linesmith.plugins.api import Recorder
+
+
+# The options of ``linesmith record``.
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+_MOST_CPUS = 64
+
+
+class _Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes with an optional K, M or G, powers of 1024."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        from linesmith.tuner.run.plan_file import byte_size
+
+        try:
+            return byte_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+_OPTIONS = (
+    click.option(
+        "--on",
+        "machine",
+        metavar="[auto|qemu|qemu-user|perf]",
+        default="auto",
+        show_default=True,
+        help="Where to run: a whole kernel in QEMU, one program in QEMU, or this machine's PMU.",
+    ),
+    click.option("--kernel", metavar="FILE", type=_FILE, help="Kernel to boot: a bzImage or Image."),
+    click.option("--vmlinux", metavar="ELF", type=_FILE, help="The same kernel with symbols: names code and objects."),
+    click.option(
+        "--smp", "cpus", metavar="N", type=click.IntRange(1, _MOST_CPUS), default=4, show_default=True, help="CPUs."
+    ),
+    click.option(
+        "--numa",
+        "nodes",
+        metavar="N",
+        type=click.IntRange(1, _MOST_CPUS),
+        default=1,
+        show_default=True,
+        help="NUMA nodes, which divide the CPUs.",
+    ),
+    click.option(
+        "--memory", metavar="SIZE", type=_Size(), default="512M", show_default=True, help="Memory of the guest."
+    ),
+    click.option("--initrd", metavar="FILE", type=_FILE, help="First file system to build on."),
+    click.option("--overlay", metavar="DIR", type=_FOLDER, help="Files to add to the guest, as they lie below DIR."),
+    click.option("--append", metavar="WORDS", default="", help="More words for the kernel's command line."),
+    click.option(
+        "--ring",
+        type=click.Choice(["kernel", "user", "both"]),
+        default="kernel",
+        show_default=True,
+        help="Whose accesses to follow in a whole machine.",
+    ),
+    click.option(
+        "--line-bytes", type=click.Choice(["64", "128", "256"]), default="64", show_default=True, help="Cache line."
+    ),
+    click.option("--adjacent", is_flag=True, help="Each miss also fetches the other line of its pair."),
+    click.option(
+        "--cache",
+        "cache_bytes",
+        metavar="SIZE",
+        type=_Size(),
+        default=0,
+        show_default="without bound",
+        help="Private cache of a CPU.",
+    ),
+    click.option(
+        "--quantum",
+        metavar="N",
+        type=click.IntRange(1, 1 << 30),
+        default=1000,
+        show_default=True,
+        help="Instructions that a CPU runs before the next one does.",
+    ),
+    click.option(
+        "--interleave",
+        type=click.Choice(["exact", "turns"]),
+        default="exact",
+        show_default=True,
+        help="One host thread, repeatable; or a thread for each CPU.",
+    ),
+    click.option(
+        "--seed", metavar="N", type=click.IntRange(0, (1 << 63) - 1), default=1, show_default=True, help="Of the turns."
+    ),
+    click.option("--from", "first", metavar="FUNCTION", help="Record from the first call of FUNCTION on."),
+    click.option("--to", "last", metavar="FUNCTION", help="Stop where FUNCTION is called."),
+    click.option("--trace", metavar="FILE", type=_NEW_FILE, help="Keep a trace for what-if replays."),
+    click.option("--log", metavar="FILE", type=_NEW_FILE, help="Console of the guest.  [default: PROFILE.log]"),
+    click.option(
+        "--timeout",
+        "seconds",
+        metavar="SECONDS",
+        type=click.IntRange(1, 1 << 20),
+        default=600,
+        show_default=True,
+        help="Give up after so long.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Show the commands instead of running them."),
+)
+
+
+def record_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Put the options on a command, in their order."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -39,9 +167,6 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
-    from linesmith.analyzer.cli.record_order import order
-    from linesmith.analyzer.cli.recording import choose, record, summary
-
     wanted = order(command_, output, machine, given)
     chosen = choose(machine, wanted)
     if dry_run:
@@ -49,3 +174,205 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
         return
     profile = record(chosen, wanted, output)
     say(summary(profile, output, wanted) if profile else f"profile: {output}")
+
+
+# The order that the options of ``linesmith record`` make.
+
+# Options of a machine to boot, by the names of their parameters.
+_OF_A_KERNEL = {
+    "vmlinux": "--vmlinux",
+    "cpus": "--smp",
+    "nodes": "--numa",
+    "memory": "--memory",
+    "initrd": "--initrd",
+    "overlay": "--overlay",
+    "append": "--append",
+}
+# Of a private cache; the plugin's own number.
+_WAYS = 8
+
+
+def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[str, Any]) -> Order:
+    """The order that the options make; raises ``click.UsageError`` for options that contradict each other."""
+    from linesmith.analyzer.model import Order
+
+    if given["cpus"] % given["nodes"]:
+        raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
+    if given["last"] and not given["first"]:
+        raise click.UsageError("--to needs --from: a region that ends must begin")
+    if given["kernel"] is None and any(map(_was_given, _OF_A_KERNEL)):
+        raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
+    if given["kernel"] is not None and machine in ("qemu-user", "perf"):
+        raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
+    return Order(
+        command=command,
+        emulation=_emulation(given),
+        guest=_guest(given),
+        log=(given["log"] or output.with_name(f"{output.name}.log")).absolute(),
+        trace=given["trace"],
+        seconds=given["seconds"],
+    )
+
+
+def _was_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _emulation(given: Mapping[str, Any]) -> Emulation:
+    from linesmith.analyzer.model import Emulation
+
+    least = _WAYS * int(given["line_bytes"])
+    size = given["cache_bytes"]
+    if size and (size < least or size & (size - 1)):
+        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
+    return Emulation(
+        ring=given["ring"],
+        line_bytes=int(given["line_bytes"]),
+        adjacent=given["adjacent"],
+        cache_bytes=given["cache_bytes"],
+        quantum=given["quantum"],
+        interleave=given["interleave"],
+        seed=given["seed"],
+        first=given["first"],
+        last=given["last"],
+    )
+
+
+def _guest(given: Mapping[str, Any]) -> Guest | None:
+    """The machine, where a kernel was named."""
+    from linesmith.analyzer.model import Guest
+
+    if given["kernel"] is None:
+        return None
+    return Guest(
+        kernel=given["kernel"],
+        vmlinux=given["vmlinux"],
+        cpus=given["cpus"],
+        nodes=given["nodes"],
+        memory=given["memory"],
+        initrd=given["initrd"],
+        overlay=given["overlay"],
+        words=tuple(given["append"].split()),
+    )
+
+
+# The way from an order to a profile in a file, and what is told on the way.
+
+_SNAPSHOT_SOURCE = "drgn"
+_RESULTS = ("output", "log", "trace")
+_TRACE = "accesses.trace"
+_PART_BYTES = 1 << 20
+_RECORDERS = ("perf", "qemu-user", "qemu")
+
+
+def choose(machine: str, order: Order) -> Recorder:
+    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is said on standard error.
+
+    A kernel that was named is booted. Raises ``NotRecorded`` when none can.
+    """
+    from linesmith.plugins.machines.system import kvm_verdict
+    from linesmith.plugins.registry import recorder
+
+    if machine != "auto":
+        return recorder(machine)
+    if not order.guest and shutil.which(order.command[0]) is None:
+        raise NotRecorded(f"{order.command[0]} is not found or cannot be run; name its path behind --")
+    reasons = [kvm_verdict()] if order.guest else []
+    for name in ("qemu",) if order.guest else _RECORDERS:
+        found = recorder(name)
+        obstacle = found.obstacle(order)
+        if obstacle is None:
+            passed_over = "".join(f"; {reason}" for reason in reasons)
+            remark(f"recording on {name}{passed_over}")
+            return found
+        reasons.append(f"not on {name}: {obstacle}")
+    raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
+
+
+def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
+    """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
+    from linesmith.plugins.profiles.recorded import can_hold, encode_for
+
+    can_hold(output)
+    check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
+    with _scratch() as scratch, interruptible():
+        trace = scratch / _TRACE if order.trace else None
+        recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
+        profile = _with_objects(recorded, order)
+        if trace and order.trace:
+            _keep(trace, order.trace)
+    deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
+    return profile
+
+
+def _keep(trace: Path, destination: Path) -> None:
+    """Write a trace, which may be larger than memory, where the user wants it."""
+    with trace.open("rb") as file:
+        deliver_parts(iter(partial(file.read, _PART_BYTES), b""), destination, ("trace",))
+
+
+def summary(profile: Profile, output: Path, order: Order) -> str:
+    """A few lines that say what was found, what was dropped, and where things are."""
+    rows = [*(_sampled(profile) if profile.sampling else _simulated(profile))]
+    rows += [f"note: {remark.text}" for remark in profile.remarks]
+    rows.append(f"profile: {output}")
+    if order.log and order.log.is_file():
+        rows.append(f"log: {order.log}")
+    if order.trace and order.trace.is_file():
+        rows.append(f"trace: {order.trace}")
+    return "\n".join(rows)
+
+
+def _simulated(profile: Profile) -> Iterator[str]:
+    apart = [line for line in profile.lines if line.apart]
+    taken = sum(line.taken or 0 for line in profile.lines)
+    counts = profile.recording.counts if profile.recording else ()
+    dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
+    yield f"{len(profile.lines)} contended lines, {_hitm(profile)} HITM loads, {taken} lines taken by stores"
+    if not profile.lines:
+        yield "note: no two CPUs met on a line in the region; what child processes do is not followed"
+    if apart:
+        yield f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot"
+    yield f"dropped: {dropped or 'nothing'}"
+
+
+def _sampled(profile: Profile) -> Iterator[str]:
+    samples = profile.sampling.outcomes if profile.sampling else ()
+    peers = sum((line.peer_local or 0) + (line.peer_remote or 0) for line in profile.lines)
+    met = f"{peers} loads from peers" if profile.display == "peer" else f"{_hitm(profile)} HITM loads"
+    yield f"{len(profile.lines)} contended lines, {met}"
+    yield f"{sum(count for _, count in samples)} samples: {', '.join(f'{count} {one.value}' for one, count in samples)}"
+
+
+def _hitm(profile: Profile) -> int:
+    return sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
+
+
+def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
+    """The profile with the objects that lay on its lines, where there is a memory dump to look at."""
+    from linesmith.plugins.recording.text import with_objects
+    from linesmith.plugins.registry import snapshot_source
+
+    if recorded.memory is not None:
+        _tell("looking up objects in the memory dump")
+    vmlinux = order.guest.vmlinux if order.guest else None
+    return with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
+
+
+def _tell(progress: str) -> None:
+    """What takes time is told to a person who waits, not to a log."""
+    if sys.stderr.isatty() and not quiet():
+        click.echo(f"{CLEAR_LINE}{visible(progress)} ...", err=True)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    try:
+        folder = TemporaryDirectory(prefix="linesmith-record-")
+    except OSError as error:
+        raise OutputError(
+            f"no temporary directory can be made ({error.strerror}); set TMPDIR to one that can be written"
+        ) from error
+    with folder as name:
+        yield Path(name)

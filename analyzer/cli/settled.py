@@ -16,7 +16,8 @@ from click.core import ParameterSource
 from linesmith.analyzer.cli.settings import CACHE_DIRECTORY, Setting, setting_of, variable, variables
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.cli.settings_file import SettingsFile, Value
+    from linesmith.analyzer.cli.settings import SettingsFile, Value
+
 
 _FILES = "linesmith.settings"
 _CACHE = "linesmith.cache"
@@ -108,7 +109,7 @@ def _with_cache(callback: Callable[..., object]) -> Callable[..., object]:
 
 
 def _in_tree(context: click.Context, command: str, setting: Setting) -> Value | None:
-    from linesmith.analyzer.cli.settings_file import read_tree, tree_file
+    from linesmith.analyzer.cli.settings import read_tree, tree_file
 
     if not setting.in_tree:
         return None
@@ -130,7 +131,7 @@ def _tree_of(context: click.Context) -> Path | None:
 
 
 def _user(context: click.Context) -> SettingsFile:
-    from linesmith.analyzer.cli.settings_file import read_user, user_file
+    from linesmith.analyzer.cli.settings import read_user, user_file
 
     known: SettingsFile | None = context.meta.get(_FILES)
     if known is None:

@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.errors import SnapshotError
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.output import check_destinations, deliver
+from linesmith.analyzer.model import ElfIdentity, Snapshot
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Profile
+
 
 _MEMORY = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -38,6 +47,68 @@ def command(elf: Path, profile: Path, memory: Path, output: Path) -> None:
     Take it on the machine that was profiled, before it boots again. Only the map of objects is stored: addresses,
     caches and types, nothing of their content.
     """
-    from linesmith.analyzer.cli.snapshots import take
-
     click.echo(visible(take(elf, profile, memory, output)), nl=False)
+
+
+# Takes snapshots for the lines of a profile, and puts saved ones into profiles.
+
+_SOURCE = "drgn"
+
+
+def take(elf: Path, profile: Path, memory: Path, output: Path) -> str:
+    """Write the objects at the addresses of a profile to ``output``; what was found, in lines.
+
+    Raises ``SnapshotError``, ``ProfileError``, ``DebugInfoMissing``, ``ToolMissing`` or ``OutputError``.
+    """
+    from linesmith.plugins.registry import read_profiles, snapshot_source
+    from linesmith.plugins.snapshots.identify import encode
+
+    check_destinations([output], ("output",))
+    addresses = frozenset().union(*map(_addresses, read_profiles(profile)))
+    if not addresses:
+        raise SnapshotError(f"{profile} has no addresses; give one that perf recorded on the machine of the memory")
+    snapshot = snapshot_source(_SOURCE).read(memory, elf, addresses)
+    deliver(encode(snapshot), output)
+    known = _known(addresses, snapshot)
+    rows = [
+        f"{known:,} of {len(addresses):,} addresses lie in known objects",
+        *(f"note: {remark}" for remark in snapshot.remarks),
+        f"snapshot: {output}",
+    ]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def with_snapshot(profile: Profile, path: Path, elf: ElfIdentity) -> Profile:
+    """The profile with the objects of a saved snapshot; raises ``SnapshotError`` when they are another kernel's."""
+    from linesmith.analyzer.model import Remark
+    from linesmith.plugins.snapshots.identify import read_snapshot
+
+    snapshot = read_snapshot(path)
+    if snapshot.build_id and elf.build_id and snapshot.build_id != elf.build_id:
+        raise SnapshotError(
+            f"{path} is of the kernel with build-id {snapshot.build_id}, but {elf.path} has {elf.build_id}; "
+            "give the ELF file of the same build"
+        )
+    addresses = _addresses(profile)
+    if not _known(addresses, snapshot):
+        raise SnapshotError(
+            f"{path} knows none of the {len(addresses):,} addresses of {profile.source}; "
+            "take one before the machine boots again"
+        )
+    return replace(profile, areas=snapshot.areas, remarks=(*profile.remarks, *map(Remark, snapshot.remarks)))
+
+
+def _addresses(profile: Profile) -> frozenset[int]:
+    return frozenset(
+        line.address + (access.offset or 0)
+        for line in profile.lines
+        if line.address is not None
+        for access in line.accesses
+    )
+
+
+def _known(addresses: frozenset[int], snapshot: Snapshot) -> int:
+    from linesmith.analyzer.attribution.variables import ObjectMap
+
+    known = ObjectMap(snapshot.areas)
+    return sum(known.at(address) is not None for address in addresses)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.tune_options import PLAN, executor_settings, tune_options, within
+from linesmith.analyzer.cli.runs import PLAN, executor_settings, tune_options, within
 
 
 @click.command()
@@ -37,9 +37,9 @@ def command(
     PLAN.toml names the tree, how it is built, the workload and the budget. The tree is only read. Everything is kept
     in a run directory, from which an interrupted run goes on with --resume.
     """
-    from linesmith.analyzer.cli import tuning
-    from linesmith.tuner.plan_file import read_plan
-    from linesmith.tuner.tuning.preview import of_tune
+    from linesmith.analyzer.cli import runs as tuning
+    from linesmith.tuner.run.plan_file import read_plan
+    from linesmith.tuner.run.preparation import of_tune
 
     given = within(read_plan(plan), minutes, trials)
     settings = executor_settings(executor, scheduler, machines, workers)
@@ -47,9 +47,9 @@ def command(
     if dry_run:
         tuning.show(of_tune(given, place.folder), output)
         return
-    from linesmith.analyzer.cli import results
-    from linesmith.analyzer.report.excerpt import excerpt
-    from linesmith.tuner.tuning.tune import tune
+    from linesmith.analyzer.cli import runs as results
+    from linesmith.analyzer.report.layout import excerpt
+    from linesmith.tuner.run.tune import tune
 
     with tuning.at_work(plan, place) as (run, pool):
         result = tune(given, run, pool, tuning.Narrator(), excerpt)

@@ -12,18 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from linesmith.analyzer.comparison.exposure import cautions, exposure
 from linesmith.analyzer.comparison.line_groups import (
     NAMELESS,
     NO_MEMBER,
     Key,
     LineGroup,
+    change_of,
     line_groups,
     loosened,
+    member_changes,
     together,
 )
-from linesmith.analyzer.comparison.member_changes import change_of, member_changes
-from linesmith.analyzer.comparison.unseen import Unseen, unless_unseen, unseen
 from linesmith.analyzer.model import (
     Change,
     Exposure,
@@ -35,7 +34,152 @@ from linesmith.analyzer.model import (
     ProfileChange,
     SharedLine,
 )
-from linesmith.analyzer.sharing.interval import scatter_of
+from linesmith.analyzer.sharing.statistics import scatter_of, unlisted
+
+# What a profile may hold without saying so: nothing has vanished for sure that may be there.
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Contended accesses that nobody can place: ``by_function`` on lines that were not looked at.
+
+    ``nameless`` counts those on lines that were looked at of which neither object nor function is known.
+    """
+
+    by_function: Counter[str]
+    nameless: int
+
+    def may_hold(self, functions: Iterable[str]) -> int:
+        """The most of these functions' contended accesses that may be among them."""
+        return self.nameless + sum(self.by_function[name] for name in {NAMELESS, *functions})
+
+
+def unseen(groups: Iterable[LineGroup], left_out: Iterable[SharedLine]) -> Unseen:
+    """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
+    counts: Counter[str] = Counter()
+    for line in left_out:
+        if not line.apart:
+            counts[NAMELESS] += unlisted(line)
+            for access in line.accesses:
+                counts[access.function or NAMELESS] += access.contended
+    return Unseen(counts, sum(map(_nameless, groups)))
+
+
+def _nameless(group: LineGroup) -> int:
+    """Contended accesses of a group of which nothing is known; all of them, where the text has no rows."""
+    if group.type:
+        return 0
+    return group.functions[NAMELESS] if group.functions else group.contended
+
+
+def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen, Unseen], looked: Exposure) -> Change:
+    """The change; what may be unseen on the other side has neither vanished nor is it new for sure."""
+    before, after = (side.may_hold(functions) for side in sides)
+    hidden = {
+        Fate.VANISHED: change.before * looked.after <= after * looked.before,
+        Fate.NEW: change.after * looked.before <= before * looked.after,
+    }
+    return replace(change, fate=Fate.UNSEEN) if hidden.get(change.fate) else change
+
+
+# What makes the counts of two profiles comparable, and what to be careful about.
+
+SAME_RUN = "runs of the same command"
+
+
+def exposure(before: Profile, after: Profile) -> Exposure:
+    """The best measure of how much both looked at: runs, samples, or samples on shared lines; else nothing."""
+    for unit, of in (
+        (SAME_RUN, _runs),
+        ("accesses", _accesses),
+        ("samples", _samples),
+        ("samples on shared lines", _on_lines),
+    ):
+        looked = of(before, after), of(after, before)
+        if all(looked):
+            return Exposure(unit, *looked)
+    return Exposure("", 1.0, 1.0)
+
+
+def _runs(one: Profile, other: Profile) -> float:
+    """One, where both recordings ran the same command."""
+    both = one.recording, other.recording
+    return 1.0 if both[0] and both[1] and both[0].command == both[1].command else 0.0
+
+
+def _accesses(one: Profile, _: Profile) -> float:
+    return float(dict(one.recording.counts).get("accesses", 0)) if one.recording else 0.0
+
+
+def _samples(one: Profile, _: Profile) -> float:
+    return float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0))
+
+
+def _on_lines(one: Profile, _: Profile) -> float:
+    counts = [line.records for line in one.lines if line.records is not None]
+    return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
+
+
+def cautions(
+    profiles: tuple[Profile, Profile],
+    left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
+    looked: Exposure,
+    hidden: tuple[Unseen, Unseen],
+) -> tuple[str, ...]:
+    """Reasons why a difference between two profiles may not be what it seems."""
+    return (*_cautions(profiles, looked), *_about_unseen(hidden), *_about_left_out(left_out))
+
+
+def _cautions(profiles: tuple[Profile, Profile], looked: Exposure) -> Iterator[str]:
+    yield from _about_chance(looked, any(one.recording for one in profiles))
+    if profiles[0].display != profiles[1].display:
+        yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
+    if any(line.nominal for one in profiles for line in one.lines):
+        yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
+    for when, one in zip(("before", "after"), profiles, strict=True):
+        if missing := sum(map(unlisted, one.lines)):
+            accesses = "access stands" if missing == 1 else "accesses stand"
+            yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
+
+
+def _about_unseen(hidden: tuple[Unseen, Unseen]) -> Iterator[str]:
+    for when, one in zip(("before", "after"), hidden, strict=True):
+        if one.nameless:
+            yield (
+                f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
+                "no rows in the text), so nothing that may be among them has vanished or is new for sure"
+            )
+
+
+def _about_left_out(left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]]) -> Iterator[str]:
+    for when, lines in zip(("before", "after"), left_out, strict=True):
+        below = [line.contended for line in lines if not line.apart]
+        if below:
+            yield (
+                f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
+                "--top looks at more"
+            )
+
+
+def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
+    if not looked.unit:
+        yield (
+            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
+            "less contention and fewer samples look alike"
+        )
+    if looked.scatter:
+        yield (
+            f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
+            "limits allow for that"
+        )
+    elif recorded:
+        yield (
+            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
+            "difference should be seen in several pairs of recordings"
+        )
+    if not recorded:
+        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
+
 
 # Lines without a known object are the same when their functions have this share of the samples in common.
 COMMON = 0.3

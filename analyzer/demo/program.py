@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from linesmith.analyzer.errors import ToolMissing, VerificationFailed
-from linesmith.patches.child import Command, run
+from linesmith.analyzer.base.errors import LinesmithError, ToolMissing, VerificationFailed
+from linesmith.analyzer.model import Emulation, Order, Recorded
+from linesmith.patches.build.child import Command, run
+from linesmith.plugins.api import Recorder
+from linesmith.plugins.profiles.recorded import encode
 
 PROFILE = "bench.c2c"
 HEADER = "session_index.h"
@@ -49,3 +57,123 @@ def build(directory: Path, compiler: str) -> Path:
         complaint = next((line for line in ended.output.splitlines() if "error" in line), ended.output.strip())
         raise VerificationFailed(f"{compiler} cannot compile the example program: {complaint}")
     return directory / "bench"
+
+
+# Which CPUs the example runs on: one of each core where there are two cores, and what else there is to know.
+
+TOPOLOGY = Path("/sys/devices/system/cpu")
+MOST_CPUS = 8
+
+
+class Placement(Enum):
+    """How the threads lie on the machine; the value is the sentence for it."""
+
+    CORES = "each thread on a core of its own"
+    SIBLINGS = (
+        "only one core is at hand, so the threads run on two siblings of it; siblings share their first-level "
+        "cache and may show nothing"
+    )
+    ONE_CPU = "only one CPU is at hand, so the threads take turns and no line travels; nothing can be seen here"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuChoice:
+    """CPU numbers, one per thread (a number twice where there is one CPU), and how they lie."""
+
+    cpus: tuple[int, ...]
+    placement: Placement
+
+    @property
+    def count(self) -> int:
+        """Different CPUs used."""
+        return len(set(self.cpus))
+
+
+def choose(allowed: Iterable[int], topology: Path = TOPOLOGY) -> CpuChoice:
+    """Up to eight of the ``allowed`` CPUs, one of each core; two siblings or one CPU where there is no more.
+
+    Source: ``cpuN/topology/thread_siblings_list`` (Linux, Documentation/admin-guide/cputopology.rst).
+    """
+    available = sorted(allowed)
+    cores: dict[str, int] = {}
+    for cpu in available:
+        cores.setdefault(_siblings(cpu, topology), cpu)
+    if len(cores) > 1:
+        return CpuChoice(tuple(cores.values())[:MOST_CPUS], Placement.CORES)
+    if len(available) > 1:
+        return CpuChoice(tuple(available[:2]), Placement.SIBLINGS)
+    return CpuChoice((available[0], available[0]), Placement.ONE_CPU)
+
+
+def here() -> CpuChoice:
+    """The choice among the CPUs this process may run on."""
+    return choose(os.sched_getaffinity(0))
+
+
+def _siblings(cpu: int, topology: Path) -> str:
+    """The kernel's list of the core's CPUs; the CPU alone where the kernel does not tell."""
+    try:
+        return (topology / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)
+
+
+# The profile of the example: recorded here where something can record, else the one that was written for it.
+
+MILLISECONDS = 400
+RECORD_SECONDS = 60
+_RECORDED = "recorded.profile"
+
+_WRITTEN = """\
+{profile} has the form of a perf c2c report. Its figures were written for this example; they were not recorded: {why}.
+
+"""
+_RECORDED_HERE = """\
+$ linesmith record --on {on} --ring user --interleave turns -o {profile} -- {command}
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A profile of the example in a file, and the words that say where it comes from."""
+
+    path: Path
+    about: str
+
+
+def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice: CpuChoice) -> Evidence:
+    """The profile of the first recorder that works on the program in ``directory``, or the written one."""
+    command = (str(directory / "bench"), str(MILLISECONDS), *map(str, choice.cpus))
+    order = Order(
+        command,
+        Emulation(ring="user", interleave="turns"),
+        output=scratch / "printed",
+        seconds=RECORD_SECONDS,
+    )
+    obstacles = []
+    for recorder in recorders:
+        try:
+            if obstacle := recorder.obstacle(order):
+                obstacles.append(f"not on {recorder.name}, for {obstacle}")
+                continue
+            recorded = recorder.record(order, scratch, _unheard)
+            return _kept(recorded, directory, recorder.name, command)
+        except LinesmithError as error:
+            obstacles.append(f"not on {recorder.name}, for {error}")
+    about = _WRITTEN.format(profile=PROFILE, why="; ".join(obstacles) or "no recorder is installed")
+    return Evidence(directory / PROFILE, about)
+
+
+def _kept(recorded: Recorded, directory: Path, on: str, command: tuple[str, ...]) -> Evidence:
+    path = directory / _RECORDED
+    shown = ("./bench", *command[1:])
+    profile = recorded.profile
+    if profile and profile.recording:
+        profile = replace(profile, recording=replace(profile.recording, command=shown))
+    path.write_bytes(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"))
+    return Evidence(path, _RECORDED_HERE.format(on=on, profile=_RECORDED, command=shlex.join(shown)))
+
+
+def _unheard(_progress: str) -> None:
+    """The example runs for too short a time for news of it."""

@@ -9,21 +9,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.demo import program
-from linesmith.analyzer.demo.cpus import CpuChoice, here
-from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race
-from linesmith.analyzer.demo.result import race_text
-from linesmith.analyzer.dwarf import Reading
-from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.demo.program import CpuChoice, here
+from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race, race_text
+from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.suggested import Proposed, Suggested
-from linesmith.patches import child
-from linesmith.patches.patch import Tree, file_text, write
-from linesmith.tuner.candidates import propose
-from linesmith.tuner.steps.step_table import step_tables
+from linesmith.analyzer.report.candidate import Proposed, Suggested
+from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.layout import excerpt
+from linesmith.patches.build import child
+from linesmith.patches.edit.patch import file_text, write
+from linesmith.patches.source.tree import Tree
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.steps import step_tables
 
 TYPE = "session_index"
 APPLY_SECONDS = 60

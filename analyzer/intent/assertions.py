@@ -5,13 +5,267 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from linesmith.analyzer.intent.conditional import conditions
 from linesmith.analyzer.model import MemberGroup, TypeIntent
+
+# A condition of the preprocessor over symbols of a kernel's configuration, read without a preprocessor.
+
+# Nobody writes longer ones or nests deeper; what does counts as not known.
+_MOST_WORDS = 256
+_MOST_LEVELS = 32
+
+_WORD = re.compile(rb"\s*(&&|\|\||!(?!=)|\(|\)|\d+[uUlL]*(?![\w.])|[A-Za-z_]\w*|[^\s])", re.ASCII)
+_ENABLED = frozenset((b"defined", b"IS_ENABLED", b"IS_BUILTIN", b"IS_REACHABLE"))
+_PREFIX = "CONFIG_"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """True or false whatever the configuration is; ``None`` where the text does not tell."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """That the symbol called so (``CONFIG_XPS``) is set, or is not."""
+
+    name: str
+    is_set: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """That all of the conditions hold."""
+
+    of: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """That one of the conditions holds."""
+
+    of: tuple[Condition, ...]
+
+
+Condition = Known | Symbol | Every | Some
+UNKNOWN = Known(None)
+
+
+def condition(text: bytes) -> Condition:
+    """What stands behind ``#if``; what is not made of symbols, numbers, ``!``, ``&&`` and ``||`` is not known."""
+    words = [match[1] for match in islice(_WORD.finditer(text), _MOST_WORDS + 1)]
+    if len(words) > _MOST_WORDS:
+        return UNKNOWN
+    words.reverse()
+    found = _some(words, 0)
+    return UNKNOWN if words else found
+
+
+def named(word: bytes) -> Condition:
+    """That ``word`` is defined."""
+    name = word.decode("ascii", "replace")
+    return Symbol(name) if name.startswith(_PREFIX) else UNKNOWN
+
+
+def negated(one: Condition) -> Condition:
+    """The opposite."""
+    match one:
+        case Known(value):
+            return UNKNOWN if value is None else Known(not value)
+        case Symbol(name, is_set):
+            return Symbol(name, not is_set)
+        case Every(of):
+            return Some(tuple(map(negated, of)))
+        case Some(of):
+            return Every(tuple(map(negated, of)))
+
+
+def value(one: Condition, configuration: Collection[str] | None) -> bool | None:
+    """Whether it holds where these symbols are set; ``None`` where that cannot be told."""
+    match one:
+        case Known(known):
+            return known
+        case Symbol(name, is_set):
+            return None if configuration is None else (name in configuration) is is_set
+        case Every(of):
+            values = {value(each, configuration) for each in of} | ({False} if _excluded(one) else set())
+            return False if False in values else None if None in values else True
+        case Some(of):
+            values = {value(each, configuration) for each in of}
+            return True if True in values else None if None in values else False
+
+
+def parts(one: Condition) -> Iterator[Condition]:
+    """The conditions that must all hold for it to hold, none of which is made of such itself."""
+    if isinstance(one, Every):
+        for each in one.of:
+            yield from parts(each)
+    else:
+        yield one
+
+
+def needed(one: Condition) -> Iterator[str]:
+    """Symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``) for it to hold, as far as these are plain."""
+    for part in parts(one):
+        if isinstance(part, Symbol):
+            yield part.name if part.is_set else f"!{part.name}"
+
+
+def _excluded(one: Condition) -> bool:
+    """Whether it needs a symbol to be set and not to be."""
+    symbols = frozenset(needed(one))
+    return any(f"!{name}" in symbols for name in symbols)
+
+
+def _some(words: list[bytes], level: int) -> Condition:
+    found = [_every(words, level)]
+    while words[-1:] == [b"||"]:
+        words.pop()
+        found.append(_every(words, level))
+    return found[0] if len(found) == 1 else Some(tuple(found))
+
+
+def _every(words: list[bytes], level: int) -> Condition:
+    found = [_one(words, level)]
+    while words[-1:] == [b"&&"]:
+        words.pop()
+        found.append(_one(words, level))
+    return found[0] if len(found) == 1 else Every(tuple(found))
+
+
+def _one(words: list[bytes], level: int) -> Condition:
+    """The next operand; the ``words`` stand in reverse order, and those that are read are taken off."""
+    word = words.pop() if words else b""
+    if level > _MOST_LEVELS:
+        return UNKNOWN
+    if word == b"!":
+        return negated(_one(words, level + 1))
+    if word == b"(":
+        found = _some(words, level + 1)
+        return found if words and words.pop() == b")" else UNKNOWN
+    if word in _ENABLED:
+        return _enabled(words)
+    if word[:1].isdigit():
+        return Known(word.rstrip(b"uUlL").strip(b"0") != b"")
+    return named(word)
+
+
+def _enabled(words: list[bytes]) -> Condition:
+    """What ``defined``, or a macro of include/linux/kconfig.h, asks of the name behind it."""
+    if words[-1:] != [b"("]:
+        return named(words.pop() if words else b"")
+    name = words[-2:-1]
+    closed = words[-3:-2] == [b")"]
+    del words[-3:]
+    return named(name[0]) if name and closed else UNKNOWN
+
+
+# In which configuration a place of C code is compiled, as far as conditions of the preprocessor tell it.
+
+# Nobody nests deeper; conditions within are taken for none. Nor do that many symbols decide about one line.
+_MOST_SYMBOLS = 64
+
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_CONTINUED = re.compile(rb"\\\r?\n")
+_NAME = re.compile(rb"\w+", re.ASCII)
+
+Symbols = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """From each of the ``starts`` on, the symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``).
+
+    ``None`` stands for code that is never compiled.
+    """
+
+    starts: tuple[int, ...]
+    symbols: tuple[Symbols | None, ...]
+
+    def at(self, place: int) -> Symbols | None:
+        """Those of the code at byte ``place``."""
+        number = bisect_right(self.starts, place) - 1
+        return self.symbols[number] if number >= 0 else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What conditions that must all hold need, and whether they ``never`` do."""
+
+    symbols: Symbols = ()
+    never: bool = False
+
+    def with_(self, other: _Needs) -> _Needs:
+        """Those of both."""
+        symbols = dict.fromkeys((*self.symbols, *other.symbols))
+        contradict = any(f"!{one}" in symbols for one in symbols)
+        return _Needs(tuple(symbols)[:_MOST_SYMBOLS], self.never or other.never or contradict)
+
+
+@dataclass(slots=True)
+class _Open:
+    """An ``#if`` that is open: what the code ``around`` it needs with its earlier arms not taken, and its present arm.
+
+    ``all`` is what the code in that arm needs.
+    """
+
+    around: _Needs
+    arm: Condition
+    all: _Needs
+
+
+def conditions(text: bytes, configuration: Collection[str] | None = None) -> Conditions:
+    """The conditions in C code without comments.
+
+    What is no plain condition of symbols is decided by the ``configuration``, the symbols that are set; where that is
+    not known (``None``), it is taken to hold.
+    """
+    found = tuple(_changes(text, configuration))
+    return Conditions(tuple(place for place, _ in found), tuple(symbols for _, symbols in found))
+
+
+def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tuple[int, Symbols | None]]:
+    stack: list[_Open] = []
+    for match in _DIRECTIVE.finditer(text):
+        word, rest = match[1], _CONTINUED.sub(b" ", match[2]).strip()
+        around = stack[-1].all if stack else _Needs()
+        if word == b"endif":
+            del stack[-1:]
+        elif word in (b"else", b"elif"):
+            if stack:
+                _turn(stack[-1], Known(True) if word == b"else" else condition(rest), configuration)
+        else:
+            arm = _opening(word, rest) if len(stack) < _MOST_LEVELS else UNKNOWN
+            stack.append(_Open(around, arm, around.with_(_needs(arm, configuration))))
+        now = stack[-1].all if stack else _Needs()
+        yield match.end(), None if now.never else now.symbols
+
+
+def _turn(one: _Open, arm: Condition, configuration: Collection[str] | None) -> None:
+    """Go on with the next arm, which is compiled where those before it are not."""
+    one.around = one.around.with_(_needs(negated(one.arm), configuration))
+    one.arm = arm
+    one.all = one.around.with_(_needs(arm, configuration))
+
+
+def _opening(word: bytes, rest: bytes) -> Condition:
+    if word == b"if":
+        return condition(rest)
+    found = named(rest) if _NAME.fullmatch(rest) else UNKNOWN
+    return found if word == b"ifdef" else negated(found)
+
+
+def _needs(one: Condition, configuration: Collection[str] | None) -> _Needs:
+    """What it needs; it never holds, either, where the configuration denies what no symbols alone can say."""
+    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, Symbol))
+    return _Needs(tuple(dict.fromkeys(needed(one))), value(one, None) is False or any(denied))
+
 
 _MACRO = b"CACHELINE_ASSERT_GROUP_"
 _MOST_BYTES = 1 << 22

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from itertools import combinations, count
+from pathlib import Path
 
-from linesmith.analyzer.geometry import nameable, named
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Intent,
@@ -19,6 +23,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
     Violation,
 )
+from linesmith.analyzer.slab.kernel import kernel_image
 
 # The rules by which these violations go.
 STALE = "intent-stale"
@@ -143,3 +148,73 @@ def _too_large(group: MemberGroup, record: Layout, layouts: Layouts) -> Iterator
     if group.lines and size > group.lines * CACHE_LINE_BYTES:
         lines = "1 line holds" if group.lines == 1 else f"{group.lines} lines hold"
         yield f"the members of group {group.name} have {size} bytes, {lines} {group.lines * CACHE_LINE_BYTES}"
+
+
+# In which configuration an intent holds, and which configuration a build has.
+
+_SET = re.compile(r"^(CONFIG_\w+)=(?!n$)", re.MULTILINE | re.ASCII)
+
+
+def applies(configuration: frozenset[str] | None) -> Callable[[TypeIntent], bool]:
+    """Whether an intent holds where these symbols are set.
+
+    Where the configuration is not known (``None``), only an intent that holds in all of them does; ``undecided`` tells
+    the others.
+    """
+    return lambda intent: all(_holds(one, configuration) for one in intent.configuration)
+
+
+def undecided(intent: Intent, configuration: frozenset[str] | None) -> tuple[str, ...]:
+    """A sentence on each type whose intents were left out because the configuration is not known."""
+    if configuration is not None:
+        return ()
+    return tuple(
+        f"{one.place}: what is wanted of {one.record} where {_named(one.configuration)} was not checked, because the "
+        "configuration of the build is not known; name its .config"
+        for one in intent.types
+        if one.configuration
+    )
+
+
+def read_symbols(kconfig: Path) -> frozenset[str]:
+    """The symbols that a file sets; raises ``IntentError`` where it is no ``.config``, which names them all."""
+    text = kconfig.read_text("utf-8", "replace")
+    if text.strip() and "CONFIG_" not in text:
+        raise IntentError(f"{kconfig} is no .config: it names no CONFIG_ symbol; give that of the build")
+    return symbols_in(text)
+
+
+def symbols_in(text: str) -> frozenset[str]:
+    """The symbols that a ``.config`` sets to anything but ``n``."""
+    return frozenset(_SET.findall(text))
+
+
+def _holds(condition: str, configuration: frozenset[str] | None) -> bool:
+    if configuration is None:
+        return False
+    return (condition.removeprefix("!") in configuration) != condition.startswith("!")
+
+
+def _named(conditions: Iterable[str]) -> str:
+    said = (f"{one.removeprefix('!')} is {'not set' if one.startswith('!') else 'set'}" for one in conditions)
+    return " and ".join(said)
+
+
+# The configuration that a kernel carries in its image (CONFIG_IKCONFIG; kernel/configs.c).
+
+_BEGIN = b"IKCFG_ST"
+_GZIP = b"\x1f\x8b\x08"
+# The largest of them have some hundred kilobytes.
+_MOST_BYTES = 1 << 24
+
+
+def configuration_of(elf: Path) -> frozenset[str] | None:
+    """The symbols that the kernel in ``elf`` was built with; ``None`` where it does not say. Raises ``ElfError``."""
+    with kernel_image(elf) as image:
+        begin = image.find(_BEGIN + _GZIP)
+        packed = image[begin + len(_BEGIN) : begin + len(_BEGIN) + _MOST_BYTES] if begin >= 0 else b""
+    try:
+        text = zlib.decompressobj(wbits=31).decompress(packed, _MOST_BYTES)
+    except zlib.error:
+        return None
+    return symbols_in(text.decode("utf-8", "replace")) if text else None

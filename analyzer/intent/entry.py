@@ -3,26 +3,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
-from linesmith.analyzer.geometry.placement import round_up
-from linesmith.analyzer.intent.parting import Parted, isolations
-from linesmith.analyzer.intent.usage import told_path, usage
-from linesmith.analyzer.intent.writing import one_line
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.intent.file import one_line
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import meeting_phases
+from linesmith.analyzer.layouts.leaves import named
+from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
+    Candidate,
     ConflictPair,
     Finding,
+    Isolation,
     Layout,
+    LineMember,
     MemberGroup,
     SizeBudget,
     SlabBasis,
     TypeIntent,
 )
+from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import doubted
-from linesmith.analyzer.slab import Kernel, own_cache
+from linesmith.analyzer.slab.allocation import Kernel, own_cache
+
+# From members that a change keeps apart to the isolation that is wanted from then on.
+
+# Shares of the object starts are written with two digits, rounded up.
+_DIGITS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """Two members that meet on lines of ``line_bytes`` less than before: in the share ``after`` of all object starts.
+
+    ``first`` is written.
+    """
+
+    first: str
+    second: str
+    line_bytes: int
+    after: float
+
+
+def parted_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[Parted, ...]:
+    """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie."""
+    found: list[Parted] = []
+    kept = [one for one in candidate.residuals if one.line_bytes == line_bytes and one.after < one.before]
+    for pair in pairs:
+        for one in kept:
+            if {one.first, one.second} == {pair.first, pair.second}:
+                shares = (
+                    proof.share
+                    for proof in candidate.proofs
+                    if (proof.first, proof.second, proof.line_bytes) == (one.first, one.second, one.line_bytes)
+                )
+                found.append(Parted(*_writer_first(pair), one.line_bytes, max((one.after, *shares))))
+    return tuple(found)
+
+
+def parted_between(
+    before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], pairs: Iterable[ConflictPair], line_bytes: int
+) -> tuple[Parted, ...]:
+    """Those of the ``pairs`` that meet in fewer phases of one layout than of the other."""
+    found: list[Parted] = []
+    for pair in pairs:
+        then, now = _share(*before, pair, line_bytes), _share(*after, pair, line_bytes)
+        if then is not None and now is not None and now < then:
+            found.append(Parted(*_writer_first(pair), line_bytes, now))
+    return tuple(found)
+
+
+def isolations(parted: Iterable[Parted]) -> tuple[Isolation, ...]:
+    """What is to stay so: one isolation for each written member and share; of a pair parted twice, the weakest."""
+    weakest: dict[tuple[str, str, int], float] = {}
+    for one in parted:
+        key = one.first, one.second, one.line_bytes
+        if (one.second, one.first, one.line_bytes) not in weakest:
+            weakest[key] = max(one.after, weakest.get(key, 0.0))
+    grouped: dict[tuple[str, int, float], list[str]] = {}
+    for (first, second, line_bytes), share in weakest.items():
+        phases = ceil(share * _DIGITS) / _DIGITS
+        if phases < 1:
+            grouped.setdefault((first, line_bytes, phases), []).append(second)
+    return tuple(Isolation((first,), tuple(others), size, phases) for (first, size, phases), others in grouped.items())
+
+
+def _writer_first(pair: ConflictPair) -> tuple[str, str]:
+    return (pair.first, pair.second) if pair.writer == pair.first else (pair.second, pair.first)
+
+
+def _share(layout: Layout, layouts: Layouts, pair: ConflictPair, line_bytes: int) -> float | None:
+    """In how many of the starts that the record's alignment allows the two meet; ``None`` where one is not there."""
+    first, second = named(layout, layouts, pair.first), named(layout, layouts, pair.second)
+    if first is None or second is None:
+        return None
+    granule = max(layout.natural_alignment, layout.alignment or 1)
+    return meeting_phases(first.span, second.span, line_bytes, granule)
+
+
+# Which members of a record a profile saw, and whether they are read or written there.
+
+# A member with a smaller share of the record's samples is not called hot.
+HOT_PART = 0.01
+# Of its own samples: from here on a member is written often, up to there hardly ever.
+WRITTEN_PART = 0.05
+READ_MOSTLY_PART = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Members by what was sampled on them, hottest first; ``hot`` holds those of the other two, too.
+
+    ``samples`` are all of the record's.
+    """
+
+    hot: tuple[str, ...]
+    read_mostly: tuple[str, ...]
+    write_hot: tuple[str, ...]
+    samples: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    reads: int = 0
+    writes: int = 0
+    must_write: bool = False
+
+    def add(self, member: LineMember) -> None:
+        self.reads += member.reads
+        self.writes += member.writes
+        self.must_write |= bool(member.write_inferred)
+
+    @property
+    def samples(self) -> int:
+        return self.reads + self.writes
+
+    @property
+    def part_written(self) -> float:
+        return self.writes / self.samples if self.samples else 0.0
+
+
+def usage(lines: Iterable[Finding], layout: Layout, layouts: Layouts) -> Usage:
+    """What the lines' first objects, each such a record, were surely seen to be used for."""
+    tallies: dict[str, _Tally] = {}
+    for line in lines:
+        for member in (one for one in own_members(line) if not one.doubted):
+            path = told_path(member.path, layout, layouts)
+            if path:
+                tallies.setdefault(path, _Tally()).add(member)
+    samples = sum(one.samples for one in tallies.values())
+    ranked = sorted(tallies, key=lambda path: -tallies[path].samples)
+    hot = [path for path in ranked if tallies[path].samples >= max(1, HOT_PART * samples)]
+    written = tuple(path for path in hot if tallies[path].must_write or tallies[path].part_written >= WRITTEN_PART)
+    read = (path for path in hot if path not in written and tallies[path].part_written <= READ_MOSTLY_PART)
+    return Usage(tuple(hot), tuple(read), written, samples)
+
+
+def told_path(path: str, layout: Layout, layouts: Layouts) -> str:
+    """The outermost member on the way to ``path`` that fits a cache line, or the last one before an array.
+
+    Empty where the record has no such member.
+    """
+    told = ""
+    for part in path.split("."):
+        bare, bracket, _ = part.partition("[")
+        longer = f"{told}.{bare}" if told else bare
+        found = named(layout, layouts, longer)
+        if found is None:
+            break
+        told = longer
+        if bracket or found.span.size <= CACHE_LINE_BYTES:
+            break
+    return told
+
 
 # A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
 MARGIN = 16

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 # Nothing in an intent file is deeper; what is read recursively or part by part stays small.
 MOST_LEVELS = 8
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
 _PART = re.compile(r"""[ \t]*+(?:"((?:[^"\\\n]|\\.)*+)"|'([^'\n]*+)'|([A-Za-z0-9_-]++))[ \t]*+""")
@@ -39,7 +39,7 @@ class Statement:
     Items of arrays of tables are numbered: the first ``[[type]]`` is ``("type", 0)``. ``end`` is behind the line break.
     """
 
-    path: Path
+    path: KeyPath
     line: int
     start: int
     end: int
@@ -49,8 +49,8 @@ class Statement:
 def statements(text: str) -> Iterator[Statement]:
     """Every statement in turn, up to the first that is no TOML; the time is linear in the text. Raises ``TooDeep``."""
     breaks = [match.start() for match in re.finditer("\n", text)]
-    counts: dict[Path, int] = {}
-    table: Path = ()
+    counts: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     at = 0
     while (at := _BLANK.match(text, at).end()) < len(text):  # type: ignore[union-attr] # it matches nothing, too
         line = bisect_left(breaks, at) + 1
@@ -102,9 +102,9 @@ def _key(text: str, at: int, line: int) -> tuple[tuple[str, ...], int]:
     return (), at
 
 
-def _table(parts: tuple[str, ...], counts: dict[Path, int], item: bool) -> Path:
+def _table(parts: tuple[str, ...], counts: dict[KeyPath, int], item: bool) -> KeyPath:
     """The path of a header: outer arrays of tables stand for their last item, ``item`` begins another one."""
-    path: Path = ()
+    path: KeyPath = ()
     for part in parts[:-1]:
         path = (*path, part)
         if path in counts:

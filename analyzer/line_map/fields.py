@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import is_lock
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
 
 # Damaged debug information can nest records without end, or give them millions of members.

@@ -7,10 +7,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import touching
 from linesmith.analyzer.attribution.line_members import KNOWN
-from linesmith.analyzer.geometry import leaves_at
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Access, Finding, Layout, LineMember, LineObject, Profile, SharedLine
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import leaves_at
+from linesmith.analyzer.line_map.fields import fields
+from linesmith.analyzer.model import (
+    Access,
+    Finding,
+    FunctionCounts,
+    Layout,
+    LineMember,
+    LineObject,
+    Profile,
+    SharedLine,
+)
 
 # Alternatives of unions that are looked at to find the record in the one that lies on a line.
 _MOST_LEAVES = 64
@@ -143,3 +155,24 @@ def _counted(member: LineMember) -> tuple[Access, ...]:
         )
         for one in member.functions
     )
+
+
+# What the code of a file can do to a record, as spots: no samples, but instructions, and who has them.
+
+
+def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> Heat:
+    """The instructions that touch each field; there are no contended samples, so nothing is hot."""
+    touched = touching(layout, accesses)
+    spots = []
+    for field in fields(layout, layouts):
+        functions = touched(field.offset, field.bytes).functions
+        if functions:
+            found = tuple(_access(one, field.offset) for one in functions)
+            spots.append(Spot(field.names[0], field.offset, found, any(one.stores for one in found)))
+    return Heat(tuple(spots), known=False)
+
+
+def _access(one: FunctionCounts, offset: int) -> Access:
+    """The counts as an access has them: an update both reads and writes, and counts for both."""
+    counts = one.counts
+    return Access(offset, one.function, records=counts.reading + counts.writing, stores_l1_hit=counts.writing)

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from linesmith.analyzer.geometry import straddles
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.alignment import record_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import straddles
 from linesmith.analyzer.line_map.fields import Field, fields
 from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, Spot
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
-from linesmith.analyzer.sharing.origin import origin
+from linesmith.analyzer.sharing.parts import origin
 
 # Records of more lines hold buffers; the map ends there and says so.
 MOST_LINES = 1024
@@ -170,3 +172,137 @@ def _lines(cells: Iterable[Cell]) -> Iterator[MapLine]:
 def _line(number: int, row: Sequence[Cell]) -> MapLine:
     known = [one.heat for one in row if one.heat is not None]
     return MapLine(number, tuple(row), sum(known) if known else None)
+
+
+# Which lines of a map are worth a row: runs of lines that say nothing new become one.
+
+# Shorter runs cost as many rows folded as drawn.
+LEAST_FOLDED = 3
+# Maps of so many lines are drawn with the lines that nobody was seen to touch.
+MOST_DRAWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Lines ``first`` … ``last`` in one row; ``what`` says what they are."""
+
+    first: int
+    last: int
+    what: str
+
+
+def folded(drawn: LineMap) -> tuple[MapLine | Fold, ...]:
+    """The lines in order; runs that one member (or hole) fills are folded, in long maps also what nobody touched."""
+    long = len(drawn.lines) > MOST_DRAWN
+    return tuple(_rows(groupby(drawn.lines, lambda line: _what(line, long))))
+
+
+def _rows(runs: Iterable[tuple[str, Iterable[MapLine]]]) -> Iterator[MapLine | Fold]:
+    for what, run in runs:
+        lines = list(run)
+        if what and len(lines) >= LEAST_FOLDED:
+            yield Fold(lines[0].number, lines[-1].number, what)
+        else:
+            yield from lines
+
+
+def _what(line: MapLine, long: bool) -> str:
+    """What a fold with this line in it is said to be; empty for a line that must be seen."""
+    if any(_is_of_interest(cell) for cell in line.cells):
+        return ""
+    if len(line.cells) == 1:
+        return line.cells[0].path or line.cells[0].kind.value
+    return "nobody was seen to touch these" if long and line.heat is not None else ""
+
+
+def _is_of_interest(cell: Cell) -> bool:
+    return bool(cell.heat or cell.reads or cell.writes or cell.written or cell.moved)
+
+
+# Two maps of one record, before and after a change, with what moved marked in both.
+
+# Nobody has sampled the layout that a change makes.
+_AFTER = "after, with the samples of before"
+
+
+def compared_maps(
+    before: tuple[Layout, Layouts],
+    after: tuple[Layout, Layouts],
+    heat: Heat = NO_HEAT,
+    moved: Collection[str] = (),
+    line_bytes: int = CACHE_LINE_BYTES,
+) -> tuple[LineMap, LineMap]:
+    """The maps of two layouts with the heat of the first; what each member met, it keeps where it goes.
+
+    ``moved`` names the members that were moved. Without it they are the fewest that must have changed their order, and
+    those that one map has and the other has not: what only shifts is not marked. Both maps have the same phase.
+    """
+    touched = tuple(spot.path for spot in heat.spots)
+    old, new = fields(*before, touched), fields(*after, touched)
+    marked = _named(moved, (*old, *new)) if moved else _moved(old, new)
+    phase = heat.phases[0][0] if heat.phases else 0
+    first = line_map(*before, heat, phase, line_bytes, "before")
+    carried = _carried(heat, old, new)
+    if record_alignment(after[0]) > record_alignment(before[0]) and phase % record_alignment(after[0]):
+        phase, carried = 0, replace(carried, phases=())
+    second = line_map(*after, carried, phase, line_bytes, _AFTER if heat.known else "after")
+    return _marked(first, marked), _marked(second, marked)
+
+
+def _carried(heat: Heat, old: Sequence[Field], new: Sequence[Field]) -> Heat:
+    """The heat where the fields lie that were touched; what touched fields that are gone is left out."""
+    places = {one.names: one for one in new}
+    spots: list[Spot] = []
+    for spot in heat.spots:
+        home = next((one for one in old if one.offset <= spot.offset < one.end), None)
+        there = places.get(home.names) if home else None
+        if home and there:
+            spots.append(replace(spot, offset=there.begin + spot.offset - home.begin))
+    return replace(heat, spots=tuple(spots))
+
+
+def _named(moved: Collection[str], every: Sequence[Field]) -> frozenset[str]:
+    """Paths of the fields that are one of the members, or a part of one."""
+    wanted = frozenset(moved)
+    return frozenset(one.path for one in every if any(_tops(name) & wanted for name in one.names))
+
+
+def _tops(path: str) -> set[str]:
+    """The names that a path begins with: ``a.b.c`` with ``a`` and ``a.b`` too."""
+    parts = path.split(".")
+    return {".".join(parts[: count + 1]) for count in range(len(parts))}
+
+
+def _moved(old: Sequence[Field], new: Sequence[Field]) -> frozenset[str]:
+    places = {one.path: number for number, one in enumerate(old)}
+    common = [one.path for one in new if one.path in places]
+    kept = _rising([places[path] for path in common])
+    still = {common[index] for index in kept}
+    return frozenset(one.path for one in (*old, *new) if one.path not in still)
+
+
+def _rising(numbers: Sequence[int]) -> list[int]:
+    """Indices of a longest run of rising numbers, others left out."""
+    ends: list[int] = []
+    tails: list[int] = []
+    before: list[int] = []
+    for index, number in enumerate(numbers):
+        place = bisect_left(ends, number)
+        before.append(tails[place - 1] if place else -1)
+        ends[place : place + 1] = [number]
+        tails[place : place + 1] = [index]
+    found: list[int] = []
+    at = tails[-1] if tails else -1
+    while at >= 0:
+        found.append(at)
+        at = before[at]
+    return found[::-1]
+
+
+def _marked(drawn: LineMap, paths: frozenset[str]) -> LineMap:
+    lines = (replace(line, cells=tuple(_mark(one, paths) for one in line.cells)) for line in drawn.lines)
+    return replace(drawn, lines=tuple(lines))
+
+
+def _mark(cell: Cell, paths: frozenset[str]) -> Cell:
+    return replace(cell, moved=True) if cell.kind is CellKind.MEMBER and cell.path in paths else cell

@@ -3,15 +3,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from linesmith.analyzer.lint.baseline import NO_BASELINE, Baseline, Key
-from linesmith.analyzer.lint.misnamed import unknown_rule
-from linesmith.analyzer.model import Accepted, LintReport, Suppression, Violation
-from linesmith.analyzer.rules import RULES, Rule, suppression_expired, suppression_unused
+import msgspec
+
+from linesmith.analyzer.base.errors import BaselineError
+from linesmith.analyzer.intent.check import STALE, offer, problem
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import nameable, named
+from linesmith.analyzer.lint.rules import suppression_expired, suppression_unused
+from linesmith.analyzer.lint.rules.catalogue import RULES, Rule
+from linesmith.analyzer.model import Accepted, LintReport, Severity, Suppression, Violation
+
+# The file of violations that are known and accepted, so that only new ones count.
+
+VERSION = 1
+MOST_BYTES = 1 << 24
+
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What is accepted, with the reason that somebody wrote there (often none); ``name`` is that of the file."""
+
+    name: str = ""
+    reasons: Mapping[Key, str] = field(default_factory=dict)
+
+
+NO_BASELINE = Baseline()
+
+
+class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    rule: str
+    type: str
+    member: str = ""
+    subject: str = ""
+    reason: str = ""
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    linesmith_baseline: int
+    accepted: tuple[_Entry, ...]
+
+
+def read_baseline(content: bytes, name: str) -> Baseline:
+    """What the JSON in ``content`` accepts; ``name`` is what errors call it. Raises ``BaselineError``."""
+    if len(content) > MOST_BYTES:
+        raise BaselineError(f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a baseline; write it anew")
+    try:
+        document = msgspec.json.decode(content, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BaselineError(f"{name} is no baseline: {error}; write one with --write-baseline") from None
+    if document.linesmith_baseline != VERSION:
+        said = f"{name} is a baseline of version {document.linesmith_baseline}, and {VERSION} is what can be read"
+        raise BaselineError(f"{said}; write it anew with --write-baseline")
+    return Baseline(name, {(one.rule, one.type, one.member, one.subject): one.reason for one in document.accepted})
+
+
+def written_baseline(violations: Iterable[Violation], known: Baseline) -> str:
+    """A baseline that accepts these violations, sorted, one a line; the reasons of ``known`` stay."""
+    entries = (_entry(key, known.reasons.get(key, "")) for key in sorted({one.key for one in violations}))
+    lines = ",\n".join(f"    {msgspec.json.encode(entry).decode()}" for entry in entries)
+    accepted = f"[\n{lines}\n  ]" if lines else "[]"
+    return f'{{\n  "linesmith_baseline": {VERSION},\n  "accepted": {accepted}\n}}\n'
+
+
+def _entry(key: Key, reason: str) -> _Entry:
+    rule, type_, member, subject = key
+    return _Entry(rule, type_, member, subject, reason)
+
+
+# Suppressions that can accept nothing, because a rule, a record or a member is not called so.
+
+_PATTERN = "*?["
+
+
+def unknown_rule(one: Suppression) -> str:
+    """A clause on the rule that it names, empty where there is such a rule."""
+    names = [rule.name for rule in RULES]
+    if any(fnmatchcase(name, one.rule) for name in names):
+        return ""
+    near = get_close_matches(one.rule.lower(), names, 1)
+    return f"no rule is called {one.rule}{f'; did you mean {near[0]}?' if near else ''}"
+
+
+def misnamed(suppressions: Iterable[Suppression], layouts: Layouts) -> Iterator[Violation]:
+    """Each that accepts nothing in a build of all that the file is for; patterns may meet something later."""
+    for one in suppressions:
+        for said in (unknown_rule(one), _unknown_place(one, layouts)):
+            if said:
+                yield problem(one, STALE, Severity.WARNING, f"the suppression of {one.rule} accepts nothing: {said}")
+
+
+def _unknown_place(one: Suppression, layouts: Layouts) -> str:
+    record = one.record.rpartition(" ")[2]
+    if any(sign in record for sign in _PATTERN):
+        return ""
+    found = layouts.variants(record)
+    if not found:
+        return f"no struct or union is called so{offer(record, layouts.names())}"
+    if any(sign in one.member for sign in _PATTERN) or any(named(each, layouts, one.member) for each in found):
+        return ""
+    return f"{one.member} is not there{offer(one.member, [each.path for each in nameable(found[0], layouts)])}"
+
 
 IN_THE_BASELINE = "known since the baseline"
 _EXPIRED = "take it out, or give it another day and reason"

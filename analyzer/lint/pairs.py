@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from pathlib import Path
+from posixpath import normpath
 
-from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.errors import TypeNotFound
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint.restated import is_restated
-from linesmith.analyzer.model import Layout
-from linesmith.analyzer.selection import select, select_both
-from linesmith.analyzer.store import IndexedLayouts
+from linesmith.analyzer.base.errors import TypeNotFound
+from linesmith.analyzer.layouts.collection import Layouts, select, select_both
+from linesmith.analyzer.layouts.diff import changes, paired
+from linesmith.analyzer.layouts.store import IndexedLayouts
+from linesmith.analyzer.lint.tuned import is_restated
+from linesmith.analyzer.model import Layout, LintReport, Violation
 
 Pair = tuple[Layout | None, Layout | None]
 
@@ -111,3 +112,48 @@ def _differ(pair: Pair, old: Layouts, new: Layouts) -> bool:
     if isinstance(old, IndexedLayouts) and isinstance(new, IndexedLayouts):
         return old.digest(before.id) != new.digest(after.id)
     return bool(changes(old, new, iter([pair])))
+
+
+# Places of a compiler turned into places of a tree, so that they can be shown beside the source.
+
+
+def located(report: LintReport, tree: Path) -> LintReport:
+    """The report with each file named as it is in ``tree``; what is not there keeps the name it had.
+
+    A build may have been made elsewhere, so the longest end of the path that names a file of the tree counts.
+    """
+    names = {one.file: _inside(one.file, tree) for one in _all(report) if one.file}
+
+    def moved(one: Violation) -> Violation:
+        return replace(one, file=names[one.file]) if one.file else one
+
+    return replace(
+        report,
+        violations=tuple(sorted(map(moved, report.violations), key=lambda one: one.order)),
+        accepted=tuple(
+            sorted(
+                (replace(one, violation=moved(one.violation)) for one in report.accepted),
+                key=lambda one: one.violation.order,
+            )
+        ),
+    )
+
+
+def _all(report: LintReport) -> tuple[Violation, ...]:
+    return (*report.violations, *(one.violation for one in report.accepted))
+
+
+def _inside(file: str, tree: Path) -> str:
+    parts = [part for part in normpath(file).split("/") if part not in ("", "..", ".")]
+    for first in range(len(parts)):
+        end = "/".join(parts[first:])
+        if _is_file(tree / end):
+            return end
+    return file
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False

@@ -3,13 +3,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
-from linesmith.analyzer.geometry import asked_at_least, nameable
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint.kernel_types import KERNEL_TYPES
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member
-from linesmith.analyzer.rules.pads import pads
+from linesmith.analyzer.layouts.alignment import asked_at_least
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import nameable
+from linesmith.analyzer.lint.regions import pads
+from linesmith.analyzer.model import CACHE_LINE_BYTES, DocumentedMember, GroupDoc, Layout, Member
+
+# Records of the kernel whose layouts were tuned although their debug information carries no mark of it.
+#
+# Sources: comments in the declarations of Linux 6.1 and 6.12 in the files named, and the commits named.
+
+KERNEL_TYPES: Mapping[str, str] = {
+    "address_space": "keeps i_mmap_rwsem away from i_mmap (include/linux/fs.h)",
+    "bio": "ends in what a reset preserves (include/linux/blk_types.h)",
+    "block_device": "keeps what the fast path does not need at its end (include/linux/blk_types.h)",
+    "dentry": "keeps what lookups by RCU touch together (include/linux/dcache.h, 18a5daf0e497)",
+    "dst_entry": "keeps its reference count off the line that every packet reads (include/net/dst.h, d288a162dd1c)",
+    "epitem": "fits two lines, which the build asserts (fs/eventpoll.c)",
+    "file": "states its lines in comments (include/linux/fs.h)",
+    "folio": "lies over struct page, word by word (include/linux/mm_types.h)",
+    "inode": "begins with what is read often, above all by lookups and stat (include/linux/fs.h)",
+    "kmem_cache_cpu": "has two words that are exchanged as one (mm/slub.c)",
+    "mm_struct": "asks for care with what is in front of mmap_lock (include/linux/mm_types.h)",
+    "napi_struct": "has what only the control path needs at its end (include/linux/netdevice.h)",
+    "net_device": "parts receiving from sending (include/linux/netdevice.h)",
+    "netns_ipv4": "is parted into groups of members since 6.8 (include/net/netns/ipv4.h)",
+    "nf_flowtable": "begins with what the data path reads (include/net/netfilter/nf_flow_table.h)",
+    "page": "is there once for each page of memory (include/linux/mm_types.h)",
+    "rw_semaphore": "keeps count and owner together for tasks that do not wait (include/linux/rwsem.h)",
+    "sk_buff": "keeps what copies share together (include/linux/skbuff.h)",
+    "skb_shared_info": "begins with what every allocation clears (include/linux/skbuff.h)",
+    "slab": "lies over struct page, word by word (mm/slab.h)",
+    "sock": "is parted into groups of members since 6.8 (include/net/sock.h)",
+    "sock_common": "keeps what lookups compare together (include/net/sock.h)",
+    "tcp_sock": "is parted into groups of members since 6.8 (include/linux/tcp.h)",
+    "timekeeper": "begins with what reading the clock touches (include/linux/timekeeper_internal.h)",
+    "tk_read_base": "fits one line together with a sequence count (include/linux/timekeeper_internal.h)",
+    "vm_area_struct": "has what walks of the tree need in its first line (include/linux/mm_types.h)",
+}
+
 
 _GROUP = "__cacheline_group_begin__"
 # Empty members that are aligned to a line: ZONE_PADDING() up to 6.1, CACHELINE_PADDING() since.
@@ -58,3 +93,93 @@ def _aligned(layout: Layout, layouts: Layouts) -> str:
         return f"is aligned to {asking[0].asked} bytes" if asking else ""
     what = f"a part without a name, at {inside.path}," if inside.part else inside.path
     return f"aligns {what} to {inside.asked} bytes"
+
+
+# Records of C that a program states once more in Rust, as bindgen writes them: C's own record is judged for both.
+
+# What bindgen calls a part without a name ends so.
+_PART = "__bindgen_"
+
+
+def is_restated(layout: Layout, layouts: Layouts) -> bool:
+    """Whether a record inside a module, which states no place, is called like one of C that does, and as large.
+
+    A part without a name may have any size.
+    """
+    module, _, own = layout.name.rpartition("::")
+    if not module or layout.file:  # rustc states no places of types, compilers of C and C++ do
+        return False
+    name, part, _ = own.partition(_PART)
+    return any(one.file and (part or one.size == layout.size) for one in layouts.variants(name))
+
+
+# Reads the tables of Documentation/networking/net_cachelines, which say how fast paths use each member of a struct.
+#
+# Until 6.13 a table is text in columns under a heading, later one between rulers of reStructuredText.
+
+FOLDER = "Documentation/networking/net_cachelines"
+_MOST_LINES = 10_000
+_TITLE = re.compile(r"(\w+) struct fast path usage breakdown\s*")
+_HEADING = re.compile(r"Type\s+Name\s+fastpath_tx_access\s+fastpath_rx_access\b", re.IGNORECASE)
+_RULER = re.compile(r"=+(?: +=+){3,}\s*")
+_NAME = re.compile(r"\w+")
+_USES = frozenset(("read_mostly", "read_write", "write_mostly", "read", "write"))
+
+
+def unread_lines(texts: Mapping[str, str]) -> Iterator[str]:
+    """A sentence on each file that is not read to its end."""
+    for file in sorted(texts):
+        if texts[file].count("\n") > _MOST_LINES:
+            yield f"{file} has more than {_MOST_LINES:,} lines; tables behind them were not read"
+
+
+def group_docs(texts: Mapping[str, str]) -> dict[str, GroupDoc]:
+    """The tables by record (``tcp_sock``) out of the ``texts`` of files; the first one counts."""
+    found: dict[str, GroupDoc] = {}
+    for file in sorted(texts):
+        for doc in _docs(file, texts[file].splitlines()[:_MOST_LINES]):
+            found.setdefault(doc.record, doc)
+    return found
+
+
+def _docs(file: str, lines: list[str]) -> Iterator[GroupDoc]:
+    title = next((match[1] for line in lines if (match := _TITLE.fullmatch(line))), None)
+    heading = next((number for number, line in enumerate(lines) if _HEADING.match(line)), None)
+    if title is None or heading is None:
+        return
+    ruled = heading > 0 and _RULER.fullmatch(lines[heading - 1])
+    below = enumerate(lines[heading + 1 :], heading + 2)
+    rows = _ruled(lines[heading - 1], below) if ruled else _loose(lines[heading], below)
+    yield GroupDoc(title, file, heading + 1, tuple(rows))
+
+
+def _ruled(ruler: str, lines: Iterable[tuple[int, str]]) -> Iterator[DocumentedMember]:
+    """Rows whose cells begin where the ruler's columns do."""
+    starts = [match.start() for match in re.finditer(r"=+", ruler)]
+    ends = [*starts[1:], None]
+    for number, line in lines:
+        if _RULER.fullmatch(line):
+            continue
+        cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        yield from _row(number, cells[1], cells[2], cells[3])
+
+
+def _loose(heading: str, lines: Iterable[tuple[int, str]]) -> Iterator[DocumentedMember]:
+    """Rows whose cells may stand a little beside their columns; types and names have no blanks in them."""
+    tx, rx = (re.search(word, heading, re.IGNORECASE) for word in ("fastpath_tx_access", "fastpath_rx_access"))
+    middle = ((tx.start() if tx else 0) + (rx.start() if rx else 0)) // 2
+    for number, line in lines:
+        words = list(re.finditer(r"\S+", line))
+        if len(words) < 2 or words[0][0].startswith(".."):
+            continue
+        used = [(word[0], word.start()) for word in words[2:4] if word[0] in _USES or word[0] == "-"]
+        cells = {("tx" if start < middle else "rx"): word for word, start in used}
+        if len(used) == 2:
+            cells = {"tx": used[0][0], "rx": used[1][0]}
+        yield from _row(number, words[1][0], cells.get("tx", ""), cells.get("rx", ""))
+
+
+def _row(number: int, name: str, tx: str, rx: str) -> Iterator[DocumentedMember]:
+    match = _NAME.match(name)
+    if match:
+        yield DocumentedMember(match[0], number, *(one if one in _USES else "" for one in (tx, rx)))

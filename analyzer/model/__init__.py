@@ -23,13 +23,16 @@ if TYPE_CHECKING:
         FunctionAccesses,
         FunctionCounts,
         MemberAccesses,
+        Operand,
+        Touched,
         TypeAccesses,
     )
-    from linesmith.analyzer.model.build import Built, Recipe, Variant, Workplace
     from linesmith.analyzer.model.candidate import (
+        Accessor,
         Candidate,
         Churn,
         Considered,
+        Gain,
         Move,
         MoveKind,
         Optimality,
@@ -37,103 +40,171 @@ if TYPE_CHECKING:
         Prediction,
         Residual,
         Strategy,
+        StructuralAdvice,
+        StructureKind,
     )
-    from linesmith.analyzer.model.check import Check, Readiness
-    from linesmith.analyzer.model.code import Operand, Touched
-    from linesmith.analyzer.model.coherence_step import CoherenceStep, LineState, StepTable
-    from linesmith.analyzer.model.cost import Bounds, LineCost, SharingCost, Side
-    from linesmith.analyzer.model.failure import Failure, FailureKind
     from linesmith.analyzer.model.finding import (
         Agreement,
+        Bounds,
+        CoherenceStep,
         ConflictPair,
         ContendedLock,
         Finding,
+        LineCost,
         LineMember,
         LineObject,
+        LineState,
         MemberFunction,
         Outcome,
         Protected,
+        SharingCost,
+        Side,
+        StepTable,
         Triage,
         TriageKind,
         VariableRow,
     )
-    from linesmith.analyzer.model.group_doc import DocumentedMember, GroupDoc
-    from linesmith.analyzer.model.intent import (
+    from linesmith.analyzer.model.layout import (
+        ADJACENT_LINE_BYTES,
+        CACHE_LINE_BYTES,
+        Cell,
+        CellKind,
+        ElfIdentity,
+        Entered,
+        Layout,
+        Leaf,
+        LineMap,
+        MapLine,
+        Member,
+        MemberCategory,
+        RecordKind,
+        Toucher,
+    )
+    from linesmith.analyzer.model.lint import (
         NO_INTENT,
+        Accepted,
+        DocumentedMember,
+        Figure,
+        GroupDoc,
         Intent,
         Isolation,
         LintChoice,
+        LintReport,
         MemberGroup,
+        Severity,
         SizeBudget,
         Suppression,
         TypeIntent,
+        Violation,
     )
-    from linesmith.analyzer.model.layout import ElfIdentity, Entered, Layout, Leaf, Member, MemberCategory, RecordKind
-    from linesmith.analyzer.model.line_map import Cell, CellKind, LineMap, MapLine, Toucher
-    from linesmith.analyzer.model.lines import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES
-    from linesmith.analyzer.model.lint import Accepted, Figure, LintReport, Severity, Violation
-    from linesmith.analyzer.model.machine import Done, Session, Setting, Site, Step
-    from linesmith.analyzer.model.matrix import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck
-    from linesmith.analyzer.model.measurement import SIMULATED, Better, Metric, Sample, Use
-    from linesmith.analyzer.model.order import Emulation, Guest, Order, Recorded
+    from linesmith.analyzer.model.measurement import (
+        SIMULATED,
+        Better,
+        Comparison,
+        Done,
+        Failure,
+        FailureKind,
+        Metric,
+        Rules,
+        Sample,
+        Session,
+        Setting,
+        Site,
+        Step,
+        Use,
+        VerdictKind,
+    )
     from linesmith.analyzer.model.prediction import (
         CoAccess,
         HolderChange,
+        Interval,
+        Latencies,
         LayoutCost,
         MemoryUse,
+        Misses,
         PhaseProof,
         PlacePhases,
         ReplayedSaving,
         Saving,
-    )
-    from linesmith.analyzer.model.profile import Access, Profile, Remark, SharedLine
-    from linesmith.analyzer.model.profile_change import (
-        Change,
-        Exposure,
-        Fate,
-        LineChange,
-        MemberChange,
-        ProfileChange,
-    )
-    from linesmith.analyzer.model.recording import Conflict, Recording
-    from linesmith.analyzer.model.refusal import Refusal, RefusalCode
-    from linesmith.analyzer.model.result import Build, Result, Trial
-    from linesmith.analyzer.model.sampling import CpuCounts, FileMapping, ObjectBuild, SampleOutcome, Sampling
-    from linesmith.analyzer.model.search import Ask, Dimension, Fidelity, Point, Space, Told
-    from linesmith.analyzer.model.series import FileChange, PatchSeries, SeriesStep
-    from linesmith.analyzer.model.simulation import (
-        Interval,
-        Latencies,
-        Misses,
         Sharded,
         SimulatedLines,
         SimulatedPair,
         Simulation,
     )
+    from linesmith.analyzer.model.profile import (
+        Access,
+        Conflict,
+        CpuCounts,
+        FileMapping,
+        ObjectBuild,
+        Profile,
+        Recording,
+        Remark,
+        SampleOutcome,
+        Sampling,
+        SharedLine,
+    )
+    from linesmith.analyzer.model.profile_change import Change, Exposure, Fate, LineChange, MemberChange, ProfileChange
+    from linesmith.analyzer.model.run import (
+        Ask,
+        Budget,
+        Build,
+        Built,
+        Check,
+        Dimension,
+        Emulation,
+        Evidence,
+        Fidelity,
+        Guest,
+        Order,
+        Point,
+        Readiness,
+        Recipe,
+        Recorded,
+        Result,
+        Searching,
+        Space,
+        Told,
+        Trial,
+        TunePlan,
+        Variant,
+        Workplace,
+    )
     from linesmith.analyzer.model.slab import (
         CacheRequest,
+        ObjectArea,
+        ObjectKind,
         PhaseCount,
         SlabBasis,
         SlabCache,
         SlabGeometry,
         SlabMachine,
         SlabPlace,
+        Snapshot,
     )
-    from linesmith.analyzer.model.snapshot import ObjectArea, ObjectKind, Snapshot
-    from linesmith.analyzer.model.source_facts import NO_FACTS, FactKind, SourceFact, SourceFacts
-    from linesmith.analyzer.model.source_scan import (
+    from linesmith.analyzer.model.source import (
+        NO_FACTS,
+        CompiledRecord,
+        CompiledSize,
+        CompiledUser,
+        ConfigurationCheck,
         Dependency,
         DependencyKind,
+        FactKind,
+        FileChange,
         MemberSource,
         MemberUse,
+        PatchSeries,
         RecordSource,
+        Refusal,
+        RefusalCode,
+        SeriesStep,
+        SourceFact,
+        SourceFacts,
         SourceScan,
         SourceSpan,
         UseKind,
     )
-    from linesmith.analyzer.model.structure import Accessor, Gain, StructuralAdvice, StructureKind
-    from linesmith.analyzer.model.tuning import Budget, Evidence, Searching, TunePlan
-    from linesmith.analyzer.model.verdict import Comparison, Rules, VerdictKind
 else:
     from importlib import import_module
 
@@ -147,47 +218,49 @@ else:
 # By the file that owns them.
 _NAMES = {
     "access": (
-        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CodeAccess Embedding FunctionAccesses "
-        "FunctionCounts MemberAccesses TypeAccesses"
+        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CodeAccess Embedding "
+        "FunctionAccesses FunctionCounts MemberAccesses Operand Touched TypeAccesses"
     ),
-    "build": "Built Recipe Variant Workplace",
-    "candidate": "Candidate Churn Considered Move MoveKind Optimality Patch Prediction Residual Strategy",
-    "check": "Check Readiness",
-    "code": "Operand Touched",
-    "coherence_step": "CoherenceStep LineState StepTable",
-    "cost": "Bounds LineCost SharingCost Side",
-    "failure": "Failure FailureKind",
+    "candidate": (
+        "Accessor Candidate Churn Considered Gain Move MoveKind Optimality Patch Prediction Residual Strategy "
+        "StructuralAdvice StructureKind"
+    ),
     "finding": (
-        "Agreement ConflictPair ContendedLock Finding LineMember LineObject MemberFunction Outcome Protected "
-        "Triage TriageKind VariableRow"
+        "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "
+        "LineState MemberFunction Outcome Protected SharingCost Side StepTable Triage TriageKind VariableRow"
     ),
-    "group_doc": "DocumentedMember GroupDoc",
-    "layout": "ElfIdentity Entered Layout Leaf Member MemberCategory RecordKind",
-    "intent": "NO_INTENT Intent Isolation LintChoice MemberGroup SizeBudget Suppression TypeIntent",
-    "line_map": "Cell CellKind LineMap MapLine Toucher",
-    "lint": "Accepted Figure LintReport Severity Violation",
-    "lines": "ADJACENT_LINE_BYTES CACHE_LINE_BYTES",
-    "machine": "Done Session Setting Site Step",
-    "measurement": "SIMULATED Better Metric Sample Use",
-    "order": "Emulation Guest Order Recorded",
-    "prediction": "CoAccess HolderChange LayoutCost MemoryUse PhaseProof PlacePhases ReplayedSaving Saving",
-    "profile": "Access Profile Remark SharedLine",
+    "layout": (
+        "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered Layout Leaf LineMap MapLine "
+        "Member MemberCategory RecordKind Toucher"
+    ),
+    "lint": (
+        "Accepted DocumentedMember Figure GroupDoc Intent Isolation LintChoice LintReport MemberGroup "
+        "NO_INTENT Severity SizeBudget Suppression TypeIntent Violation"
+    ),
+    "measurement": (
+        "Better Comparison Done Failure FailureKind Metric Rules Sample Session Setting SIMULATED Site Step "
+        "Use VerdictKind"
+    ),
+    "prediction": (
+        "CoAccess HolderChange Interval Latencies LayoutCost MemoryUse Misses PhaseProof PlacePhases "
+        "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
+    ),
+    "profile": (
+        "Access Conflict CpuCounts FileMapping ObjectBuild Profile Recording Remark SampleOutcome Sampling SharedLine"
+    ),
     "profile_change": "Change Exposure Fate LineChange MemberChange ProfileChange",
-    "recording": "Conflict Recording",
-    "result": "Build Result Trial",
-    "sampling": "CpuCounts FileMapping ObjectBuild SampleOutcome Sampling",
-    "search": "Ask Dimension Fidelity Point Space Told",
-    "simulation": "Interval Latencies Misses Sharded SimulatedLines SimulatedPair Simulation",
-    "slab": "CacheRequest PhaseCount SlabBasis SlabCache SlabGeometry SlabMachine SlabPlace",
-    "snapshot": "ObjectArea ObjectKind Snapshot",
-    "matrix": "CompiledRecord CompiledSize CompiledUser ConfigurationCheck",
-    "refusal": "Refusal RefusalCode",
-    "series": "FileChange PatchSeries SeriesStep",
-    "source_scan": "Dependency DependencyKind MemberSource MemberUse RecordSource SourceScan SourceSpan UseKind",
-    "source_facts": "FactKind NO_FACTS SourceFact SourceFacts",
-    "structure": "Accessor Gain StructuralAdvice StructureKind",
-    "tuning": "Budget Evidence Searching TunePlan",
-    "verdict": "Comparison Rules VerdictKind",
+    "run": (
+        "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness "
+        "Recipe Recorded Result Searching Space Told Trial TunePlan Variant Workplace"
+    ),
+    "slab": (
+        "CacheRequest ObjectArea ObjectKind PhaseCount SlabBasis SlabCache SlabGeometry SlabMachine SlabPlace Snapshot"
+    ),
+    "source": (
+        "CompiledRecord CompiledSize CompiledUser ConfigurationCheck Dependency DependencyKind FactKind "
+        "FileChange MemberSource MemberUse NO_FACTS PatchSeries RecordSource Refusal RefusalCode SeriesStep "
+        "SourceFact SourceFacts SourceScan SourceSpan UseKind"
+    ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 

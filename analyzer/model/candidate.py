@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import blake2b
 
 from linesmith.analyzer.model.layout import Layout
-from linesmith.analyzer.model.prediction import HolderChange, LayoutCost, PhaseProof, Saving
+from linesmith.analyzer.model.prediction import HolderChange, LayoutCost, MemoryUse, PhaseProof, Saving
 
 
 class MoveKind(StrEnum):
@@ -169,3 +171,91 @@ class Patch:
     notes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     name: str = ""
+
+
+# What a candidate is called: a word made of the layout that it proposes, the same whatever else is proposed with it.
+#
+# Numbers count what is offered, which depends on what is known of the source, on the growth allowed, on a trace.
+
+# Without vowels they are no words of a language, and none is a number.
+LETTERS = "bcdfghjklmnpqrst"
+LENGTH = 5
+
+
+def candidate_name(candidate: Candidate) -> str:
+    """``LENGTH`` of the ``LETTERS``; of two candidates of one profile the same in one case of a million."""
+    text = "\n".join((candidate.type, *_order(candidate.after)))
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LENGTH).digest()
+    return "".join(LETTERS[byte % len(LETTERS)] for byte in digest)
+
+
+def _order(layout: Layout) -> Iterator[str]:
+    """The members with where they lie and the alignment they ask for."""
+    for one in layout.members:
+        place = one.offset if one.bit_offset is None else f"{one.bit_offset} bits"
+        yield f"{one.name} {place} {one.alignment or 0}"
+
+
+# Structural advice: what to change where no order of members can win.
+
+
+class StructureKind(StrEnum):
+    """The kinds of change; the value is what a user reads."""
+
+    SHARD = "shard"
+    PULL_IN = "pull in"
+    PUSH_OUT = "push out"
+    SHRINK = "shrink"
+    READ_FIRST = "read before write"
+    READ_COPY = "read-mostly copy"
+    COUNT_APART = "count per CPU"
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What replaying a trace says of ``ways`` copies chosen ``by`` CPU or node: misses of the record before and after.
+
+    ``low`` and ``high`` bound the change as a share of the misses before. ``basis`` says what was replayed.
+    """
+
+    ways: int
+    by: str
+    before: int
+    after: int
+    low: float
+    high: float
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accessor:
+    """A function that reaches the members of an advice: how often it was sampled, and which of them it touches."""
+
+    function: str
+    samples: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    holds_lock: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralAdvice:
+    """One change of the structure of ``type``: what happens to ``members``, why, and what it costs in memory.
+
+    ``accessors`` are functions that would have to change, the most sampled first. ``before`` and ``after`` are the
+    layouts where they are known; ``memory_before`` has a row for each object that is allocated (those add up),
+    ``memory_after`` likewise. ``gains`` are of a replay, ``notes`` say what it rests on and what it leaves open.
+    """
+
+    kind: StructureKind
+    type: str
+    members: tuple[str, ...]
+    sentence: str
+    reasons: tuple[str, ...] = ()
+    accessors: tuple[Accessor, ...] = ()
+    gains: tuple[Gain, ...] = ()
+    before: tuple[Layout, ...] = ()
+    after: tuple[Layout, ...] = ()
+    memory_before: tuple[MemoryUse, ...] = ()
+    memory_after: tuple[MemoryUse, ...] = ()
+    notes: tuple[str, ...] = ()

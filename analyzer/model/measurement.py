@@ -5,8 +5,95 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from linesmith.analyzer.model.machine import Setting
+# How a trial can end without a number: a failure is data that the search learns from, never an exception lost.
+
+
+class FailureKind(StrEnum):
+    """What ended a build, a boot or a benchmark."""
+
+    ILLEGAL = "illegal layout"
+    PATCH = "patch does not apply"
+    BUILD = "build failed"
+    KILLED = "compiler killed"
+    DISK_FULL = "disk full"
+    BOOT = "did not boot"
+    PANIC = "panic"
+    HANG = "hang"
+    OUT_OF_MEMORY = "out of memory"
+    BENCHMARK = "benchmark failed"
+    NONSENSE = "no number in the output"
+    RECORDING = "nothing recorded"
+    WORKER = "worker lost"
+    GUARD = "guard became worse"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no number: ``reason`` is a sentence, ``log`` a path relative to the run directory, or empty."""
+
+    kind: FailureKind
+    reason: str
+    log: str = ""
+
+
+# Where a build runs: the machine that is asked for, the commands it runs in one boot, and what they printed.
+
+# A setting of a plugin, as TOML has it.
+Setting = str | int | float | bool | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A machine: ``name`` is that of the plugin; ``memory`` is in bytes, ``seconds`` bounds a boot with its commands.
+
+    ``settings`` are the plugin's own (the host of ``ssh``, words for the kernel's command line).
+    """
+
+    name: str
+    cpus: int = 4
+    nodes: int = 1
+    memory: int = 1 << 30
+    seconds: int = 600
+    overlay: Path | None = None
+    settings: tuple[tuple[str, Setting], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command to run, without a shell; ``{name}`` in a word is the path of the build's product of that name.
+
+    ``cpus`` pin it, none leave it free. ``silent`` marks a warm-up or a preparation, whose output is not parsed.
+    """
+
+    command: tuple[str, ...]
+    seconds: int = 300
+    cpus: tuple[int, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a step ended: ``output`` is what it wrote to standard output, ``seconds`` its wall time on its machine."""
+
+    step: Step
+    status: int
+    output: str
+    errors: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One boot, or one sitting at a machine that runs already: its steps in order, and what it says of itself."""
+
+    done: tuple[Done, ...]
+    release: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+
 
 # The benchmark of samples that a recording gave: counts of a simulated machine, no time of a real one.
 SIMULATED = "simulated"
@@ -65,3 +152,92 @@ class Sample:
     block: int
     boot: int
     position: int = 0
+
+
+# What can be said of a change after measuring: never a bare mean.
+
+
+class VerdictKind(StrEnum):
+    """What a comparison may end in; it is not decided where measuring ended before the least number of blocks."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference seen"
+    TOO_NOISY = "too noisy"
+    UNDECIDED = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How sure to be: ``confidence`` of the interval of the ratio over all looks together.
+
+    Blocks are added one by one from ``least_blocks`` on until the verdict is clear or there are ``most_blocks``.
+    ``smallest`` is the smallest change (a share) that matters: below it there is no difference to tell. As many
+    ``placebos`` are built and measured before anything else, to see how far equal layouts differ.
+    """
+
+    confidence: float = 0.98
+    least_blocks: int = 4
+    most_blocks: int = 16
+    smallest: float = 0.005
+    warm_up: int = 1
+    placebos: int = 1
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One metric of one benchmark with one number of threads: the base, the head, and the ratio head / base.
+
+    ``base`` and ``head`` are the means of each boot, oldest first. ``low`` and ``high`` bound the ratio. ``floor`` is
+    the change (a share) that variants with equal layouts were seen to have. ``outliers`` are values far from their
+    variant's others; they count like any. ``tolerance`` is a guard's: the loss (a share) that it lets pass.
+    The bounds hold with ``confidence``, over all looks that were taken. What is ``only_shown`` decides nothing.
+    ``error`` is the standard error of the ratio's logarithm, whatever confidence is asked for.
+    """
+
+    benchmark: str
+    metric: Metric
+    threads: int
+    baseline: str
+    variant: str
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+    ratio: float
+    low: float
+    high: float
+    floor: float
+    blocks: int
+    verdict: VerdictKind
+    reason: str
+    guard: bool = False
+    outliers: tuple[float, ...] = ()
+    tolerance: float = 0.0
+    confidence: float = 0.95
+    only_shown: bool = False
+    error: float = 0.0
+
+    @property
+    def decides(self) -> bool:
+        """Whether a verdict on the variant may rest on it."""
+        return not (self.guard or self.only_shown)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated machine was counted and no real one timed."""
+        return self.benchmark == SIMULATED
+
+    @property
+    def name(self) -> str:
+        """The metric as tables name it: ``exec-storm.ops_per_second``."""
+        return f"{self.benchmark}.{self.metric.name}"
+
+    @property
+    def change(self) -> float:
+        """The ratio's distance from one; its sign is that of the numbers, whichever way is better."""
+        return self.ratio - 1.0
+
+    @property
+    def gain(self) -> float:
+        """The change as a share, positive when better."""
+        return self.change if self.metric.better == "higher" else -self.change

@@ -4,12 +4,146 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
-from linesmith.analyzer.model.lines import CACHE_LINE_BYTES
-from linesmith.analyzer.model.recording import Conflict, Recording
-from linesmith.analyzer.model.sampling import CpuCounts, Sampling
-from linesmith.analyzer.model.simulation import Misses
-from linesmith.analyzer.model.snapshot import ObjectArea
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
+from linesmith.analyzer.model.prediction import Misses
+from linesmith.analyzer.model.slab import ObjectArea
+
+# What is known of how a profile was sampled, and how many samples ended where.
+
+
+class SampleOutcome(StrEnum):
+    """Where a sample of a profile ended before anything was attributed; every one ends in exactly one."""
+
+    SHARED_LINE = "on a shared line"
+    UNSHARED_LINE = "on a line without contention"
+    NO_ADDRESS = "without a data address"
+    NO_ACCESS = "no memory access"
+    GUEST = "in a guest"
+    NOT_READ = "not understood"
+    LOST = "lost while recording"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCounts:
+    """Samples of one access by the CPU that made it; ``cycles`` adds up the latencies of ``timed`` loads.
+
+    ``node`` is ``None`` where the source does not say which node the CPU belongs to.
+    """
+
+    cpu: int
+    node: int | None
+    loads: int = 0
+    stores: int = 0
+    contended: int = 0
+    cycles: int = 0
+    timed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectBuild:
+    """The build-id that a profile tells of a file (``[kernel.kallsyms]``, ``/usr/bin/x``); hexadecimal."""
+
+    path: str
+    build_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileMapping:
+    """Where a part of a file lay in a process: addresses from ``start`` to before ``end``, from byte ``offset`` on."""
+
+    pid: int
+    path: str
+    start: int
+    end: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """A sampled profile's circumstances.
+
+    ``builds`` are the files that code or data lay in. ``outcomes`` add up to the samples that were recorded, those
+    lost included. ``anchor`` is a kernel symbol with its address at run time, of which the ELF file's own address is
+    the KASLR offset away. ``mappings`` are those of the processes that lines and code of user space are of.
+    ``build_id`` is that of the ELF file whose addresses the code addresses are, once they are.
+    """
+
+    outcomes: tuple[tuple[SampleOutcome, int], ...] = ()
+    builds: tuple[ObjectBuild, ...] = ()
+    anchor: tuple[str, int] | None = None
+    release: str | None = None
+    machine: str | None = None
+    cpus: int | None = None
+    command: str = ""
+    mappings: tuple[FileMapping, ...] = ()
+    build_id: str | None = None
+
+    @property
+    def samples(self) -> int:
+        """Every sample, however it ended."""
+        return sum(count for _, count in self.outcomes)
+
+
+# How a profile was recorded: the machine, the simulated caches, and what had to be dropped.
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The circumstances of a simulated profile; its counts are exact numbers of events, no samples.
+
+    ``on`` is ``qemu`` or ``qemu-user``. ``nodes`` holds the NUMA node of each CPU. ``cache_bytes`` is the size of
+    the private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is
+    ``exact`` (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses,
+    instructions) and everything that was dropped, by name.
+    """
+
+    on: str
+    command: tuple[str, ...]
+    nodes: tuple[int, ...]
+    machine: str
+    line_bytes: int = CACHE_LINE_BYTES
+    ring: str = "kernel"
+    quantum: int = 0
+    interleave: str = "exact"
+    seed: int | None = None
+    cache_bytes: int = 0
+    adjacent: bool = False
+    kernel_release: str | None = None
+    build_id: str | None = None
+    versions: tuple[tuple[str, str], ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Misses of one instruction for which one writer is to blame: it had taken the line from the victim's CPU.
+
+    Offsets and widths are bytes in the line. ``true_sharing`` tells that the victim's own bytes had been written
+    elsewhere since it last held the line; otherwise only its neighbours had. ``local`` and ``remote`` count misses
+    by whether both CPUs are of one NUMA node. ``shadowed`` counts accesses that hit only because a miss elsewhere on
+    the line had just brought it back: apart from the bytes that missed, they would have missed themselves.
+    """
+
+    offset: int
+    width: int
+    function: str | None
+    writer_offset: int
+    writer_width: int
+    writer_function: str | None
+    true_sharing: bool
+    local: int
+    remote: int = 0
+    stores: bool = False
+    shadowed: int = 0
+    code_address: int | None = None
+    writer_code_address: int | None = None
+
+    @property
+    def misses(self) -> int:
+        """Misses of both kinds."""
+        return self.local + self.remote
 
 
 @dataclass(frozen=True, slots=True)

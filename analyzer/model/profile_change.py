@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.analyzer.model.cost import Bounds
+from linesmith.analyzer.model.finding import Bounds
 
 
 class Fate(StrEnum):

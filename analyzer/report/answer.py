@@ -4,22 +4,115 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from math import gcd
 
-from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     Candidate,
     CoAccess,
+    CoherenceStep,
     Finding,
     HolderChange,
     MemoryUse,
     Optimality,
+    PhaseProof,
     ReplayedSaving,
+    Residual,
+    Sharded,
+    SimulatedLines,
+    SimulatedPair,
+    Simulation,
     SlabBasis,
+    StepTable,
 )
-from linesmith.analyzer.report.cost import count_range
-from linesmith.analyzer.report.counting import counted
-from linesmith.analyzer.report.meeting import meeting_rows
-from linesmith.analyzer.report.savings import saved
+from linesmith.analyzer.report.candidate import MOST_PAIRS, saved
+from linesmith.analyzer.report.findings import count_range
+from linesmith.analyzer.report.prose import WIDTH, counted, prose
+
+# In which phases members still meet under a candidate, as a table.
+
+MOST_PLACES = 3
+
+
+def meeting_rows(candidate: Candidate) -> list[str]:
+    """For each pair in how many phases it shares a line, now and then, by the size of the line.
+
+    Where it still does, the places follow at which objects are known to lie. None where no pair was sampled.
+    """
+    pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
+    sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
+    table = [["phases on one line of", *(f"{size} bytes" for size in sizes)]]
+    details: list[list[str]] = [[]]
+    for group in pairs[:MOST_PAIRS]:
+        table.append([f"{group[0].first} and {group[0].second}", *(_told(one, candidate) for one in group)])
+        details.append([row for one in group for row in _places(one, candidate.proofs)])
+    widths = [max(map(len, column)) for column in zip(*table, strict=False)]
+    rows = [line for row, more in zip(table, details, strict=True) for line in (_row(row, widths), *more)]
+    if len(pairs) > MOST_PAIRS:
+        rows.append(f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them")
+    return rows if pairs else []
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)).rstrip()
+
+
+def _told(residual: Residual, candidate: Candidate) -> str:
+    steps, size = candidate.steps, residual.line_bytes
+    old, new = share_of_phases(residual.before, size, steps[0]), share_of_phases(residual.after, size, steps[1])
+    return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
+
+
+def share_of_phases(share: float, line_bytes: int, step: int) -> str:
+    """A share of phases as a count of those there are where objects start at multiples of ``step`` bytes."""
+    if share in (0.0, 1.0):
+        return "always" if share else "never"
+    count = line_bytes // gcd(line_bytes, step)
+    met = share * count
+    return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
+
+
+def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
+    """At the usual line only: pairs of lines are fetched together on some machines, and at times."""
+    if residual.line_bytes == CACHE_LINE_BYTES and (told := by_place(residual, proofs)):
+        yield f"  of the objects {told}"
+
+
+def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
+    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
+
+    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
+    """
+    if not residual.after:
+        return ""
+    pair = residual.first, residual.second, residual.line_bytes
+    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
+    grouped: dict[str, list[str]] = {}
+    for one in sorted(known, key=lambda one: -one.share):
+        grouped.setdefault(_met(one), []).append(_cache(one, known))
+    told = [f"{met} in {caches[0]}{_others(caches)}" for met, caches in grouped.items()]
+    more = f", {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
+    return f"{', '.join(told[:MOST_PLACES])}{more}"
+
+
+def _others(caches: Sequence[str]) -> str:
+    """How many caches there are besides the first: ``and 2 others``."""
+    more = len(caches) - 1
+    return f" and {more} other{'s' * (more != 1)}" if more else ""
+
+
+def _cache(one: PhaseProof, known: Sequence[PhaseProof]) -> str:
+    """The slab cache, with the place in its objects where there are several."""
+    cache = one.place.partition(",")[0]
+    several = sum(other.place.partition(",")[0] == cache for other in known) > 1
+    return f"{one.place.replace(', ', '.')}" if several else cache
+
+
+def _met(one: PhaseProof) -> str:
+    return f"{one.share:.0%}" if one.together else "none"
+
 
 MOST_FUNCTIONS = 4
 MOST_CACHES = 3
@@ -165,3 +258,138 @@ def _optimality(one: Optimality) -> str:
     if one.proven:
         return "proven: no legal order of the members is predicted to cost less"
     return f"costs {one.cost:,.0f} as predicted; no legal order costs less than {one.bound:,.0f}"
+
+
+# Coherence steps as a table: what each access finds on the line, in the layout as it is and then.
+
+# Columns for who does what, and at least for the function's name.
+MOST_ACCESS = 44
+LEAST_FUNCTION = 12
+LEGEND = (
+    "line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified, "
+    "E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie."
+)
+
+
+def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: int = WIDTH) -> list[str]:
+    """A table of two accesses for each sharing, heaviest first; ``then`` names the candidate. None without tables.
+
+    ``accesses`` are those that each sharing is a part of. What is found stands beside each access, or below for want
+    of room.
+    """
+    if not tables:
+        return []
+    width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
+    found = max(len(then), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
+    fits = len(_beside(tables[0].before[0], tables[0].after[0], width, found)) <= columns
+    rows = [f"why: {where(tables[0])}", _head(then, width, found) if fits else _head_below(then, found)]
+    for one in tables:
+        rows.append(prose(sharing_title(one, accesses), "  ", "    ", columns))
+        for now, after in zip(one.before, one.after, strict=True):
+            rows += [_beside(now, after, width, found).rstrip()] if fits else _below(now, after, then, found)
+    notes = dict.fromkeys((LEGEND, *(note for one in tables for note in one.notes)))
+    return [*rows, *(prose(text, "  ", "  ", columns) for text in notes)]
+
+
+def _head(then: str, width: int, found: int) -> str:
+    return f"     {'access':<{width}}  {'line AB now':<{found + 8}} cycles   {'line AB ' + then:<{found + 8}} cycles"
+
+
+def _beside(now: CoherenceStep, after: CoherenceStep, width: int, found: int) -> str:
+    return f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}"
+
+
+def _head_below(then: str, found: int) -> str:
+    return f"     {'access':<{len(then)}}  {'line AB':<{found + 8}} cycles"
+
+
+def _below(now: CoherenceStep, after: CoherenceStep, then: str, found: int) -> Iterator[str]:
+    yield f"  {now.cpu}  {_access(now)}"
+    for when, step in (("now", now), (then, after)):
+        yield f"     {when:<{len(then)}}  {_result(step, found)}".rstrip()
+
+
+def where(one: StepTable) -> str:
+    """In which phase it is shown."""
+    then = f", then {one.phase_after}" if one.phase_after != one.phase else ""
+    return f"an object that starts {one.phase} bytes into its line{then}"
+
+
+def sharing_title(one: StepTable, accesses: str) -> str:
+    """Who waits for whom, how often of all ``accesses``, and whether a layout changes it."""
+    other = "itself" if one.writer == one.victim else one.writer
+    stays = "" if any(step.needless for step in one.before) else ", which no layout changes"
+    return f"{one.victim} waits for stores to {other}: {count_range(one.contended)} {accesses}{stays}"
+
+
+def _access(step: CoherenceStep) -> str:
+    """Who does what; of a long function the beginning."""
+    does = f" {'writes' if step.writes else 'reads'} {step.member}"
+    function, room = step.function or "somebody", max(MOST_ACCESS - len(does), LEAST_FUNCTION)
+    return (function if len(function) <= room else f"{function[: room - 1]}…") + does
+
+
+def _result(step: CoherenceStep, width: int) -> str:
+    states = "".join(state.value for _, state in step.states)
+    return f"{step.line:>4} {states} {step.what:<{width}} {step.cycles or '-':>6}{'*' if step.needless else ' '}"
+
+
+# What a replayed trace says of a candidate, as rows of text.
+
+
+def simulated_rows(simulation: Simulation) -> Iterator[str]:
+    """One row per line size, the pairs that change most, how much was replayed, then what to doubt."""
+    if simulation.refusal:
+        yield simulation.refusal
+        return
+    for one in simulation.lines:
+        phases = f", mean of {one.phases} phases" if one.phases > 1 else ""
+        yield f"{one.line_bytes}-byte lines{phases}: {_misses(one)}, {_of_all(one)}"
+    for one in simulation.lines[:1]:
+        yield from map(_pair, one.pairs)
+    yield f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in {_time(simulation)}"
+    if simulation.useless:
+        yield "no better than the layout as it is: the misses go elsewhere"
+    yield from (f"but {remark}" for remark in simulation.remarks)
+
+
+def difference_row(one: ReplayedSaving) -> str:
+    """What was predicted beside what the replay counted, as shares of what the record costs now."""
+    limits = f"{-one.predicted.most:+.1%} to {-one.predicted.least:+.1%}"
+    held = "within" if one.holds else "outside"
+    return f"predicted {-one.likely:+.1%} ({limits}): {held} these limits the replay has {-one.replayed:+.1%}"
+
+
+def sharded_rows(sharded: Sharded) -> Iterator[str]:
+    """What is split, what that saves at best, and what has to be true for it."""
+    yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
+    for place, row in enumerate(simulated_rows(sharded.simulation)):
+        yield f"  {'' if place else 'simulated':<12}{row}"
+    yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
+
+
+def _misses(one: SimulatedLines) -> str:
+    counts = f"{one.before.total:,} -> {one.after.total:,} misses"
+    if not one.before.total:
+        return counts
+    return f"{counts} ({one.change:+.1%}, resampled {one.interval.low:+.1%} to {one.interval.high:+.1%})"
+
+
+def _of_all(one: SimulatedLines) -> str:
+    """The objects' share of all misses traced; those elsewhere stay as they are."""
+    elsewhere = one.traced - one.before.total
+    shares = [_share(misses, elsewhere + misses) for misses in (one.before.total, one.after.total)]
+    return f"{shares[0]} -> {shares[1]} of all {one.traced:,} traced"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2%}" if whole else "none"
+
+
+def _pair(pair: SimulatedPair) -> str:
+    sharing = "true" if pair.true_sharing else "false"
+    return f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,} -> {pair.after:,}"
+
+
+def _time(simulation: Simulation) -> str:
+    return f"{simulation.milliseconds:.1f} ms"

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 
-from linesmith.analyzer.model import Comparison
+from linesmith.analyzer.model import SIMULATED, Comparison, Result, VerdictKind
 
 # Ratios from here on are not known any better.
 VAST = 1000.0
@@ -79,3 +79,97 @@ def _strip(values: Sequence[float], low: float, high: float, width: int) -> str:
         place = (value - low) / (high - low) if high > low else 0.0
         counts[min(width - 1, math.floor(place * width))] += 1
     return "".join(DOTS[min(count, len(DOTS) - 1)] for count in counts)
+
+
+# What machines said of themselves, one entry for each name however often they said it.
+
+MOST_VALUES = 4
+
+
+def merged(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """The names in order, each with its one value, the ranges of its numbers, or its first few texts."""
+    found: dict[str, list[str]] = {}
+    for name, value in facts:
+        values = found.setdefault(name, [])
+        if value not in values:
+            values.append(value)
+    return tuple((name, _together(values)) for name, values in found.items())
+
+
+def emulated(facts: Iterable[tuple[str, str]]) -> bool:
+    """Whether the machine was emulated by QEMU (TCG): its time is that of translated code, without caches."""
+    return any(name == "machine" and "tcg" in value.casefold() for name, value in facts)
+
+
+def _together(values: Sequence[str]) -> str:
+    if len(values) == 1:
+        return values[0]
+    try:
+        rows = [tuple(map(float, value.split())) for value in values]
+        return ", ".join(_range(column) for column in zip(*rows, strict=True))
+    except ValueError:
+        more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+        return ", ".join(values[:MOST_VALUES]) + more
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+# What a run does not show: a reviewer should not have to guess it.
+
+# With fewer of them what other builds differ by is hardly known.
+ENOUGH_PLACEBOS = 3
+
+
+def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """Sentences without their full stop about what ``comparisons`` of this run leave open."""
+    return (*_measured(result, comparisons), *_sides(result, comparisons), *_guards(comparisons))
+
+
+def _measured(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
+    timed = [one for one in comparisons if not one.simulated]
+    if not timed:
+        others = any(one.benchmark != SIMULATED for one in result.samples) and not emulated(result.facts)
+        yield f"time on real hardware: {'only other builds were' if others else 'nothing was'} timed there"
+        return
+    if emulated(result.facts):
+        yield "time on real hardware: the machine was emulated, and its time knows no caches"
+    if all(one.threads != 1 for one in timed):
+        yield "a single thread: the fewest were " + threads(min(one.threads for one in timed))
+    elif all(one.threads == 1 for one in timed):
+        yield "several threads: all was measured with one"
+
+
+def _sides(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
+    placebos = len(equal_builds(result))
+    if placebos < ENOUGH_PLACEBOS and comparisons:
+        yield f"what other builds of the same layout differ by (placebos measured: {placebos})"
+    if len(comparisons) and not any(one.guard for one in comparisons):
+        yield "other workloads: there was no guard benchmark"
+    if not result.finished:
+        yield "the rest of the plan: the run has not come to its end"
+
+
+def equal_builds(result: Result) -> frozenset[str]:
+    """The placebos that were compared with the baseline; its own halves are the same build."""
+    own = (result.baseline, f"{result.baseline} again")
+    return frozenset(one.variant for one in result.noise if one.variant not in own)
+
+
+def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for one in comparisons:
+        if unproven(one):
+            name = f"{one.name} with {scale(one)}"
+            yield f"whether {name} loses more than {one.tolerance:.1%}: up to {loss(one):.1%} is possible"
+
+
+def unproven(one: Comparison) -> bool:
+    """Whether a guard may have lost more than it may, for all that is known."""
+    return one.guard and one.verdict != VerdictKind.WORSE and loss(one) > one.tolerance
+
+
+def loss(one: Comparison) -> float:
+    """The largest loss that the interval holds, as a share."""
+    return 1 - one.low if one.metric.better == "higher" else one.high - 1

@@ -3,27 +3,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from linesmith.analyzer.model import (
-    ElfIdentity,
-    Finding,
-    LineMember,
-    LineObject,
-    Outcome,
-    Profile,
-    Remark,
+from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject, Outcome, Profile, Remark, SharedLine
+from linesmith.analyzer.report import findings
+from linesmith.analyzer.report.findings import (
+    cost_rows,
+    left_out_rows,
+    lock_rows,
+    object_rows,
+    objects_told,
+    recording_rows,
+    share_range,
+    sharing_rows,
+    stores_of,
 )
-from linesmith.analyzer.report import identification
-from linesmith.analyzer.report.by_type import alike_row, examples, type_rows
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.cost import cost_rows, sharing_rows
-from linesmith.analyzer.report.counting import amount, counted
-from linesmith.analyzer.report.elements import objects_told
-from linesmith.analyzer.report.lock import lock_rows
-from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, prose, row
-from linesmith.analyzer.report.recording import left_out_rows, object_rows, recording_rows, stores_of
-from linesmith.analyzer.sharing.accounts import accounts
+from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, amount, counted, prose, row
+from linesmith.analyzer.sharing.accounts import TypeTotal, accounts, place_of, type_totals
+from linesmith.analyzer.sharing.cost import by_removable
+
+# Findings by type: a table for the top of a report, and which lines need not be told one by one.
+
+MOST_TYPES = 12
+# Lines at one place of objects of one type that are told in full.
+MOST_ALIKE = 3
+MOST_RANKS = 12
+# Lines that are told in full in all.
+MOST_LINES = 50
+
+
+def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
+    """The table of types; none where it would say what the only line says."""
+    if len(found) < 2:
+        return []
+    totals = type_totals(found)
+    rows = [
+        f"{len(found):,} lines by type:",
+        f"  {'removable':<16} {'lines':>6} {'contended':>10}  type: members that meet",
+    ]
+    rows += [_row(one, columns) for one in totals[:MOST_TYPES]]
+    more = len(totals) - MOST_TYPES
+    return [*rows, f"  … and {more} more types"] if more > 0 else rows
+
+
+def _row(one: TypeTotal, columns: int) -> str:
+    pairs = ", ".join(f"{first} with {second}" for first, second in one.pairs)
+    what = f"{one.type or 'object not known'}{': ' if pairs else ''}{pairs}"
+    return row(f"  {share_range(one.share):<16} {one.lines:>6,} {one.contended:>10,}  ", what, columns)
+
+
+def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
+    """The findings to tell in full, the last of each place with the ranks of the lines like it; and how many are left.
+
+    Lines of which no object is known are like no other.
+    """
+    places: dict[object, list[Finding]] = {}
+    for finding in found:
+        places.setdefault(place_of(finding) or finding.rank, []).append(finding)
+    shown = {id(one) for group in places.values() for one in group[:MOST_ALIKE]}
+    kept = [one for group in places.values() for one in group if id(one) in shown]
+    alike = {id(group[MOST_ALIKE - 1]): group[MOST_ALIKE:] for group in places.values() if len(group) > MOST_ALIKE}
+    ordered = by_removable(kept)
+    told = [(one, tuple(sorted(more.rank for more in alike.get(id(one), ())))) for one in ordered[:MOST_LINES]]
+    return told, len(ordered) - len(told)
+
+
+def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
+    """What is said of lines that are like this one; ``""`` without any."""
+    if not ranks:
+        return ""
+    place = place_of(finding)
+    where = f"{place[0]}, from byte {place[1]} on" if place else ""
+    listed = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
+    count = f"{len(ranks):,} more line{'' if len(ranks) == 1 else 's'}"
+    return f"… and {count} like these ({where}): {listed}; --format json tells each"
+
+
+# Which part of a profile a report is about.
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A report of a profile text, the ``section``-th of ``sections``; lines ``left_out`` are counted, not shown."""
+
+    profile: Profile
+    section: int
+    sections: int
+    left_out: tuple[SharedLine, ...] = ()
+
 
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
@@ -98,9 +166,9 @@ def _object(one: LineObject, finding: Finding, columns: int) -> str:
     if not one.type:
         words = ": ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
         return prose(words, "  object   ", _BEHIND_LABEL, columns)
-    rows = [f"  object   {identification.place(one, finding)}"]
+    rows = [f"  object   {findings.place(one, finding)}"]
     rows += [f"  memory   {one.origin}"] if one.origin else []
-    rows.append(f"  {identification.certainty(one, finding)}")
+    rows.append(f"  {findings.certainty(one, finding)}")
     rows += [f"{_BEHIND_LABEL}{one.reason}"] if one.reason else []
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
         more = len(one.containers) - MOST_CONTAINERS

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from linesmith.analyzer.addresses.object_totals import ObjectTotal, object_totals
+from linesmith.analyzer.attribution.variables import ObjectTotal, object_totals
 from linesmith.analyzer.model import (
     ConflictPair,
     ContendedLock,
@@ -24,9 +24,8 @@ from linesmith.analyzer.model import (
     SharedLine,
     Triage,
 )
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.type_totals import TypeTotal, type_totals
+from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.sharing.accounts import TypeTotal, accounts, type_totals
 
 SCHEMA_VERSION = 1
 

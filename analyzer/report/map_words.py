@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine, Toucher
-from linesmith.analyzer.report.counting import counted, runs
-from linesmith.analyzer.report.short_names import short
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.diff import RecordChange
+from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.record_map import compared_maps, line_map
+from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, MapLine, Profile, Toucher
+from linesmith.analyzer.report.candidate import Suggested, moved_names
+from linesmith.analyzer.report.prose import counted, runs, short
 
 # From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
 _LEVELS = (0.0001, 0.05, 0.15, 0.35)
@@ -130,3 +136,42 @@ def _hot_line(line: MapLine) -> str:
     cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
     names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
     return f"Line {line.number} of the object has {percent(line.heat or 0)} of the record's contended samples: {names}."
+
+
+# The maps that a report shows: of the record that a finding is about, and of what a candidate makes of it.
+
+
+def candidate_maps(
+    candidate: Candidate, findings: Sequence[Finding], layouts: Layouts, profile: Profile | None = None
+) -> tuple[LineMap, LineMap]:
+    """The record before and after, with the heat of all ``findings`` and what moves marked in both."""
+    heat = heat_of(candidate.before, layouts, findings, profile)
+    both = compared_maps((candidate.before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
+    first, second = (one if candidate.before.name else replace(one, title=_inside(candidate)) for one in both)
+    return first, second
+
+
+def suggested_maps(
+    answers: Suggested, profile: Profile | None = None, number: int | None = None
+) -> tuple[tuple[LineMap, LineMap], ...]:
+    """Before and after of candidate ``number``, or of each that is recommended, the hottest line first.
+
+    Raises ``NothingToSuggest`` where no candidate is recommended.
+    """
+    chosen = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
+    if not chosen:
+        raise NothingToSuggest("no candidate is recommended, so there is none to draw; name one with --candidate")
+    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in chosen)
+
+
+def changed_maps(change: RecordChange, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:
+    """The record before and after, with what moved, came or went marked; one map where only one build has it."""
+    if change.old is not None and change.new is not None:
+        return compared_maps((change.old, old), (change.new, new))
+    if change.old is not None:
+        return (line_map(change.old, old, caption="removed"),)
+    return (line_map(change.new, new, caption="added"),) if change.new is not None else ()
+
+
+def _inside(candidate: Candidate) -> str:
+    return f"{candidate.before.kind.value} inside {candidate.type}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     Bounds,
     Churn,
@@ -35,8 +35,8 @@ from linesmith.analyzer.model import (
     SlabMachine,
     StepTable,
 )
-from linesmith.analyzer.report.structure_json import StructureDocument, advice_document
-from linesmith.analyzer.report.suggested import Numbered, Suggested
+from linesmith.analyzer.report.candidate import Numbered, Suggested
+from linesmith.analyzer.report.structure import StructureDocument, advice_document
 
 SCHEMA_VERSION = 1
 

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import Access, Finding, Outcome, Profile, SampleOutcome, SharedLine
-from linesmith.analyzer.sharing.waiting import unlisted
+from linesmith.analyzer.attribution.line_objects import cpus_of
+from linesmith.analyzer.model import Access, Bounds, Conflict, Finding, Outcome, Profile, SampleOutcome, SharedLine
+from linesmith.analyzer.sharing.parts import OF_LINE, Origin, origin
+from linesmith.analyzer.sharing.statistics import unlisted
 
 LEFT_OUT = "on lines not looked at"
 SET_APART = "on lines set apart"
@@ -63,3 +65,156 @@ def samples_by_outcome(counted: Iterable[tuple[Outcome, Access]]) -> tuple[tuple
     for outcome, access in counted:
         samples[outcome] += samples_of(access)
     return tuple(sorted((outcome, count) for outcome, count in samples.items() if count))
+
+
+# What lines cost by the type on them: of a thousand inodes each line is cool, and all of them are the problem.
+
+MOST_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTotal:
+    """All findings about one type or variable (``""``: object not known), added up.
+
+    ``pairs`` are different members of which one waits for the other, those that may cost most cycles first.
+    """
+
+    type: str
+    lines: int
+    contended: int
+    cycles: float
+    removable: Bounds
+    removable_cycles: Bounds
+    share: Bounds
+    pairs: tuple[tuple[str, str], ...]
+
+
+def type_totals(found: Iterable[Finding]) -> tuple[TypeTotal, ...]:
+    """One total for each type, by the share of the profile that a layout can remove at most."""
+    grouped: dict[str, list[Finding]] = {}
+    for finding in found:
+        grouped.setdefault(type_of(finding), []).append(finding)
+    totals = (_total(type_, group) for type_, group in grouped.items())
+    return tuple(sorted(totals, key=lambda one: (-one.share.most, -one.contended, one.type)))
+
+
+def type_of(finding: Finding) -> str:
+    """The record or variable on the line; ``""`` where it is not known or no sure answer."""
+    first = finding.objects[0] if finding.objects else None
+    if first is None or not (first.variable or first.outcome in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)):
+        return ""
+    return first.type or first.variable
+
+
+def place_of(finding: Finding) -> tuple[str, int] | None:
+    """The type and the byte of the object with which the line begins: lines of one place are alike."""
+    return (type_of(finding), -finding.objects[0].start) if type_of(finding) else None
+
+
+def _total(type_: str, group: Sequence[Finding]) -> TypeTotal:
+    nothing = Bounds()
+    return TypeTotal(
+        type_,
+        len(group),
+        sum(one.contended for one in group),
+        sum(one.cost.waited for one in group),
+        sum((one.cost.removable for one in group), nothing),
+        sum((one.cost.removable_cycles for one in group), nothing),
+        sum((one.cost.share for one in group), nothing),
+        _pairs(group) if type_ else (),
+    )
+
+
+def _pairs(group: Iterable[Finding]) -> tuple[tuple[str, str], ...]:
+    cycles: Counter[tuple[str, str]] = Counter()
+    for finding in group:
+        for sharing in finding.cost.sharings:
+            first, second = sorted(
+                name.partition(OF_LINE)[0] for name in (sharing.victim.member, sharing.writer.member)
+            )
+            if first != second:
+                cycles[first, second] += round(sharing.cycles.most)
+    return tuple(pair for pair, count in cycles.most_common(MOST_PAIRS) if count)
+
+
+# Who took the line from whom: a recording's conflicts, counted by the members of both sides.
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Misses on ``victim`` because ``writer`` was written; both are names of top members.
+
+    ``misses`` are all of them, ``false`` those in which no byte of the victim's own had been written elsewhere.
+    ``shadowed`` counts accesses to the victim that hit only because a miss on another member had just brought the
+    line back, ``false_shadowed`` those of them to bytes that nobody had written. The functions are those of the
+    heaviest conflict.
+    """
+
+    victim: str
+    writer: str
+    misses: int
+    false: int
+    shadowed: int
+    false_shadowed: int
+    victim_function: str
+    writer_function: str
+
+
+def blames(conflicts: Sequence[Conflict], names: Mapping[int, str]) -> tuple[Blame, ...]:
+    """Conflicts added up by members, heaviest first; ``names`` gives the top member at an offset in the line."""
+    grouped: dict[tuple[str, str], list[Conflict]] = {}
+    for one in conflicts:
+        key = (_name(one.offset, names), _name(one.writer_offset, names))
+        grouped.setdefault(key, []).append(one)
+    summed = (_blame(victim, writer, group) for (victim, writer), group in grouped.items())
+    return tuple(sorted(summed, key=lambda one: (-one.misses, -one.shadowed, one.victim, one.writer)))
+
+
+def false_misses(found: Sequence[Blame]) -> Counter[frozenset[str]]:
+    """False-sharing misses by the two members that meet, whichever of them suffers; shadowed ones are meant too.
+
+    Whatever a CPU touches first on a line suffers the miss. Were that member elsewhere, the next one would.
+    """
+    counts: Counter[frozenset[str]] = Counter()
+    for one in found:
+        if one.victim != one.writer:
+            counts[frozenset((one.victim, one.writer))] += one.false + one.false_shadowed
+    return counts
+
+
+def _name(offset: int, names: Mapping[int, str]) -> str:
+    return names.get(offset, f"{offset:#x}")
+
+
+def _blame(victim: str, writer: str, group: Sequence[Conflict]) -> Blame:
+    heaviest = max(group, key=lambda one: one.misses + one.shadowed)
+    return Blame(
+        victim,
+        writer,
+        sum(one.misses for one in group),
+        sum(one.misses for one in group if not one.true_sharing),
+        sum(one.shadowed for one in group),
+        sum(one.shadowed for one in group if not one.true_sharing),
+        heaviest.function or "[unknown]",
+        heaviest.writer_function or "[unknown]",
+    )
+
+
+# For how many CPUs the slabs of the profiled machine are made.
+
+# As many as `--cpus` takes.
+MOST_CPUS = 1 << 16
+
+
+def machine_cpus(profile: Profile, usual: int) -> int:
+    """As many as the profile says there are; where it only names those sampled, ``usual`` or as many as these need."""
+    said = cpus_of(profile)
+    if said is not None:
+        return min(max(said, 1), MOST_CPUS)
+    found = (origin((access,)) for line in profile.lines for access in line.accesses)
+    return min(max((usual, *(_least(one) for one in found))), MOST_CPUS)
+
+
+def _least(one: Origin) -> int:
+    """How many CPUs there are at least: one more than the highest number, where the profile has more than a count."""
+    return max((one.count or 0, *(cpu + 1 for cpu in one.cpus or ())))

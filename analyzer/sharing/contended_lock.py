@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.access import AccessMap, accesses_of
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import is_lock, purpose, takes_lock, words_of
-from linesmith.analyzer.geometry import flatten
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import (
     ContendedLock,
     Finding,

@@ -3,21 +3,132 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import lines_touched, straddles
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
     Access,
+    Finding,
     LineMember,
     LineObject,
+    Member,
     ObjectKind,
+    Outcome,
+    Profile,
+    SharedLine,
     Side,
 )
-from linesmith.analyzer.sharing.origin import Origin, origin
+
+# Which members of a line belong to the object that it was attributed to first.
+
+
+def own_members(finding: Finding) -> tuple[LineMember, ...]:
+    """The members of the finding's first object; those of a second object on the line are left out."""
+    start = finding.objects[0].start if finding.objects else 0
+    return tuple(
+        member
+        for member in finding.members
+        if member.object_offset is not None and member.offset - member.object_offset == start
+    )
+
+
+# Members that lie on two lines, both of them hot: whoever uses such a member waits for two lines instead of one.
+
+# The part on the other line must have this share of the contended accesses that the line has.
+OTHER_SHARE = 0.1
+
+
+def straddling(line: SharedLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
+    """The member of the line's first object that lies on this line and on another hot one; ``""`` without one.
+
+    Arrays are left out: their elements are used one by one.
+    """
+    owner = objects[0] if objects else None
+    if owner is None or owner.layout is None or owner.outcome is not Outcome.RESOLVED or line.address is None:
+        return ""
+    for member in layouts.by_id(owner.layout).members:
+        begin = owner.start + member.offset
+        whole = member.name and not member.is_bit_field and not member.dimensions
+        if whole and straddles(begin, member.size, line.bytes) and _hot_elsewhere(line, begin, member, profile):
+            return member.name
+    return ""
+
+
+def _hot_elsewhere(line: SharedLine, begin: int, member: Member, profile: Profile) -> bool:
+    """Whether the part of the member that is not on ``line`` is contended too; ``begin`` counts from the line."""
+    touched = lines_touched(begin, member.size, line.bytes)
+    if 0 not in touched:
+        return False
+    others = {(line.address or 0) + number * line.bytes: begin - number * line.bytes for number in touched if number}
+    found = (_contended(one, others[one.address], member.size) for one in profile.lines if one.address in others)
+    return any(0 < there >= OTHER_SHARE * line.contended for there in found)
+
+
+def _contended(line: SharedLine, begin: int, size: int) -> int:
+    """Contended accesses to the bytes ``[begin, begin + size)`` of the line."""
+    on_it = (one for one in line.accesses if one.offset is not None and begin <= one.offset < begin + size)
+    return sum(access.contended for access in on_it)
+
+
+# On which CPUs and NUMA nodes accesses happened, as far as a profile tells.
+
+# As `perf c2c report` prints nodes: `0 1`, with -N `0{ 2 100.0% n/a}` (CPUs and shares), with -NN `0{0-1,4}` (CPUs).
+_NODE = re.compile(r"(\d{1,5})(?:\{([^{}]*)\})?")
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_MOST_CPUS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """CPUs and nodes; ``cpus`` is ``None`` where only their number is known, ``count`` at least how many there are."""
+
+    cpus: frozenset[int] | None
+    nodes: frozenset[int]
+    count: int | None
+
+
+def origin(accesses: Iterable[Access]) -> Origin:
+    """Where the accesses came from, all taken together."""
+    found = [_of_one(access) for access in accesses]
+    known = [one.cpus for one in found if one.cpus is not None]
+    cpus = frozenset().union(*known) if found and len(known) == len(found) else None
+    counts = [one.count for one in found if one.count is not None]
+    least = max((len(cpus) if cpus else 0, *counts), default=0)
+    return Origin(cpus, frozenset().union(*(one.nodes for one in found)), least or None)
+
+
+def _of_one(access: Access) -> Origin:
+    if access.by_cpu:
+        nodes = frozenset(one.node for one in access.by_cpu if one.node is not None)
+        cpus = frozenset(one.cpu for one in access.by_cpu)
+        return Origin(cpus, nodes, len(cpus))
+    nodes, listed = _listed(access.nodes or "")
+    return Origin(listed, nodes, len(listed) if listed else access.cpus)
+
+
+def _listed(text: str) -> tuple[frozenset[int], frozenset[int] | None]:
+    """Nodes, and CPUs where each node has a list of them."""
+    found = [(int(node), body) for node, body in _NODE.findall(text)]
+    nodes = frozenset(node for node, _ in found)
+    if not found or any(not body.strip() or "%" in body or "n/a" in body for _, body in found):
+        return nodes, None
+    return nodes, frozenset().union(*(_cpus(body) for _, body in found))
+
+
+def _cpus(body: str) -> frozenset[int]:
+    cpus: set[int] = set()
+    for first, last in _RANGE.findall(body):
+        end = int(last or first)
+        cpus.update(range(int(first), min(end, int(first) + _MOST_CPUS) + 1))
+    return frozenset(cpus)
+
 
 MOST_FUNCTIONS = 3
 # Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.

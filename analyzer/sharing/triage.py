@@ -23,7 +23,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.sharing.conflicts import Blame, blames, false_misses
+from linesmith.analyzer.sharing.accounts import Blame, blames, false_misses
 from linesmith.analyzer.sharing.parts import top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.

@@ -6,29 +6,127 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import EditRefused
-from linesmith.analyzer.model import PatchSeries, Refusal, RefusalCode, SeriesStep
-from linesmith.patches.encapsulation import message
-from linesmith.patches.encapsulation.aliases import aliases
-from linesmith.patches.encapsulation.calls import in_style, plain_calls, spaced
-from linesmith.patches.encapsulation.context import is_called
-from linesmith.patches.encapsulation.form import Accessor, Form, definition
-from linesmith.patches.encapsulation.leftovers import leftovers
-from linesmith.patches.encapsulation.macros import measuring
-from linesmith.patches.encapsulation.member import DeclaredMember, find_member, is_apart, position_behind, told
-from linesmith.patches.encapsulation.predicates import Predicate, predicates, using
+from linesmith.analyzer.base.errors import EditRefused, VerificationFailed
+from linesmith.analyzer.base.text import paragraph
+from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.encapsulation.expressions import (
+    Predicate,
+    in_style,
+    is_called,
+    measuring,
+    plain_calls,
+    predicates_of,
+    spaced,
+    using,
+)
+from linesmith.patches.encapsulation.member import (
+    Accessor,
+    DeclaredMember,
+    Form,
+    aliases,
+    definition,
+    find_member,
+    is_apart,
+    position_behind,
+    told,
+)
 from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
-from linesmith.patches.encapsulation.survey import Survey, Work, by_depth, renewed, surveyed
-from linesmith.patches.encapsulation.uses import Place, all_uses, form_for, parameter_for
-from linesmith.patches.kbuild import is_kernel
-from linesmith.patches.preparation import Progress
-from linesmith.patches.records import records_named
-from linesmith.patches.semantic.image import TreeImage, tree_image
-from linesmith.patches.semantic.mentions import Mention, mentioned, mentions_of, unread_files
-from linesmith.patches.semantic.spatch import SemanticPatch, spatch
+from linesmith.patches.encapsulation.survey import (
+    Place,
+    Survey,
+    Work,
+    all_uses,
+    by_depth,
+    form_for,
+    leftovers,
+    parameter_for,
+    renewed,
+    surveyed,
+)
+from linesmith.patches.matrix.choice import Change
+from linesmith.patches.matrix.evidence import paragraphs
+from linesmith.patches.message.paragraphs import style
+from linesmith.patches.source.records import records_named
+from linesmith.patches.treewide.image import (
+    Mention,
+    TreeImage,
+    broken,
+    from_first_to_last,
+    mentioned,
+    mentions_of,
+    never_compiled,
+    notes,
+    tree_image,
+    unread_files,
+)
+from linesmith.patches.treewide.spatch import SemanticPatch, spatch
+
+# The messages of the steps, and the semantic patch as a file that a person can run.
+
+_LISTED = 3
+_RUN = """\
+// spatch --sp-file RULES --in-place --recursive-includes
+//   --include-headers-for-types --disable-worth-trying-opt -I include FILES
+"""
+_STAYS = {
+    RefusalCode.WHOLE_ASSIGNMENT: "assigned as a whole",
+    RefusalCode.INITIALISER: "in an initialiser",
+    RefusalCode.OFFSET: "as an offset",
+    RefusalCode.IN_MACRO: "in a macro",
+    RefusalCode.NEEDS_OBJECT: "where it is needed itself",
+    RefusalCode.TYPE_UNKNOWN: "behind an unknown type",
+    RefusalCode.NOT_PARSED: "in code that was not parsed",
+    RefusalCode.OTHER_PROGRAM: "in a program of its own",
+}
+
+
+def predicates(declared: DeclaredMember, found: Sequence[Predicate], changes: Sequence[FileChange], tree: Path) -> str:
+    """The message of the step that calls functions whose expressions others spell out."""
+    after = b"".join(change.after or b"" for change in changes)
+    names = [f"{one.name}()" for one in found if one.name.encode() in after]
+    listed = ", ".join(names[:_LISTED])
+    subject = style(tree, declared.file).subject(f"use {listed}")
+    body = (
+        f"Some users of {declared.name} of {declared.title} spell out what {listed} "
+        f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
+    )
+    return f"{subject}\n\n{paragraph(body)}\n"
+
+
+def accessor_step(
+    declared: DeclaredMember, made: Accessor, places: Sequence[Place], refusals: Sequence[Refusal], tree: Path
+) -> str:
+    """The message of the step that brings in the accessor."""
+    files = Counter(place.file for place in places)
+    subject = style(tree, declared.file).subject(f"access {declared.name} through {made.name}()")
+    gives = {Form.ADDRESS: "gives its address", Form.ELEMENTS: "gives its elements", Form.VALUE: "gives its value"}
+    why = (
+        f"Users reach {declared.name} of {declared.title} directly, so that what is behind it cannot change without "
+        f"all of them. Add {made.name}(), which {gives[made.form]}, and use it: {len(places)} "
+        f"place{'s' * (len(places) != 1)} in {len(files)} file{'s' * (len(files) != 1)}. No functional change."
+    )
+    blocks = [subject, paragraph(why), *([paragraph(_left(declared, refusals))] if refusals else []), paragraph(_MADE)]
+    return "\n\n".join(blocks) + "\n"
+
+
+_MADE = "Made with Coccinelle."
+
+
+def script(declared: DeclaredMember, rules: Sequence[str]) -> str:
+    """The semantic patch with the command that runs it."""
+    head = f"// Hides {declared.name} of {declared.title}. To be run by:\n{_RUN}"
+    return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
+
+
+def _left(declared: DeclaredMember, refusals: Sequence[Refusal]) -> str:
+    counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
+    told = ", ".join(f"{count} {where}" for where, count in counts.items())
+    return f"Places that go on naming {declared.name}: {told}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +195,9 @@ def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusa
     left = leftovers(survey, accessor, _macros(work, survey))
     refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)
     _define(work, accessor)
-    why = message.accessor(work.declared, accessor, replaced, refusals, work.image.tree)
+    why = accessor_step(work.declared, accessor, replaced, refusals, work.image.tree)
     series = PatchSeries((*first, SeriesStep(why, work.image.commit())), refusals=refusals)
-    return Encapsulated(
-        work.declared, accessor, replaced, message.script(work.declared, [*first_rules, rules.text]), series
-    )
+    return Encapsulated(work.declared, accessor, replaced, script(work.declared, [*first_rules, rules.text]), series)
 
 
 def _gnu_style(work: Work, source: bytes) -> bool:
@@ -121,7 +217,7 @@ def _accessor(declared: DeclaredMember, name: str, own: Sequence[Place]) -> Acce
 
 def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
     """The step that calls the functions which others spell out, where there is something to do."""
-    found = predicates(work.declared)
+    found = predicates_of(work.declared)
     files = {place.file for place in survey.own}
     likely = {file for file in files if any(_may_spell_out(survey.sources[file], one) for one in found)}
     if not likely:
@@ -131,7 +227,7 @@ def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list
     changes = work.image.commit()
     if not changes:
         return [], []
-    return [SeriesStep(message.predicates(work.declared, found, changes, work.image.tree), changes)], [rules.text]
+    return [SeriesStep(predicates(work.declared, found, changes, work.image.tree), changes)], [rules.text]
 
 
 def _may_spell_out(source: bytes, predicate: Predicate) -> bool:
@@ -173,3 +269,43 @@ def _define(work: Work, accessor: Accessor) -> None:
     lines = definition(accessor, work.declared, source[behind:])
     text = in_style(lines, accessor.name, blank=_gnu_style(work, source))
     work.image.put(work.declared.file, source[:behind] + text + source[behind:])
+
+
+# What compilers say of the series.
+
+
+def change_of(made: Encapsulated) -> Change:
+    """All that the series changes, from the tree to its last step; the units in it are compiled first."""
+    files = from_first_to_last(made.series)
+    units = tuple(one.file for one in files if one.file.endswith(".c"))
+    return Change(files, file=made.declared.file, title=made.declared.title, prefer=units)
+
+
+def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encapsulated:
+    """The series with what was compiled in its last message, and what does not compile.
+
+    Raises ``VerificationFailed`` where no object was compiled at all.
+    """
+    if not any(check.users for check in checks):
+        raise VerificationFailed(_nothing_compiled(checks))
+    last = made.series.steps[-1]
+    blocks = [
+        last.message.rstrip("\n"),
+        paragraphs(checks, made.declared.title),
+        _unchecked(never_compiled(made.series, checks)),
+    ]
+    message = "\n\n".join(block for block in blocks if block) + "\n"
+    steps = (*made.series.steps[:-1], SeriesStep(message, last.changes))
+    series = replace(made.series, steps=steps, notes=notes(checks))
+    return replace(made, series=series, broken=tuple(broken(checks)))
+
+
+def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
+    reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
+    why = next(reasons, "no unit sees the change").rstrip(".")
+    remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
+    return f"there is no patch, since nothing that it changes could be compiled ({why}); {remedy}"
+
+
+def _unchecked(units: Sequence[str]) -> str:
+    return paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import tree_sitter
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
-from linesmith.analyzer.geometry.unmovable import is_user_abi
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.layouts.single_moves import is_user_abi
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.grammar import body
-from linesmith.patches.masking import closing, without_comments, without_directives
-from linesmith.patches.records import Record, records_named
-from linesmith.patches.semantic.mentions import Mention, read_source
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.source.grammar import body
+from linesmith.patches.source.macros import closing, closings, without_comments, without_directives
+from linesmith.patches.source.records import Record, records_named
+from linesmith.patches.treewide.image import Mention, read_source, source_files
 
 # Programs of their own, which share headers with the rest only by chance.
 APART = ("tools/", "scripts/", "Documentation/")
@@ -215,3 +216,107 @@ def told(copy: DeclaredMember) -> Refusal:
     reason = f"another program has a {copy.title} with this member of its own"
     lift = "where it is compiled with files that were changed, give it the accessor as well"
     return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
+
+
+# Other names of a record: typedefs of its tag.
+
+_BEHIND = re.compile(rb"\s*+(\w++)\s*+;")
+
+
+def aliases(tree: Path, record: Record) -> tuple[str, ...]:
+    """The typedefs of ``record`` anywhere in the tree, by name.
+
+    None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.
+    """
+    if record.typedef or is_kernel(tree):
+        return ()
+    head = re.compile(
+        rb"\btypedef\s++%s\s++%s\b\s*+(?:(\{)|(\w++)\s*+;)?" % (record.kind.encode(), re.escape(record.name.encode()))
+    )
+    found: set[str] = set()
+    for file in source_files(tree):
+        source = read_source(tree / file)
+        if b"typedef" in source and record.name.encode() in source:
+            found.update(_names(without_comments(source), head))
+    return tuple(sorted(found - {record.name}))
+
+
+def _names(code: bytes, head: re.Pattern[bytes]) -> Iterator[str]:
+    """The names behind the heads, or behind the bodies that they open."""
+    matches = list(head.finditer(code))
+    yield from (match[2].decode() for match in matches if match[2])
+    for end in closings(code, (match.start(1) for match in matches if match[1])).values():
+        if behind := _BEHIND.match(code, end + 1):
+            yield behind[1].decode()
+
+
+# What an accessor gives, and its definition.
+
+_WIDTH = 80
+_INDENTATION = re.compile(rb"\n([ \t]+)\S")
+
+
+class Form(StrEnum):
+    """What an accessor gives to its caller."""
+
+    ADDRESS = "address"
+    ELEMENTS = "elements"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Accessor:
+    """An accessor called ``name``; ``parameter`` is what it calls the record.
+
+    ``generic`` tells that it is a macro, so that the result is as constant as the record.
+    """
+
+    name: str
+    form: Form
+    parameter: str
+    generic: bool = False
+
+
+def definition(accessor: Accessor, member: DeclaredMember, following: bytes) -> bytes:
+    """The lines that define the accessor, with an empty line in front and, before ``following``, behind."""
+    comment = f"/* Users go through this, so that what is behind {member.name} can change. */"
+    lines = _macro(accessor, member) if accessor.generic else _function(accessor, member)
+    needs_gap = bool(following.strip()) and following.lstrip(b" \t")[:1] not in (b"\r", b"\n")
+    text = "\n".join(("", comment, *lines, *([""] if needs_gap else []), ""))
+    ending = b"\r\n" if b"\r\n" in member.source else b"\n"
+    return text.encode("utf-8", "surrogateescape").replace(b"\n", ending)
+
+
+def _macro(accessor: Accessor, member: DeclaredMember) -> tuple[str, ...]:
+    result = f"{_AHEAD[accessor.form]}({accessor.parameter})->{member.name}"
+    return (f"#define {accessor.name}({accessor.parameter}) ({result})",)
+
+
+def _function(accessor: Accessor, member: DeclaredMember) -> tuple[str, ...]:
+    result = _returned(accessor.form, member)
+    constant = "const " if accessor.form is Form.VALUE else ""
+    gap = "" if result.endswith("*") else " "
+    signature = f"{accessor.name}({constant}{member.title} *{accessor.parameter})"
+    head = f"static inline {result}{gap}{signature}"
+    heads = (head,) if len(head) <= _WIDTH else (f"static inline {result}", signature)
+    value = f"{_indentation(member)}return {_AHEAD[accessor.form]}{accessor.parameter}->{member.name};"
+    return (*heads, "{", value, "}")
+
+
+_AHEAD = {Form.ADDRESS: "&", Form.ELEMENTS: "", Form.VALUE: ""}
+
+
+def _returned(form: Form, member: DeclaredMember) -> str:
+    spelt = member.spelt
+    if not spelt:
+        whole = f"(({member.title} *)0)->{member.name}"
+        spelt = f"__typeof__({whole}[0])" if member.shape is Shape.ARRAY else f"__typeof__({whole})"
+    if form is Form.VALUE:
+        return spelt
+    return f"{spelt}*" if spelt.endswith("*") else f"{spelt} *"
+
+
+def _indentation(member: DeclaredMember) -> str:
+    """How the body of the record is indented: that of its first line."""
+    match = _INDENTATION.search(member.source, member.record.opening, member.record.closing)
+    return match[1].decode() if match and b" " not in match[1] else (match[1].decode() if match else "\t")

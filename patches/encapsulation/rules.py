@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.patches.encapsulation.form import Form
-from linesmith.patches.records import Record
-from linesmith.patches.semantic.spatch import Report, SemanticPatch
+from linesmith.patches.encapsulation.member import Form
+from linesmith.patches.source.records import Record
+from linesmith.patches.treewide.spatch import Report, SemanticPatch
 
 # Macros that need their argument as an object in memory, not as a value.
 _NEED_OBJECT = (

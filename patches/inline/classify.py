@@ -9,17 +9,13 @@ from dataclasses import dataclass, replace
 import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.inline.allocators import (
+from linesmith.patches.inline.syntax import (
     ALLOCATORS,
     DEFERRED_RELEASES,
+    NULL,
     PUBLISHERS,
     RELEASES,
     Allocator,
-)
-from linesmith.patches.inline.handover import taken_out
-from linesmith.patches.inline.locals import is_local, is_tested, kept_in
-from linesmith.patches.inline.syntax import (
-    NULL,
     arguments,
     bare,
     callee,
@@ -32,8 +28,8 @@ from linesmith.patches.inline.syntax import (
     preceding,
     text,
 )
-from linesmith.patches.inline.use import Role, Use
-from linesmith.patches.semantic.mentions import Mention
+from linesmith.patches.inline.uses import Role, Use, is_local, is_tested, kept_in, taken_out
+from linesmith.patches.treewide.image import Mention
 
 _NEVER_NULL = "keep what it says in another member, or give --never-null where it is always set"
 _EFFECTS = ("call_expression", "assignment_expression", "update_expression")

@@ -4,22 +4,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
 
+import tree_sitter
+
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.find import Found
-from linesmith.patches.inline.names import pointer_variable, record_variable, typedefs
-from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.syntax import arguments, bare, callee, inside, parsed, text
-from linesmith.patches.inline.use import Role
-from linesmith.patches.kbuild import Progress, is_kernel
-from linesmith.patches.semantic.image import TreeImage
-from linesmith.patches.semantic.mentions import mentions, read_source
-from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, spatch
+from linesmith.patches.inline.pointer import PointerMember, pointer_variable, record_variable, typedefs
+from linesmith.patches.inline.syntax import (
+    ALLOCATORS,
+    CACHE_CREATORS,
+    NULL,
+    RELEASES,
+    arguments,
+    bare,
+    callee,
+    compact,
+    enclosing,
+    inside,
+    parsed,
+    text,
+)
+from linesmith.patches.inline.uses import Role, Use
+from linesmith.patches.treewide.image import Mention, TreeImage, mentioned, mentions, read_source
+from linesmith.patches.treewide.spatch import Report, SemanticPatch, Site, spatch
 
 _COPYING = ("holder_copied", "holder_assigned", "record_assigned")
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"
@@ -213,3 +226,143 @@ def _of_cache(cache: str, image: TreeImage, file: str) -> Iterator[Refusal]:
                 reason = f"the slab cache {cache} asks for no alignment"
                 lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
                 yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
+
+
+# What a slab cache promises of the objects in it beyond their size, and a member of a record cannot keep.
+#
+# Source: include/linux/slab.h of Linux 6.1 to 6.12.
+
+_OUTLIVES = ("SLAB_TYPESAFE_BY_RCU", "SLAB_DESTROY_BY_RCU")
+# Which argument is the constructor, by the number of arguments: kmem_cache_create(), kmem_cache_create_usercopy().
+_CONSTRUCTOR = {5: 4, 7: 6}
+# kmem_cache_create(name, size, args, flags) takes the constructor within a struct.
+_WITH_STRUCT = 4
+
+
+def promises(cache: str, place: str, files: Iterable[str], image: TreeImage) -> Iterator[Refusal]:
+    """What stands in the way of doing without ``cache``, that is created in ``files`` and used at ``place``."""
+    created = [(file, call) for file in files for call in _creations(cache, image.read(file))]
+    if not created:
+        reason = f"how the slab cache {cache} is created is not seen, which may have a constructor"
+        yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
+    for file, call in created:
+        where, source = f"{file}:{call.start_point[0] + 1}", image.read(file)
+        if _outlives(call, source):
+            reason = f"objects of the slab cache {cache} stay of their type while readers look at freed ones"
+            yield Refusal(RefusalCode.PUBLISHED, where, reason)
+        if _constructs(call, source):
+            reason = f"a constructor sets up the objects of the slab cache {cache}"
+            yield Refusal(
+                RefusalCode.UNKNOWN_ALLOCATION, where, reason, "set the object up where it is allocated first"
+            )
+
+
+def _creations(cache: str, source: bytes) -> Iterator[tree_sitter.Node]:
+    wanted = "".join(cache.split())
+    for one in inside(parsed(source), "assignment_expression"):
+        made = bare(one.child_by_field_name("right") or one)
+        if compact(one.child_by_field_name("left")) == wanted and callee(made) in CACHE_CREATORS:
+            yield made
+
+
+def _outlives(call: tree_sitter.Node, source: bytes) -> bool:
+    """Whether a flag says so; where flags are a variable, whether the file knows such a flag."""
+    given = text(call)
+    known = any(flag in given for flag in _OUTLIVES)
+    spelled = any(flag.encode() in source for flag in _OUTLIVES)
+    return known or (spelled and _has_variable_flags(arguments(call), callee(call)))
+
+
+def _has_variable_flags(given: Sequence[tree_sitter.Node], creator: str) -> bool:
+    at = 1 if creator.startswith("KMEM_CACHE") else 3
+    return at >= len(given) or text(given[at]) != text(given[at]).upper()
+
+
+def _constructs(call: tree_sitter.Node, source: bytes) -> bool:
+    given = [text(bare(one)) for one in arguments(call)]
+    if callee(call).startswith("KMEM_CACHE"):
+        return False
+    if len(given) == _WITH_STRUCT:
+        return "ctor" in given[2] or (given[2] not in NULL and "{" not in given[2] and b"ctor" in source)
+    at = _CONSTRUCTOR.get(len(given))
+    return at is None or given[at] not in NULL
+
+
+# Slab caches that only the separate object came from: they go with it.
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay.
+
+    ``standing`` are those with objects that no member of a record can replace.
+    """
+
+    gone: tuple[str, ...]
+    files: tuple[str, ...]
+    left: tuple[Refusal, ...]
+    standing: tuple[Refusal, ...]
+
+
+def object_caches(uses: Sequence[Use], image: TreeImage, progress: Progress) -> Caches:
+    """The caches that the uses take objects from."""
+    gone: list[str] = []
+    files: dict[str, None] = {}
+    left: list[Refusal] = []
+    standing: list[Refusal] = []
+    for cache in sorted({use.cache for use in uses if use.cache}):
+        places = _places(cache, uses, image, progress)
+        first = next(use for use in uses if use.cache == cache)
+        named = dict.fromkeys((first.file, *(one.file for one in places)))
+        standing.extend(promises(cache, first.place, named, image))
+        other = next((one for one in places if not _is_ours(one, cache, uses, image)), None)
+        if other is None and _NAME.match(cache):
+            gone.append(cache)
+            files.update(dict.fromkeys(one.file for one in places))
+        else:
+            left.append(_left(cache, other, uses))
+    return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
+
+
+def _left(cache: str, other: Mention | None, uses: Sequence[Use]) -> Refusal:
+    first = next(use for use in uses if use.cache == cache)
+    place, where = (other.place, f" (`{other.text[:60]}`)") if other else (first.place, "")
+    reason = f"the slab cache {cache} stays, since it is used otherwise too{where}"
+    return Refusal(RefusalCode.CACHE_LEFT, place, reason, "take it away by hand where nothing else needs it")
+
+
+def _places(cache: str, uses: Sequence[Use], image: TreeImage, progress: Progress) -> tuple[Mention, ...]:
+    """Where the variable is named: in the one file that has it when it is static, else in the whole tree."""
+    if not _NAME.match(cache):
+        return ()
+    file = next(use.file for use in uses if use.cache == cache)
+    source = image.read(file)
+    if re.search(rb"\bstatic\b[^;(){}]*\b" + cache.encode() + rb"\b", source):
+        return tuple(mentioned(file, source, cache))
+    return mentions(image.tree, cache, progress)
+
+
+def _is_ours(one: Mention, cache: str, uses: Sequence[Use], image: TreeImage) -> bool:
+    """Whether the place declares, creates, tests or destroys the cache, or is one of the uses."""
+    if any(use.cache == cache and (use.file, use.line) == (one.file, one.line) for use in uses):
+        return True
+    root = parsed(image.read(one.file))
+    node = root.descendant_for_byte_range(one.offset, one.offset + 1)
+    return node is not None and any(_ours(node, cache))
+
+
+def _ours(node: tree_sitter.Node, cache: str) -> Iterator[bool]:
+    declaration = enclosing(node, "declaration")
+    yield declaration is not None and text(declaration).startswith("static") and "=" not in text(declaration)
+    assignment = enclosing(node, "assignment_expression")
+    if assignment is not None and compact(assignment.child_by_field_name("left")) == cache:
+        made = bare(assignment.child_by_field_name("right") or assignment)
+        alone = assignment.parent is not None and assignment.parent.type == "expression_statement"
+        yield alone and callee(made) in CACHE_CREATORS
+    call = enclosing(node, "call_expression")
+    yield call is not None and callee(call) == "kmem_cache_destroy"
+    condition = enclosing(node, "if_statement")
+    test = condition.child_by_field_name("condition") if condition is not None else None
+    yield test is not None and compact(bare(test)) in (f"!{cache}", f"{cache}==NULL")

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.model import DependencyKind, Refusal, RefusalCode
-from linesmith.patches.atoms import line_number
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.lines import Lines
-from linesmith.patches.masking import closings, within, without_comments, without_directives
-from linesmith.patches.scan.initialisers import MOST_LEVELS, given_by_place
-from linesmith.patches.scan.text_places import RecordText
+from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
+from linesmith.patches.scan.text_scan import RecordText
+from linesmith.patches.source.atoms import line_number
+from linesmith.patches.source.macros import Lines, closings, within, without_comments, without_directives
 
 _LIST = re.compile(rb"^[ \t]*+#[ \t]*+define[ \t]++(\w++)(?:\([^)\n]*+\))?[ \t]*+(\{)", re.MULTILINE)
 _ARRAYS = rb"\s*((?:\[[^]\n]*\]\s*)*)(?:__\w+(?:\([^()\n]*(?:\([^()\n]*\))?[^()\n]*\)+)?\s*)*"

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
-from linesmith.patches.inline.names import pointer_variable, record_variable, typedefs
-from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.use import Role, Use
+from linesmith.patches.inline.pointer import PointerMember, pointer_variable, record_variable, typedefs
+from linesmith.patches.inline.syntax import ALLOCATORS, CACHE_CREATORS
+from linesmith.patches.inline.uses import Role, Use
 
 
 @dataclass(frozen=True, slots=True)

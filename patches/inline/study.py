@@ -6,24 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
-from linesmith.patches.declaration import Declared, declaration
-from linesmith.patches.inline.alignment import all_aligned
-from linesmith.patches.inline.caches import Caches, object_caches
-from linesmith.patches.inline.copying import copying
-from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources
-from linesmith.patches.inline.lifetimes import copies, lifetimes, misaligned, released_otherwise
-from linesmith.patches.inline.names import names_of, tags_of
-from linesmith.patches.inline.order import included, missed_by, target_record
-from linesmith.patches.inline.pointer import PointerMember, pointer_member
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources, standing
+from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misaligned, object_caches, released_otherwise
+from linesmith.patches.inline.order import all_aligned, included, missed_by, target_record
+from linesmith.patches.inline.pointer import PointerMember, names_of, pointer_member, tags_of
 from linesmith.patches.inline.reliance import reliance
 from linesmith.patches.inline.rules import Task, semantic_patch
-from linesmith.patches.inline.sites import standing
-from linesmith.patches.inline.use import Role
-from linesmith.patches.kbuild import Progress, is_kernel
-from linesmith.patches.semantic.image import TreeImage
-from linesmith.patches.semantic.mentions import mentions, unread_files
+from linesmith.patches.inline.uses import Role, copying
+from linesmith.patches.source.declaration import Declared, declaration
+from linesmith.patches.treewide.image import TreeImage, mentions, unread_files
 
 # What aligns a member to a cache line, in the kernel and elsewhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"

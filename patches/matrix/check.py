@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
+from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
-from linesmith.patches.child import compiler_version
-from linesmith.patches.deadline import Deadline
-from linesmith.patches.kbuild import is_kernel
-from linesmith.patches.matrix import kernels, programs
-from linesmith.patches.matrix.asked import Asked, Change
-from linesmith.patches.matrix.environment import Environment
+from linesmith.patches.build.child import compiler_version
+from linesmith.patches.build.confinement import Deadline
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.plain_build import seen_by_compilers
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.matrix import choice, kernels
+from linesmith.patches.matrix.choice import Asked, Change, Environment
 from linesmith.patches.matrix.records import Measured, measured
 from linesmith.patches.matrix.users import Compiled, compiled_users
-from linesmith.patches.plain_build import seen_by_compilers
-from linesmith.patches.preparation import Progress
-from linesmith.patches.tree import Tree
+from linesmith.patches.source.tree import Tree
 
 _OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
 _NOTHING = Measured((), ())
@@ -28,12 +27,12 @@ _NO_USERS = Compiled((), ())
 
 def matrix(tree: Tree, file: str) -> tuple[str, ...]:
     """The configurations that are checked where all are asked for."""
-    return kernels.MATRIX if _is_kernel(tree, file) else programs.MATRIX
+    return kernels.MATRIX if _is_kernel(tree, file) else choice.MATRIX
 
 
 def names(tree: Tree, file: str) -> tuple[str, ...]:
     """Every configuration that has a name for this tree."""
-    return tuple(kernels.RECIPES if _is_kernel(tree, file) else programs.VARIANTS)
+    return tuple(kernels.RECIPES if _is_kernel(tree, file) else choice.VARIANTS)
 
 
 def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None = None) -> None:
@@ -118,7 +117,7 @@ def _why(error: LinesmithError | OSError) -> str:
 def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:
     file = _file(change)
     if not _is_kernel(tree, file):
-        return programs.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
+        return choice.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
     environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
     own = f"arch/{environment.folder}/"
     if file.startswith("arch/") and not file.startswith(own):
@@ -128,7 +127,7 @@ def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: 
 
 def _title(name: str, tree: Tree, change: Change) -> str:
     if not _is_kernel(tree, _file(change)):
-        return programs.VARIANTS[name].title
+        return choice.VARIANTS[name].title
     return kernels.RECIPES[name].title if name in kernels.RECIPES else Path(name).name
 
 

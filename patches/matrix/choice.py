@@ -4,16 +4,95 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from pathlib import Path
+from types import MappingProxyType
 
-from linesmith.patches.matrix.asked import Change
-from linesmith.patches.matrix.environment import Environment
-from linesmith.patches.matrix.includes import Includes
-from linesmith.patches.matrix.units import Including, Units
-from linesmith.patches.source_bytes import source_bytes
+from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
+from linesmith.patches.build.child import missing
+from linesmith.patches.build.confinement import Deadline
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.plain_build import plain_build
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.matrix.units import Includes, Including, Units, recorded_units
+from linesmith.patches.source.tree import Tree, source_bytes
+
+# What is to be checked: a change, and the configurations and machines to check it on.
+
+# A machine that a server is; it decides how many objects SLUB wants in a slab.
+CPUS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """All files that a change touches, and the record it is about; without one only units are compiled.
+
+    ``title`` is the ``record`` as C names it, ``file`` declares it, ``unit`` is a unit that knows it. ``pairs`` are
+    members to be parted, ``holders`` records of the ELF file that embed the record, ``others`` names of more records
+    to be measured. ``prefer`` names units, relative to the tree, that are compiled before others. ``granules`` are the
+    bytes between the places at which objects of the record start before and after, 0 where only its alignment tells.
+    """
+
+    files: tuple[FileChange, ...]
+    record: str = ""
+    title: str = ""
+    file: str = ""
+    unit: str | None = None
+    pairs: tuple[Residual, ...] = ()
+    holders: tuple[Layout, ...] = ()
+    others: tuple[str, ...] = ()
+    prefer: tuple[str, ...] = ()
+    granules: tuple[int, int] = (0, 0)
+
+    @property
+    def before(self) -> dict[str, bytes | None]:
+        """The files as they are."""
+        return {one.file: one.before for one in self.files}
+
+    @property
+    def after(self) -> dict[str, bytes | None]:
+        """The files as changed."""
+        return {one.file: one.after for one in self.files}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Configurations by name; under each so many ``users`` are compiled, objects that see the change (``None``: all).
+
+    ``cpus`` is the number of CPUs that slabs are worked out for. ``deadlines`` gives what make and the compiles of each
+    configuration count against: a new one for each, where the user named them.
+    """
+
+    names: tuple[str, ...]
+    users: int | None = 0
+    cpus: int = CPUS
+    deadlines: Callable[[], Deadline] = Deadline
+
+
+# One configuration ready to compile with: its flags, its units, and what its machine makes of records.
+
+UnitsFound = Callable[[Progress], Units]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a reader knows as ``title``; ``units`` are found when they are asked for.
+
+    ``slabs`` is the machine as its slab allocator sees it, ``None`` where there is none whose rules are known;
+    ``folder`` is the directory below ``arch/`` of a kernel.
+    """
+
+    title: str
+    build: Build
+    units: UnitsFound
+    slabs: SlabMachine | None = None
+    line_bytes: int = CACHE_LINE_BYTES
+    folder: str = ""
+
 
 _TAKES_FILE = ("-include", "-imacros")
 # Units whose includes are followed at once while only some are looked for.
@@ -89,3 +168,71 @@ def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
 def _counts(tree: Path, unit: str, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
     text = source_bytes(tree, unit) or b""
     return (len(pattern.findall(text)) for pattern in patterns)
+
+
+# The configurations of a tree that is no kernel: its own flags, those of debugging and of release, other machines.
+
+_MOST_SOURCES = 4000
+_ABOUT_THE_MACHINE = ("-m", "-target=", "--target=", "-fcf-protection")
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How flags differ from the tree's own: another ``compiler``, without options that begin as those ``dropped``."""
+
+    title: str
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    compiler: str = ""
+
+
+TREE = "tree"
+VARIANTS: Mapping[str, Variant] = MappingProxyType(
+    {
+        TREE: Variant("own flags"),
+        "debug": Variant("-O0", ("-O0", "-UNDEBUG"), ("-O", "-DNDEBUG")),
+        "release": Variant("-O2 -DNDEBUG", ("-O2", "-DNDEBUG"), ("-O", "-UNDEBUG")),
+        "i386": Variant("-m32", ("-m32",), _ABOUT_THE_MACHINE),
+        "arm64": Variant("arm64", (), _ABOUT_THE_MACHINE, "aarch64-linux-gnu-gcc"),
+    }
+)
+MATRIX = tuple(VARIANTS)
+
+
+def program_environment(name: str, tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> Environment:
+    """The variant called ``name`` for ``file``, which ``unit`` includes; ``seen`` is what a compiler may read.
+
+    Raises ``TreeError`` or ``ToolMissing``.
+    """
+    variant = VARIANTS[name]
+    build = plain_build(tree, seen, file, unit)
+    if variant.compiler and shutil.which(variant.compiler) is None:
+        raise missing(variant.compiler)
+
+    def units(tell: Progress) -> Units:
+        found = recorded_units(tree.root, tree.build, tell)
+        if not found.names:
+            return Units(tuple(_sources(tree.root)), lambda _: varied.flags)
+        return replace(found, flags_of=lambda one: _varied(found.flags_of(one), variant))
+
+    varied = replace(build, flags=_with(build.flags, variant))
+    return Environment(variant.title, varied, units)
+
+
+def _sources(root: Path) -> Iterator[str]:
+    """C files of a tree that has no record of its units; a few thousand are enough."""
+    found = (path for path in root.rglob("*.c") if path.is_file())
+    return (str(path.relative_to(root)) for path in islice(found, _MOST_SOURCES))
+
+
+def _varied(flags: Flags | None, variant: Variant) -> Flags | None:
+    return None if flags is None else _with(flags, variant)
+
+
+def _with(flags: Flags, variant: Variant) -> Flags:
+    options = (*_kept(flags.options, variant.dropped), *variant.added)
+    return replace(flags, compiler=variant.compiler or flags.compiler, options=options)
+
+
+def _kept(options: Sequence[str], dropped: tuple[str, ...]) -> list[str]:
+    return [option for option in options if not (dropped and option.startswith(dropped))]

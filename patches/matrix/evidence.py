@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import gcd
 
+from linesmith.analyzer.base.text import WIDTH, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
-from linesmith.patches.paragraph import WIDTH, paragraph
 
 # Holders and complaints that are listed; a reader of a message wants no more.
 _SHOWN = 6

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, SlabMachine
-from linesmith.analyzer.slab import machine_of
-from linesmith.patches.kbuild import Build, kernel_build, prepared_build
-from linesmith.patches.kconfig import Configuration, architecture, own_configuration, read_configuration
-from linesmith.patches.matrix.environment import Environment, UnitsFound
+from linesmith.analyzer.slab.kernel import machine_of
+from linesmith.patches.build.kbuild import Build, kernel_build, prepared_build
+from linesmith.patches.build.kconfig import Configuration, architecture, own_configuration, read_configuration
+from linesmith.patches.build.preparation import Progress, Wanted, preparation
+from linesmith.patches.matrix.choice import Environment, UnitsFound
 from linesmith.patches.matrix.units import Units, planned_units, recorded_units
-from linesmith.patches.preparation import Progress, Wanted, preparation
-from linesmith.patches.source_bytes import source_bytes
-from linesmith.patches.tree import Tree
+from linesmith.patches.source.tree import Tree, source_bytes
 
 _LOCK_DEBUGGING = (
     "DEBUG_KERNEL", "PROVE_LOCKING", "LOCK_STAT", "DEBUG_SPINLOCK", "DEBUG_MUTEXES", "DEBUG_RWSEMS", "DEBUG_LOCK_ALLOC",

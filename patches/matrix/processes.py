@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
-from linesmith.analyzer.errors import VerificationFailed
+from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.plugins.machines.child import die_with
 
 _Item = TypeVar("_Item")

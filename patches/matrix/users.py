@@ -4,29 +4,125 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
-from linesmith.analyzer.errors import DeadlinePassed
+from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
-from linesmith.patches.child import Command, run
-from linesmith.patches.deadline import Deadline
-from linesmith.patches.flags import Flags
-from linesmith.patches.kbuild import Build
-from linesmith.patches.matrix.asked import Change
-from linesmith.patches.matrix.choice import chosen
-from linesmith.patches.matrix.complaints import Complaint, complaints, first_error, new
-from linesmith.patches.matrix.environment import Environment
+from linesmith.patches.build.child import Command, run
+from linesmith.patches.build.confinement import Deadline
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.probe import check_reads
+from linesmith.patches.matrix.choice import Change, Environment, chosen
 from linesmith.patches.matrix.units import Units
-from linesmith.patches.matrix.workers import each
-from linesmith.patches.neighbours import Quotes
-from linesmith.patches.overlay import Overlay, lay_out
-from linesmith.patches.preparation import Progress
-from linesmith.patches.reads import check_reads
-from linesmith.patches.scratch import scratch
+from linesmith.plugins.machines.child import ChildrenOfThreads, undisturbed
+
+# What a compiler complains of, and what of that is new: lines move with a change, so they are not compared.
+
+_COMPLAINT = re.compile(
+    r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?P<kind>warning|(?:fatal )?error): (?P<text>.*)$"
+)
+_MOST_OF_A_LINE = 2000
+_MOST_OF_A_TEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A warning or an error of a compiler; ``file`` is relative to the tree where it lies there."""
+
+    file: str
+    line: int
+    text: str
+    is_error: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+def complaints(output: str, overlay: Overlay) -> tuple[Complaint, ...]:
+    """The warnings and errors that the compiler wrote, each once, in their order."""
+    return tuple(dict.fromkeys(_read(output, overlay)))
+
+
+def _read(output: str, overlay: Overlay) -> Iterator[Complaint]:
+    for line in output.splitlines():
+        match = _COMPLAINT.match(line[:_MOST_OF_A_LINE])
+        if match:
+            text = match["text"].replace(f"{overlay.root}/", "").replace(f"{overlay.tree}/", "")[:_MOST_OF_A_TEXT]
+            is_error = match["kind"] != "warning"
+            yield Complaint(overlay.original(match["file"]), int(match["line"]), text, is_error)
+
+
+def new(before: Sequence[Complaint], after: Sequence[Complaint]) -> tuple[Complaint, ...]:
+    """The warnings ``after`` that are not there ``before`` in the same file with the same text, as often."""
+    known = Counter((one.file, one.text) for one in before)
+    found = []
+    for one in after:
+        known[one.file, one.text] -= 1
+        if known[one.file, one.text] < 0 and not one.is_error:
+            found.append(one)
+    return tuple(found)
+
+
+def first_error(found: Sequence[Complaint], output: str) -> str:
+    """The first error that names a line, else the first other one, else the last line that was written."""
+    error = next((one for one in found if one.is_error), None)
+    if error:
+        return str(error)
+    lines = output.strip().splitlines() or ["no message"]
+    return next((line for line in lines if "error: " in line), lines[-1])[:_MOST_OF_A_TEXT]
+
+
+# Compiles on all CPUs that are ours; each call waits for a child, so threads do.
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
+    """``function`` of each item, in their order; what one raises ends all others, with their children.
+
+    ``done`` is told how many are through. A signal that ends us, or a deadline, is heard while we wait, and no thread
+    and no child is left then.
+    """
+    asked = list(items)
+    children = ChildrenOfThreads()
+    with undisturbed() as mask:  # a thread that a signal parted from us would go on alone
+        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)), initializer=children.join)
+        results: list[_Result] = []
+        try:
+            running = pool.map(function, asked)
+            for number in range(1, len(asked) + 1):
+                results.append(_disturbed(mask, partial(next, running)))
+                done(number)
+            return results
+        except BaseException:
+            children.end()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _disturbed(mask: set[signal.Signals], waiting: Callable[[], _Result]) -> _Result:
+    """What ``waiting`` gives; a signal may end it."""
+    # No generator does this: the rest of one that a signal left would run when it is collected.
+    held = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    try:
+        return waiting()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
 
 UNIT_SECONDS = 600
 _TOLD_EVERY = 20

@@ -6,17 +6,27 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import selectors
 import shlex
 import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
-from linesmith.analyzer.errors import ToolMissing, TreeError
-from linesmith.patches.flags import from_words
-from linesmith.patches.scan.unit import Unit
+from linesmith.analyzer.base.errors import ScanFailed, ToolMissing, TreeError
+from linesmith.analyzer.model import DependencyKind, UseKind
+from linesmith.patches.build.child import Command, started
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.options import from_words
+from linesmith.patches.scan.units import Unit
+from linesmith.plugins.machines.child import Streams
 
 _PLACE = "plugins/bin/linesmith-source-scan"
 _ELSEWHERE = "LINESMITH_SOURCE_SCAN"
@@ -98,3 +108,233 @@ def _words(unit: Unit) -> list[str]:
         return shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
     except ValueError as error:
         raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
+
+
+# What the program says of one unit: a JSON line.
+
+
+class MemberPart(msgspec.Struct, frozen=True):
+    """A member, its atom's bytes from ``start`` to ``end``.
+
+    ``file`` is empty where it is the record's; ``inside`` is the member that holds it, -1 for none.
+    """
+
+    name: str
+    line: int
+    start: int
+    end: int
+    file: str = ""
+    inside: int = -1
+    macro: str = ""
+    others: tuple[str, ...] = ()
+
+
+class RecordPart(msgspec.Struct, frozen=True):
+    """A declaration of a record, bytes ``start`` to ``end`` of ``file``."""
+
+    record: str
+    file: str
+    line: int
+    start: int
+    end: int
+    members: tuple[MemberPart, ...] = ()
+
+
+class DependencyPart(msgspec.Struct, frozen=True):
+    """A place that relies on the order; without ``binds`` the compiler works it out again for another order."""
+
+    kind: DependencyKind
+    record: str
+    members: tuple[str, ...]
+    file: str
+    line: int
+    text: str = ""
+    function: str = ""
+    bytes: int | None = None
+    relation: str = ""
+    binds: bool = True
+
+
+class UsePart(msgspec.Struct, frozen=True):
+    """An expression that reaches a member."""
+
+    record: str
+    member: str
+    kind: UseKind
+    file: str
+    line: int
+    function: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """All of one unit, its parts as they were written.
+
+    ``complaint`` is the first of the ``errors``, ``fatal`` tells that the parser gave up; ``includes`` are all files
+    that were read, empty where the program said nothing.
+    """
+
+    unit: str
+    errors: int = 0
+    complaint: str = ""
+    fatal: bool = False
+    records: tuple[msgspec.Raw, ...] = ()
+    dependencies: tuple[msgspec.Raw, ...] = ()
+    uses: tuple[msgspec.Raw, ...] = ()
+    includes: tuple[str, ...] = ()
+
+
+class _Named(msgspec.Struct, frozen=True):
+    record: str
+
+
+_ANSWER = msgspec.json.Decoder(Answer)
+_NAMED = msgspec.json.Decoder(_Named)
+
+
+def answer(line: bytes) -> Answer:
+    """The answer in a line; raises ``ScanFailed`` for what is none."""
+    try:
+        return _ANSWER.decode(line)
+    except msgspec.MsgspecError as error:
+        raise ScanFailed(f"the program that parses sources answered what cannot be read ({error})") from error
+
+
+def record_of(part: bytes) -> str:
+    """The record that a part is of; raises ``msgspec.MsgspecError`` for what is none."""
+    return _NAMED.decode(part).record
+
+
+# Children that parse units side by side, each one at a time, so that one that dies costs its unit only.
+
+UNIT_SECONDS = 120
+_MOST_BYTES = 256 << 20
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """The program with its options; compilers that are recorded lie outside of the trees ``outside``.
+
+    ``readable`` are the places that it may read besides the system's.
+    """
+
+    argv: tuple[str, ...]
+    outside: tuple[Path, ...]
+    readable: tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class _Child:
+    """A running program, the unit that it parses, and what it has said of it so far."""
+
+    process: subprocess.Popen[bytes]
+    closing: ExitStack
+    unit: Unit | None = None
+    deadline: float = 0.0
+    said: bytearray = field(default_factory=bytearray)
+
+    @property
+    def output(self) -> IO[bytes]:
+        if self.process.stdout is None:
+            raise ScanFailed("the program that parses sources has no output")
+        return self.process.stdout
+
+
+def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterator[tuple[Unit, Answer]]:
+    """The answer for each unit, in the order in which they come.
+
+    All children end with the iterator. A unit that kills its child, or takes too long, has failed.
+    """
+    with ExitStack() as everything, selectors.DefaultSelector() as selector:
+        pool = _Pool(program, list(reversed(units)), selector, everything)
+        for done, (unit, found) in enumerate(pool.run(), start=1):
+            progress(done, len(units))
+            yield unit, found
+
+
+class _Pool:
+    """The children, and the units that wait for one."""
+
+    def __init__(
+        self, program: Parser, waiting: list[Unit], selector: selectors.BaseSelector, everything: ExitStack
+    ) -> None:
+        self.program = program
+        self.waiting = waiting
+        self.selector = selector
+        self.everything = everything
+
+    def run(self) -> Iterator[tuple[Unit, Answer]]:
+        for _ in range(min(len(os.sched_getaffinity(0)), len(self.waiting))):
+            yield from self._employ()
+        while self.selector.get_map():
+            soonest = min(key.data.deadline for key in self.selector.get_map().values())
+            for key, _ in self.selector.select(max(0.0, soonest - time.monotonic())):
+                yield from self._hear(key.data)
+            for key in list(self.selector.get_map().values()):
+                if time.monotonic() > key.data.deadline:
+                    yield from self._lose(key.data, f"it was not parsed within {UNIT_SECONDS} s")
+
+    def _employ(self) -> Iterator[tuple[Unit, Answer]]:
+        """Start a child and give it the next unit."""
+        closing = self.everything.enter_context(ExitStack())
+        streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+        command = Command(self.program.argv, Path("/"), UNIT_SECONDS, Confinement(self.program.readable))
+        one = _Child(closing.enter_context(started(command, streams)), closing)
+        os.set_blocking(one.output.fileno(), False)
+        self.selector.register(one.output, selectors.EVENT_READ, one)
+        yield from self._give(one)
+
+    def _give(self, one: _Child) -> Iterator[tuple[Unit, Answer]]:
+        """Give the child its next unit, or let it go; units that cannot be asked for have failed."""
+        one.said.clear()
+        while self.waiting:
+            one.unit = self.waiting.pop()
+            try:
+                line = question(one.unit, self.program.outside)
+            except TreeError as error:
+                yield one.unit, _failed(one.unit, str(error))
+                continue
+            one.deadline = time.monotonic() + UNIT_SECONDS
+            if not _told(one, line):
+                yield from self._lose(one, "the program that parses it ended")
+            return
+        self._dismiss(one)
+
+    def _hear(self, one: _Child) -> Iterator[tuple[Unit, Answer]]:
+        piece = one.output.read(1 << 20)
+        if piece is None or one.unit is None:
+            return
+        one.said += piece
+        if not piece or len(one.said) > _MOST_BYTES:
+            yield from self._lose(one, "the program that parses it ended")
+        elif one.said.endswith(b"\n"):
+            yield one.unit, answer(bytes(one.said))
+            yield from self._give(one)
+
+    def _lose(self, one: _Child, reason: str) -> Iterator[tuple[Unit, Answer]]:
+        """Give the unit up with its child; another takes its place."""
+        if one.unit is not None:
+            yield one.unit, _failed(one.unit, reason)
+        self._dismiss(one)
+        if self.waiting:
+            yield from self._employ()
+
+    def _dismiss(self, one: _Child) -> None:
+        self.selector.unregister(one.output)
+        one.closing.close()
+
+
+def _told(one: _Child, line: bytes) -> bool:
+    if one.process.stdin is None:
+        return False
+    try:
+        one.process.stdin.write(line)
+        one.process.stdin.flush()
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _failed(unit: Unit, complaint: str) -> Answer:
+    return Answer(unit.file, 1, complaint, fatal=True)

@@ -4,19 +4,107 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
-from linesmith.analyzer.base.visible import visible
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import LinesmithError, TreeError
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import PatchSeries, SeriesStep
-from linesmith.patches.series.mails import mails
-from linesmith.patches.series.patch_file import PatchFile
-from linesmith.patches.series.recipients import NOBODY, Recipients
-from linesmith.patches.series.repository import repository
-from linesmith.patches.series.trailers import NO_TRAILERS, Trailers
-from linesmith.patches.unified import files_diff, files_stat
+from linesmith.patches.build.child import Command, run
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.overlay import scratch
+from linesmith.patches.edit.unified import files_diff, files_stat
+from linesmith.patches.series.mails import NOBODY, PatchFile, Recipients, mails, repository
+from linesmith.patches.source.tree import visible_files
+
+# What a tree's own ``scripts/checkpatch.pl --strict`` says of patches, but for the sign-off that a person adds.
+
+_SCRIPT = Path("scripts") / "checkpatch.pl"
+_OPTIONS = ("--strict", "--terse", "--no-summary", "--show-types", "--emacs")
+_SECONDS = 120
+_SIGN_OFF = re.compile(r"(ERROR|WARNING):(MISSING_SIGN_OFF|NO_AUTHOR_SIGN_OFF)\b")
+# The name is that of the patch, which may have any character.
+_COMPLAINT = re.compile(r".*?:(\d+): ((?:ERROR|WARNING|CHECK):.*)")
+
+
+def complaints(tree: Path, files: Sequence[PatchFile], whole: str = "") -> tuple[str, ...]:
+    """What is said of each patch, as ``name:line: text``; nothing where the tree has no such script, or no perl.
+
+    The line is that of the patch. Where the patches are written one behind the other, with an empty line between, name
+    and line are those of that text, which is called ``whole``.
+    """
+    if not (tree / _SCRIPT).is_file() or shutil.which("perl") is None:
+        return ()
+    ahead = (0, *accumulate(file.content.count(b"\n") + 1 for file in files))
+    places = [(whole, lines) if whole else (file.name, 0) for file, lines in zip(files, ahead, strict=False)]
+    patches = [(file, place) for file, place in zip(files, places, strict=True) if b"\n+++ " in file.content]
+    return tuple(
+        f"{name}:{before + line}: {text}"
+        for file, (name, before) in patches
+        for line, text in _said(tree.resolve(), file)
+    )
+
+
+def _said(tree: Path, file: PatchFile) -> Iterator[tuple[int, str]]:
+    """The script keeps notes where it runs, so it runs in a folder that is gone afterwards."""
+    with scratch("linesmith-checkpatch-") as folder:
+        (folder / file.name).write_bytes(file.content)
+        argv = ("perl", str(tree / _SCRIPT), f"--root={tree}", *_OPTIONS, file.name)
+        try:
+            ended = run(Command(argv, folder, _SECONDS, Confinement(visible_files(tree), (folder,))))
+        except LinesmithError as error:
+            yield 1, str(error)
+            return
+        found = [_COMPLAINT.fullmatch(line) for line in ended.output.splitlines() if not _SIGN_OFF.search(line)]
+        yield from ((int(one[1]), one[2]) for one in found if one)
+
+
+# The lines at the end of a message that only a person can give: where it was discussed, which commit it mends.
+
+_ABBREVIATED = 12
+_COMPLETE = re.compile(r'([0-9a-f]{12,40}) \("(.+)"\)')
+
+
+@dataclass(frozen=True, slots=True)
+class Trailers:
+    """``links`` go under every patch of a series, ``fixes`` (commits with their subjects) under the last one."""
+
+    links: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
+
+    def under(self, *, last: bool) -> str:
+        """The lines for one patch, in the order in which they are usual; empty where there are none."""
+        fixes = [f"Fixes: {one}" for one in self.fixes] if last else []
+        return "\n".join((*fixes, *(f"Link: {one}" for one in self.links)))
+
+
+NO_TRAILERS = Trailers()
+
+
+def trailers(tree: Path, links: Sequence[str], fixes: Sequence[str]) -> Trailers:
+    """The trailers as a kernel's maintainer expects them; each of ``fixes`` names a commit of the tree's history.
+
+    Raises ``TreeError`` for a commit that the tree does not have. What is written out as ``HASH ("subject")`` is taken
+    as it is, for a tree without history.
+    """
+    return Trailers(tuple(links), tuple(_named(tree, one) for one in fixes))
+
+
+def _named(tree: Path, commit: str) -> str:
+    if complete := _COMPLETE.fullmatch(commit.strip()):
+        return f'{complete[1][:_ABBREVIATED]} ("{complete[2]}")'
+    known = repository(tree)
+    asked = ("log", "-1", "--no-show-signature", f"--abbrev={_ABBREVIATED}", '--format=%h ("%s")', "--end-of-options")
+    found = known.answer(*asked, commit, "--") if known else ""
+    if not found:
+        raise TreeError(
+            f'{tree} has no commit {commit!r}; --fixes takes one of its history, or HASH ("subject") as it is'
+        )
+    return found
+
 
 __all__ = ["PatchFile", "patch_files"]
 

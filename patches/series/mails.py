@@ -8,19 +8,126 @@ of the user is not written to: no branch, no worktree, no object.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import TreeError
-from linesmith.analyzer.model import PatchSeries
-from linesmith.patches.child import Command, run
-from linesmith.patches.scratch import scratch
-from linesmith.patches.series.patch_file import PatchFile
-from linesmith.patches.series.recipients import Recipients
-from linesmith.patches.series.repository import Repository
+from linesmith.analyzer.base.errors import LinesmithError, TreeError
+from linesmith.analyzer.model import PatchSeries, SeriesStep
+from linesmith.patches.build.child import Command, environment, run
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.overlay import scratch
+from linesmith.patches.edit.unified import files_diff
+from linesmith.patches.source.tree import visible_files
 
-_SECONDS = 60
+# What git knows of a source tree; its repository is only read, and cannot make git run a program.
+
+_GIT = (
+    "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
+    "-c", "gpg.program=false", "-c", "protocol.allow=never", "--no-pager", "--no-optional-locks",
+)  # fmt: skip
+_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The repository that holds ``tree``: ``folder`` is the path of the tree in it, with a slash at its end; empty
+    where both are the same.
+
+    ``head`` is the commit that is checked out, empty where there is none yet.
+    """
+
+    tree: Path
+    folder: str
+    head: str
+
+    def answer(self, *arguments: str) -> str:
+        """What git prints for the arguments, without the line's end; empty where it fails."""
+        return _answer(self.tree, *arguments)
+
+    def holds(self, file: str, content: Path) -> bool:
+        """Whether the commit has ``file``, relative to the tree, with the bytes of the file ``content``."""
+        recorded = self.answer("rev-parse", "--verify", "--quiet", f"HEAD:{self.folder}{file}")
+        return bool(recorded) and recorded == self.answer("hash-object", "--no-filters", "--", str(content))
+
+
+def repository(tree: Path) -> Repository | None:
+    """The repository of a tree; ``None`` where the tree is in none, or git is missing or refuses to read it."""
+    if shutil.which("git") is None:
+        return None
+    found = _answer(tree, "rev-parse", "--is-inside-work-tree", "--show-prefix").split("\n")
+    if found[0] != "true":
+        return None
+    return Repository(tree, found[1] if len(found) > 1 else "", _answer(tree, "rev-parse", "--verify", "-q", "HEAD"))
+
+
+def _answer(tree: Path, *arguments: str) -> str:
+    """What git prints; its warnings are not part of it."""
+    argv, closed = (*_GIT, *arguments), subprocess.DEVNULL
+    try:
+        ended = subprocess.run(
+            argv, cwd=tree, env=environment(), stdin=closed, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if ended.returncode else ended.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+# One file of a series.
+
+
+@dataclass(frozen=True, slots=True)
+class PatchFile:
+    """A file to write: ``name`` without a folder, numbered in the order in which the files apply."""
+
+    name: str
+    content: bytes
+
+
+# Who should get a patch, as the tree's own ``scripts/get_maintainer.pl`` has it.
+
+_SCRIPT = Path("scripts") / "get_maintainer.pl"
+_ASKED = ("--no-git", "--no-git-fallback", "--no-rolestats", "--roles")
+_RECIPIENTS_SECONDS = 60
+_ROLE = re.compile(r"(?P<who>\S.*\S) \((?P<role>[^()]*(?:\([^()]*\)[^()]*)*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """``to`` are maintainers and reviewers, ``copies`` lists and all others; ``Name <address>`` or an address."""
+
+    to: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+NOBODY = Recipients()
+
+
+def recipients(tree: Path, steps: Sequence[SeriesStep]) -> Recipients:
+    """Who the tree's MAINTAINERS names for the changes; nobody where it has no such script, or perl is missing."""
+    if not (tree / _SCRIPT).is_file() or shutil.which("perl") is None:
+        return NOBODY
+    with scratch("linesmith-recipients-") as folder:
+        patch = folder / "series.patch"
+        patch.write_bytes(b"".join(files_diff(step.changes) for step in steps))
+        within = Confinement((*visible_files(tree), patch), (folder,))
+        try:
+            ended = run(Command(("perl", str(_SCRIPT), *_ASKED, str(patch)), tree, _RECIPIENTS_SECONDS, within))
+        except LinesmithError:
+            return NOBODY
+    return _sorted(ended.output.splitlines()) if ended.status == 0 else NOBODY
+
+
+def _sorted(lines: Iterable[str]) -> Recipients:
+    found = [(one["who"], one["role"]) for one in map(_ROLE.fullmatch, lines) if one]
+    to = dict.fromkeys(who for who, role in found if role.startswith(("maintainer", "supporter", "reviewer")))
+    copies = dict.fromkeys(who for who, _ in found if who not in to)
+    return Recipients(tuple(to), tuple(copies))
+
+
+_MAILS_SECONDS = 60
 _IDENTITY = re.compile(r"(.*?) ?<([^<>]*)> \d+ [+-]\d{4}")
 _UNKNOWN = ("unknown", "unknown@localhost")
 # Bytes are compared as they are, functions are named as the kernel's own attributes have it.
@@ -48,7 +155,7 @@ class _Scratch:
         known = [f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
         variables = [f"{one}={name if one.endswith('NAME') else address}" for one in known]
         alone = (f"HOME={self.root}", "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=/")
-        ended = run(Command(("env", *variables, *alone, "git", *arguments), self.work, _SECONDS))
+        ended = run(Command(("env", *variables, *alone, "git", *arguments), self.work, _MAILS_SECONDS))
         if ended.status:
             raise TreeError(f"git {arguments[0]} failed in {self.work}: {ended.output.strip() or ended.status}")
 

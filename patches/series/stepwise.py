@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.errors import EditRefused, VerificationFailed
+from linesmith.analyzer.base.errors import EditRefused, VerificationFailed
+from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import Candidate, FileChange, Patch, PatchSeries, Residual, SeriesStep
-from linesmith.patches.confirmed import Confirmed, edits
-from linesmith.patches.kbuild import Progress, for_unit
-from linesmith.patches.located import Located, locate
-from linesmith.patches.message import change_text, listed
-from linesmith.patches.message import subject as subject_of
-from linesmith.patches.pair_rows import line_sizes, pair_rows
-from linesmith.patches.paragraph import paragraph
-from linesmith.patches.prefix import style
-from linesmith.patches.probe import compiled
-from linesmith.patches.tree import Tree
-from linesmith.patches.verify import measure, starts_of
+from linesmith.patches.build.kbuild import for_unit
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.probe import compiled
+from linesmith.patches.edit.patch import Confirmed, edits
+from linesmith.patches.edit.verify import Located, locate, measure, starts_of
+from linesmith.patches.message.message import change_text, listed
+from linesmith.patches.message.message import subject as subject_of
+from linesmith.patches.message.paragraphs import line_sizes, pair_rows, style
+from linesmith.patches.source.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, end_of, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.pattern import checked, matches
+from linesmith.plugins.benchmarks.outcome import (
+    Values,
+    checked,
+    end_of,
+    ended_well,
+    matches,
+    nonsense,
+    number,
+    sound,
+    words_of,
+)
 from linesmith.plugins.benchmarks.settings import Given, given, shown, thread_count
 
 SECONDS = "seconds"

@@ -11,11 +11,9 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.copies import copies, copies_told
-from linesmith.plugins.benchmarks.installed import PROGRAM, program, program_obstacle
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking
-from linesmith.plugins.benchmarks.settings import Given, given, thread_count
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
+from linesmith.plugins.benchmarks.settings import PROGRAM, Given, given, program, program_obstacle, thread_count
 
 
 @dataclass(frozen=True, slots=True)

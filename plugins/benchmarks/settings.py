@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
-from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Setting, Step
 from linesmith.plugins.api import Settings
 
@@ -136,3 +139,38 @@ def thread_count(benchmark: str, threads: int) -> int:
     if not 1 <= threads <= MOST_THREADS:
         raise BenchmarkUnknown(f"{benchmark} cannot run with {threads} threads; give 1 to {MOST_THREADS}")
     return threads
+
+
+# Programs of others that a benchmark runs: found in PATH, or where the user says, or in a folder that the user has.
+
+PROGRAM = "program"
+DIRECTORY = "directory"
+
+
+def program(given: Given, name: str) -> str:
+    """The path of the program called ``name``, or of what ``program`` names; its bare name where it is not here."""
+    named = given.text(PROGRAM, name)
+    found = shutil.which(named)
+    return os.path.abspath(found) if found else named  # noqa: PTH100 - a link's own name says what it is to do
+
+
+def program_obstacle(given: Given, name: str, package: str) -> str | None:
+    """Why it cannot be run, a sentence without its full stop; what ``program`` names may be on another machine."""
+    if PROGRAM in given.settings or shutil.which(name):
+        return None
+    return f"{name} is not installed; install the package {package}, or name it with {PROGRAM} = PATH"
+
+
+def directory(given: Given, what: str) -> Path:
+    """The folder that the user has; raises ``BenchmarkUnknown`` when none is named."""
+    if DIRECTORY not in given.settings:
+        raise BenchmarkUnknown(
+            f'the benchmark {given.benchmark} does not come with linesmith; say where it is with {DIRECTORY} = "{what}"'
+        )
+    return Path(os.path.abspath(Path(given.text(DIRECTORY)).expanduser()))  # noqa: PTH100 - links keep their names
+
+
+def files_obstacle(given: Given, *files: Path) -> str | None:
+    """The first file that is not there, a sentence without its full stop."""
+    missing = next((path for path in files if not path.exists()), None)
+    return f"{missing} is not there; build {given.benchmark} in its folder first" if missing else None

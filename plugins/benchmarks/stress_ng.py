@@ -11,14 +11,21 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.copies import without_rights
-from linesmith.plugins.benchmarks.installed import PROGRAM, program, program_obstacle
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking
-from linesmith.plugins.benchmarks.settings import Given, given, nearest, shown, thread_count
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking, without_rights
+from linesmith.plugins.benchmarks.settings import (
+    PROGRAM,
+    Given,
+    given,
+    nearest,
+    program,
+    program_obstacle,
+    shown,
+    thread_count,
+)
 
 _STRESSOR = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _SECONDS = 10

@@ -12,14 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.copies import copies, copies_told
-from linesmith.plugins.benchmarks.installed import DIRECTORY, directory, files_obstacle
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking
-from linesmith.plugins.benchmarks.settings import Given, given, nearest, thread_count
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
+from linesmith.plugins.benchmarks.settings import (
+    DIRECTORY,
+    Given,
+    directory,
+    files_obstacle,
+    given,
+    nearest,
+    thread_count,
+)
 
 WAYS = ("programs", "script")
 

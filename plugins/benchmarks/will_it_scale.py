@@ -11,12 +11,19 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from linesmith.analyzer.errors import BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.installed import DIRECTORY, directory, files_obstacle
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.settings import Given, given, shown, thread_count
+from linesmith.plugins.benchmarks.settings import (
+    DIRECTORY,
+    Given,
+    directory,
+    files_obstacle,
+    given,
+    shown,
+    thread_count,
+)
 
 MODES = ("processes", "threads")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")

@@ -7,6 +7,7 @@ lie locks, drafts, and the logs of builds that run or have failed.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -15,10 +16,44 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.base import durable
-from linesmith.analyzer.base.durable import sync
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.files import replace_file, sync
 from linesmith.analyzer.model import Built
-from linesmith.plugins.builders.locks import locked, locked_if_free
+from linesmith.plugins.builders.sources import unfinished
+from linesmith.plugins.builders.working_copy import WorkingCopy
+
+# Locks of files, which end with the process that holds them.
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Hold the lock of that file, waiting for it; the value is its descriptor.
+
+    A child that gets the descriptor holds the lock too, should we be killed; at our orderly end it is given up for
+    all. See flock(2).
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        yield number
+    finally:
+        fcntl.flock(number, fcntl.LOCK_UN)
+        os.close(number)
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock of that file if nobody else does; the value says so."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(number)
+
 
 _DRAFT = ".draft-"
 
@@ -86,7 +121,7 @@ class Artifacts:
             "sources": built.sources,
             "seconds": round(built.seconds, 3),
         }
-        durable.replace(draft / "build.json", json.dumps(facts, indent=1).encode())
+        files.replace_file(draft / "build.json", json.dumps(facts, indent=1).encode())
         for folder, _, names in os.walk(draft):
             for name in names:
                 sync(Path(folder, name))
@@ -113,3 +148,61 @@ class Artifacts:
 
 def _products(directory: Path, names: Mapping[str, int]) -> tuple[tuple[str, Path], ...]:
     return tuple((name, directory / "products" / name) for name in names)
+
+
+# One tree's place in a worker's warm folder: its copy of the sources and what builds have left there.
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A folder with the copy; ``lock`` is the descriptor that keeps others out, and that a build's processes share."""
+
+    folder: Path
+    lock: int
+
+    @property
+    def copy(self) -> WorkingCopy:
+        """The worker's copy of the sources."""
+        return WorkingCopy(self.folder / "source")
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        """A build that writes into the copy; unless the block ends well, what it wrote is not trusted any more."""
+        self.trust()
+        yield
+        self._unsettled.unlink()
+
+    def trust(self) -> None:
+        """Say that all that is written until now is whole, since a command has ended well. Raises ``OSError``."""
+        replace_file(self._unsettled, b"")
+
+    def settle(self) -> None:
+        """Remove what a build wrote that was stopped: its files may be cut off, and make would take them as done."""
+        if not self._unsettled.exists():
+            return
+        held = self.copy.held()
+        doubtful = list(unfinished(self.copy.folder, self._unsettled.stat().st_ctime_ns))
+        self.copy.doubt(path for path in doubtful if path in held)
+        for path in doubtful:
+            if path not in held:
+                (self.copy.folder / path).unlink()
+        self._unsettled.unlink()
+
+    @property
+    def _unsettled(self) -> Path:
+        """A file that is there while a build runs, and after one was stopped."""
+        return self.folder / "unsettled"
+
+
+@contextmanager
+def occupied(folder: Path, purpose: str) -> Iterator[Slot]:
+    """The slot in ``folder``, for us alone; emptied when it was used for another purpose. Raises ``OSError``."""
+    with locked(folder.with_name(f"{folder.name}.lock")) as lock:
+        mark = folder / "purpose"
+        if not mark.is_file() or mark.read_text() != purpose:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            replace_file(mark, purpose.encode())
+        slot = Slot(folder, lock)
+        slot.settle()
+        yield slot

@@ -4,22 +4,207 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import shlex
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linesmith.analyzer.base import durable
-from linesmith.analyzer.errors import DiskFull, OutputError
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import (
+    BuildFailed,
+    CompilerKilled,
+    DiskFull,
+    LinesmithError,
+    OutputError,
+    ToolMissing,
+)
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders import census
-from linesmith.plugins.builders.artifacts import Artifacts
-from linesmith.plugins.builders.complaint import failure
-from linesmith.plugins.builders.running import Command, run
-from linesmith.plugins.builders.slot import Slot, occupied
+from linesmith.plugins.builders import sources
+from linesmith.plugins.builders.artifacts import Artifacts, Slot, occupied
 from linesmith.plugins.builders.working_copy import bring, patched
+from linesmith.plugins.machines.child import Streams, child
+
+# Runs the commands of a build: into a log, within a time, and with nothing left behind, however we end.
+
+_KEPT = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "USER")
+# How long (s) killed processes may take to die, and how often to look.
+_DYING = 5.0
+_TICK = 0.01
+# Waits for the end of its input, which comes when we are gone, and ends the group of the build.
+_GUARD = 'read -r line; kill -s KILL -- "-$1"'
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, where, and the variables it gets on top of the usual ones; ``programs`` goes before ``PATH``."""
+
+    argv: tuple[str, ...]
+    directory: Path
+    variables: tuple[tuple[str, str], ...] = ()
+    programs: Path | None = None
+
+    def __str__(self) -> str:
+        path = [f'PATH={shlex.quote(str(self.programs))}:"$PATH"'] if self.programs else []
+        words = [shlex.quote(f"{name}={value}") for name, value in self.variables]
+        before = ["env", *path, *words] if path or words else []
+        return f"cd {shlex.quote(str(self.directory))} && {' '.join((*before, shlex.join(self.argv)))}"
+
+    def environment(self) -> dict[str, str]:
+        """Its variables: none that steer make or a compiler by accident, all of ccache's."""
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("CCACHE_")}
+        path = os.environ.get("PATH", os.defpath)
+        return kept | {
+            "LC_ALL": "C",
+            "PATH": f"{self.programs}:{path}" if self.programs else path,
+            **dict(self.variables),
+        }
+
+
+def run(command: Command, log: Path, deadline: float, kept: int) -> int:
+    """The status of the command, negative for a signal; what it says is added to ``log``.
+
+    Its processes get the descriptor ``kept``, a lock that thus lasts as long as any of them. Raises ``BuildFailed``
+    when it has not ended at ``deadline`` (of ``time.monotonic``), ``ToolMissing`` when it cannot be started.
+    """
+    clean = ("env", "-i", *(f"{name}={value}" for name, value in command.environment().items()))
+    with log.open("ab") as file:
+        file.write(f"$ {command}\n".encode())
+        file.flush()
+        streams = Streams(input=subprocess.DEVNULL, output=file, errors=file)
+        with (
+            child((*clean, *command.argv), command.directory, streams, (kept,)) as process,
+            _guarded(process.pid),
+            _alone(process),
+        ):
+            try:
+                return process.wait(max(deadline - time.monotonic(), 0.0))
+            except subprocess.TimeoutExpired as error:
+                raise BuildFailed(
+                    f"the build did not end in its time and was stopped; give it more; see {log}"
+                ) from error
+
+
+@contextmanager
+def _alone(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End the process's group with the block, and wait until nothing of it can write any more."""
+    try:
+        yield
+    finally:
+        end = time.monotonic() + _DYING
+        with suppress(ProcessLookupError):
+            while time.monotonic() < end:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.poll()
+                time.sleep(_TICK)
+
+
+@contextmanager
+def _guarded(group: int) -> Iterator[None]:
+    """Have the process group killed if we die before the block ends: make's children do not die with make."""
+    with subprocess.Popen(
+        ("sh", "-c", _GUARD, "guard", str(group)), stdin=subprocess.PIPE, start_new_session=True
+    ) as guard:
+        try:
+            yield
+        finally:
+            guard.kill()
+
+
+# Reads the log of a build that failed: what ended it, in the words of its first complaint.
+
+_MOST = 64 << 20
+_LONGEST = 300
+# What a shell ends with that has not found a program.
+_NOT_FOUND = 127
+_NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded")
+_KILLED = re.compile(
+    r"(Killed|Terminated|Segmentation fault|Bus error|Aborted) signal terminated program (?P<gcc>\S+)"
+    r"|collect2: fatal error: (?P<ld>\S+) terminated with signal \d+"
+    r"|(?P<clang>\S+): error: unable to execute command: (Killed|Terminated|Segmentation fault)"
+    r"|^.*(out of memory allocating|virtual memory exhausted|Cannot allocate memory).*$"
+    r"|^(?P<make>g?make(\[\d+\])?: \*\*\* .*(Killed|Segmentation fault|Error 137|Error 139).*)$",
+    re.MULTILINE,
+)
+_MISSING = re.compile(
+    r"^(?:/bin/)?(?:ba|da)?sh: (?:line )?(?:\d+: )?(?P<sh>[\w.+-]+): (?:command )?not found"
+    r"|make(?:\[\d+\])?: (?P<make>[\w.+-]+): No such file or directory"
+    r"|^env: \W(?P<env>[\w.+-]+)\W: No such file",
+    re.MULTILINE,
+)
+# The first that is found anywhere in the log: a compiler's word before a linker's, before make's.
+_COMPLAINTS = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^[^\s:][^:\n]*:\d+(?::\d+)?: (?:fatal )?error: .*$",
+        r"^[^\s:][^:\n]*:\d+: Error: .*$",
+        r"^.*: undefined reference to .*$|^ld(?:\.\w+)?: (?:error: )?.*$|^\S+: fatal error: .*$",
+        r"^CMake Error.*(?:\n+ .*)?$",
+        r"^(?:configure: )?error: .*$",
+        r"^\S*make(?:\[\d+\])?: \*\*\* .*$",
+        r"^\*\*\* .*$",
+    )
+)
+_PACKAGES = {
+    "ninja": "ninja-build",
+    "autoreconf": "autoconf",
+    "libtoolize": "libtool",
+    "aclocal": "automake",
+    "ld.lld": "lld",
+    "llvm-ar": "llvm",
+    "llvm-objcopy": "llvm",
+    "pahole": "dwarves",
+    "xz": "xz-utils",
+    "cc": "gcc",
+    "c++": "g++",
+}
+
+
+def failure(log: Path, status: int) -> LinesmithError:
+    """The error for a command that ended with ``status`` (negative for a signal) after it wrote the log."""
+    with log.open("rb") as file:
+        text = file.read(_MOST).decode("utf-8", "replace")
+    if _NO_SPACE.search(text):
+        return DiskFull(f"the build found no space left on a disk; free some and resume; see {log}")
+    missing = _MISSING.search(text)
+    if missing and (status == _NOT_FOUND or not (_KILLED.search(text) or _COMPLAINTS[0].search(text))):
+        program = missing["sh"] or missing["make"] or missing["env"]
+        return ToolMissing(f"{program} is not installed; install the package {package(program)}; see {log}")
+    if status < 0 or status in (128 + signal.SIGKILL, 128 + signal.SIGSEGV):
+        return CompilerKilled(f"the build was killed by {_signal(status)}; is there memory enough? See {log}")
+    if killed := _KILLED.search(text):
+        return CompilerKilled(f"a program of the build was killed: {_line(killed[0])}; use fewer jobs; see {log}")
+    return BuildFailed(f"{complaint(text)}; see {log}")
+
+
+def complaint(text: str) -> str:
+    """The first complaint of a build's output, one line; its last line where nothing looks like one."""
+    for pattern in _COMPLAINTS:
+        if found := pattern.search(text):
+            return _line(found[0])
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("$ ")]
+    return _line(lines[-1]) if lines else "the build failed without a word"
+
+
+def package(program: str) -> str:
+    """Debian's package of a program."""
+    return _PACKAGES.get(program, program)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]
+
+
+def _signal(status: int) -> str:
+    number = -status if status < 0 else status - 128
+    return signal.strsignal(number) or f"signal {number}"
+
 
 # Changes when builds of the same input would come out differently than before.
 _FORMAT = "1"
@@ -55,7 +240,7 @@ class Job:
 
     recipe: Recipe
     variant: Variant
-    sources: census.Census
+    sources: sources.Census
     slot: Slot
     log: Path
     deadline: float
@@ -104,15 +289,15 @@ def _writing(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         place = error.filename or what
-        if error.errno in durable.FULL:
+        if error.errno in files.FULL:
             raise DiskFull(f"no space is left for {place}; free some and resume") from error
         raise OutputError(f"{place} cannot be written ({error.strerror}); choose another folder") from error
 
 
-def _census(tree: Path, place: Workplace) -> census.Census:
+def _census(tree: Path, place: Workplace) -> sources.Census:
     """The sources of the tree, in which the run directory itself may lie."""
     ours = {place.warm, place.artifacts, place.artifacts.parent} - {tree}
-    return census.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
+    return sources.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
 
 
 def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Artifacts) -> Built:
@@ -129,7 +314,7 @@ def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Ar
     )
 
 
-def key_of(recipe: Recipe, variant: Variant, sources: census.Census, plan: Plan) -> str:
+def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: Plan) -> str:
     """The digest of all that the products depend on; jobs and time limit are not of that kind."""
     configuration = recipe.configuration.read_text("utf-8", "surrogateescape") if recipe.configuration else ""
     told = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))

@@ -8,15 +8,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.errors import BuildFailed, TreeError
+from linesmith.analyzer.base.errors import BuildFailed, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
-from linesmith.plugins.builders.compiler import version
-from linesmith.plugins.builders.complaint import package
-from linesmith.plugins.builders.fitting import check_fit
-from linesmith.plugins.builders.running import Command
-from linesmith.plugins.builders.wrappers import salt_flags, wrap
+from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.kbuild import salt_flags, version, wrap
+from linesmith.plugins.builders.patches import check_fit
 
 
 @dataclass(frozen=True, slots=True)

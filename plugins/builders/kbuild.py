@@ -5,23 +5,117 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.durable import replace
-from linesmith.analyzer.errors import ToolMissing, TreeError
+from linesmith.analyzer.base.errors import ToolMissing, TreeError
+from linesmith.analyzer.base.files import replace_file
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders import kconfig
-from linesmith.plugins.builders.building import Job, Made, Plan, build, digest
-from linesmith.plugins.builders.compiler import cached, version
-from linesmith.plugins.builders.complaint import package
-from linesmith.plugins.builders.fitting import check_fit
-from linesmith.plugins.builders.padding import padding
-from linesmith.plugins.builders.running import Command
+from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
+
+# A kernel's configuration: a fragment laid over a base, and what became of its options. See Kconfig's language.
+
+_SET = re.compile(r"^CONFIG_(\w+)=(.*)$")
+_UNSET = re.compile(r"^# CONFIG_(\w+) is not set$")
+
+
+def options(text: str) -> Mapping[str, str]:
+    """The value of every option that the text sets, as written; ``n`` for those that it switches off."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if match := _SET.match(line.strip()):
+            found[match[1]] = match[2].strip()
+        elif match := _UNSET.match(line.strip()):
+            found[match[1]] = "n"
+    return found
+
+
+def merged(base: str, fragment: str) -> str:
+    """The base with the fragment's options in place of its own."""
+    wanted = options(fragment)
+    kept = [line for line in base.splitlines() if not options(line).keys() & wanted.keys()]
+    return "\n".join((*kept, *(_line(name, value) for name, value in wanted.items()), ""))
+
+
+def lost_options(fragment: str, result: str) -> tuple[str, ...]:
+    """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
+    given = options(result)
+    pairs = ((name, value, given.get(name, "n")) for name, value in options(fragment).items())
+    return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
+
+
+def salted(config: str, salt: int) -> str:
+    """The configuration with another build salt; none for salt 0, which leaves what it says."""
+    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
+
+
+def architecture(config: str) -> str | None:
+    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
+    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
+    return match[1] if match else None
+
+
+def _line(name: str, value: str) -> str:
+    return f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}"
+
+
+# What makes a placebo of a kernel: padding near the beginning of its code and data, behind which all else has moved.
+#
+# One small object is compiled again, so a placebo costs little more than a link; the layout of every record is as
+# before.
+
+# It is in every kernel, and among the first in the order of linking (init/Makefile).
+_FILE = "init/init_task.c"
+# Bytes: smaller steps would be lost in the alignment of functions; 255 places in a page occur before one comes again.
+_STEP = 16
+_PLACES = 255
+# Neighbouring salts shall differ in the place in the line and in the line.
+_STRIDE = 37
+_SOURCE = """
+static void __attribute__((__used__, __noinline__)) linesmith_code(void)
+{{
+	__asm__ volatile(".skip {size}, 0x90");
+}}
+static char linesmith_data[{size}] __attribute__((__used__, __aligned__({step}))) = {{1}};
+static char linesmith_zeroed[{size}] __attribute__((__used__, __aligned__({step})));
+"""
+
+
+def padding(salt: int) -> Mapping[str, str]:
+    """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
+    if not salt:
+        return {}
+    return {_FILE: _SOURCE.format(size=_STEP * (salt * _STRIDE % _PLACES + 1), step=_STEP)}
+
+
+# Which compiler builds, in its own words.
+
+_SECONDS = 30
+
+
+def version(compiler: str) -> str:
+    """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
+    try:
+        ended = subprocess.run(
+            (compiler, "--version"), capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
+    return ended.stdout.partition("\n")[0].strip()
+
+
+def cached(compiler: str) -> str:
+    """The compiler as make calls it: behind ccache where that is installed."""
+    return f"ccache {compiler}" if shutil.which("ccache") else compiler
+
 
 _TOOLS = ("make", "flex", "bison", "bc", "perl")
 # Where an architecture (its name as of uname -m) leaves the image that boots.
@@ -126,21 +220,21 @@ def _configure(job: Job, source: Path, objects: Path) -> None:
     config = objects / ".config"
     if job.recipe.base:
         job.run(_make(job.recipe, source, job.recipe.base))
-        told = kconfig.merged(config.read_text(), told)
-    config.write_text(kconfig.salted(told, job.variant.salt))
+        told = merged(config.read_text(), told)
+    config.write_text(salted(told, job.variant.salt))
     job.run(_make(job.recipe, source, "olddefconfig"))
     _remark(job, _told_configuration(job.recipe), config.read_text())
-    replace(mark, origin.encode())
+    replace_file(mark, origin.encode())
     # Headers that everything includes: once they are there, a build that is stopped can go on.
     job.run(_make(job.recipe, source, "prepare"))
 
 
 def _remark(job: Job, told: str, result: str) -> None:
     """Tell what of the configuration did not come about, and what the kernel will lack."""
-    if lost := kconfig.lost(told, result):
+    if lost := lost_options(told, result):
         more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
         job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
-    if "DEBUG_INFO" not in kconfig.options(result):
+    if "DEBUG_INFO" not in options(result):
         job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
 
 
@@ -193,8 +287,62 @@ def _told_configuration(recipe: Recipe) -> str:
 def _other_architecture(recipe: Recipe) -> str | None:
     if recipe.base:
         return None
-    told = kconfig.architecture(_told_configuration(recipe))
+    told = architecture(_told_configuration(recipe))
     own = _image()[0]
     if told in (None, own) or (own == "x86" and told in ("i386", "x86_64")):
         return None
     return f"the configuration is for {told} and this machine builds for {own}; cross-compilation is not supported"
+
+
+# Compilers under their own names that add what a build must have, whatever the project's makefiles say.
+#
+# A placebo is the same source with other code alignment: each function, loop and jump target may begin elsewhere, so
+# code and data of the program lie elsewhere, while the layout of every record is the compiler's as before. See
+# ``-falign-functions`` in gcc(1).
+
+_COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
+_OF_FUNCTIONS = (32, 64, 128)
+_OF_LOOPS = (1, 8, 16, 32, 64)
+
+
+def salt_flags(salt: int) -> tuple[str, ...]:
+    """The compiler flags of a placebo: 15 sets that differ, then again; none for salt 0."""
+    if not salt:
+        return ()
+    loops, functions = divmod(salt - 1, len(_OF_FUNCTIONS))
+    return (
+        f"-falign-functions={_OF_FUNCTIONS[functions]}",
+        f"-falign-loops={_OF_LOOPS[loops % len(_OF_LOOPS)]}",
+    )
+
+
+def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:
+    """Put a wrapper that adds ``flags`` for every compiler of ``PATH``, and for ``compiler``, into ``folder``.
+
+    Raises ``OSError``.
+    """
+    folder.mkdir(exist_ok=True)
+    ccache = shutil.which("ccache")
+    for name, program in _compilers(folder, compiler).items():
+        words = [*((ccache,) if ccache else ()), program]
+        text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" {shlex.join(flags)}\n'
+        wrapper = folder / name
+        if not wrapper.is_file() or wrapper.read_text() != text:
+            replace_file(wrapper, text.encode(), 0o777)
+
+
+def _compilers(own: Path, compiler: str) -> Mapping[str, str]:
+    """Name and path of every compiler: the first of its name in ``PATH``, past ccache's own links.
+
+    A ``compiler`` that is asked for stands for the usual ones, which makefiles name.
+    """
+    found: dict[str, str] = {}
+    if chosen := shutil.which(compiler) if compiler else None:
+        found = dict.fromkeys((Path(compiler).name, "cc", "gcc"), chosen)
+    for folder in map(Path, os.get_exec_path()):
+        if folder == own or folder.name == "ccache" or not folder.is_dir():
+            continue
+        for path in sorted(folder.iterdir()):
+            if _COMPILER.fullmatch(path.name) and os.access(path, os.X_OK):
+                found.setdefault(path.name, str(path))
+    return found

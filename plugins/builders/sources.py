@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which files of a tree are its sources: all but what version control keeps there and what a build has left."""
+"""The state of a source tree: the digest of every source file, kept between builds for files that have not changed."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
 import os
 import re
+import shutil
+import stat
 import subprocess
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.files import replace_file
+
+# Which files of a tree are its sources: all but what version control keeps there and what a build has left.
 
 # A repository may name programs that git runs; listing files needs none of them.
 _GIT = ("git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files")
@@ -114,3 +123,187 @@ def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
         or f".{name}.cmd" in siblings
         or ("config.status" in siblings and f"{name}.in" in siblings and name != "configure")
     )
+
+
+# A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
+_FRESH = 2_000_000_000
+_BLOCK = 1 << 20
+
+# Size, times of change (ns) and inode: as long as these stay, so does the content.
+Stamp = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """The source files of ``tree``: path to what it is (``file``, ``program`` or ``link``) with its digest.
+
+    ``stamps`` has what the file system said of each.
+    """
+
+    tree: Path
+    files: Mapping[str, str]
+    stamps: Mapping[str, Stamp]
+
+    def digest(self) -> str:
+        """One digest of all paths and contents."""
+        total = hashlib.blake2b(digest_size=16)
+        for path, seen in sorted(self.files.items()):
+            total.update(f"{path}\0{seen}\0".encode("utf-8", "surrogateescape"))
+        return total.hexdigest()
+
+
+def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
+    """The census of ``tree``, which is only read, without what lies below the folders ``ours``.
+
+    ``kept`` is a file of ours for the digests. Raises ``TreeError``.
+    """
+    known = _known(kept)
+    now = time.time_ns()
+    files: dict[str, str] = {}
+    stamps: dict[str, Stamp] = {}
+    for path in sources(tree, ours):
+        file = f"{tree}/{path}"
+        try:
+            found = os.lstat(file)
+            stamps[path] = stamp_of(found)
+            before = known.get(path)
+            files[path] = before[1] if before and before[0] == stamps[path] else _state(file, found.st_mode)
+        except OSError as error:
+            raise TreeError(f"{file} cannot be read ({error.strerror})") from error
+    settled = {path: (stamp, files[path]) for path, stamp in stamps.items() if now - max(stamp[1:3]) > _FRESH}
+    if settled != known:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(kept, json.dumps(settled).encode())
+    return Census(tree, files, stamps)
+
+
+def of_bytes(kind: str, content: bytes) -> str:
+    """The state of a file of that kind with that content."""
+    return f"{kind} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """What changes whenever the content does."""
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _state(path: str, mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return of_bytes("link", os.fsencode(Path(path).readlink()))
+    digest = hashlib.blake2b(digest_size=16)
+    with Path(path).open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
+
+
+def _as_stamp(size: int, changed: int, touched: int, inode: int) -> Stamp:
+    return size, changed, touched, inode
+
+
+def _known(kept: Path) -> dict[str, tuple[Stamp, str]]:
+    """What an earlier census kept; nothing when the file is not there or damaged."""
+    try:
+        loaded = json.loads(kept.read_bytes())
+        return {path: (_as_stamp(*stamp), str(seen)) for path, (stamp, seen) in loaded.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+# Copies one file of a tree, as it was when it was last looked at, with its time of change.
+#
+# Files are copied, not linked: the user's tree may change while a build runs, and a build may write into its sources.
+# copy_file_range(2) shares the blocks where the file system can (btrfs, XFS).
+
+# What copy_file_range says of two file systems between which it cannot copy.
+_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def copy_file(origin: str, target: str, seen: Stamp) -> None:
+    """Copy the plain file ``origin`` to ``target``, which is not there.
+
+    Raises ``TreeError`` when it is not what ``seen`` says, ``OSError``.
+    """
+    try:
+        source = os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise changing(origin) from error
+    try:
+        found = os.fstat(source)
+        sink = os.open(target, _NEW, 0o600)
+        try:
+            _copy_content(source, sink, found.st_size)
+            # The owner must be able to replace it by a patched one.
+            os.fchmod(sink, found.st_mode & 0o777 | 0o600)
+            os.utime(sink, ns=(found.st_mtime_ns, found.st_mtime_ns))
+        finally:
+            os.close(sink)
+        if stamp_of(os.fstat(source)) != seen:
+            raise changing(origin)
+    finally:
+        os.close(source)
+
+
+def copy_link(tree: Path, path: str, target: Path) -> None:
+    """Make the link anew: to the copy's own file where it led into the tree, else as it was. Raises ``OSError``."""
+    link = tree / path
+    place = Path(os.path.normpath(link.parent / link.readlink()))  # the target of a link may be another one
+    inside = place.is_relative_to(os.path.normpath(tree))
+    target.symlink_to(os.path.relpath(place, link.parent) if inside else place)
+
+
+def changing(path: str) -> TreeError:
+    """The error for a tree that somebody works on at the very moment."""
+    return TreeError(f"{path} changed while it was being read; leave the tree alone for a moment and build again")
+
+
+def _copy_content(source: int, sink: int, size: int) -> None:
+    try:
+        while size > 0 and (copied := os.copy_file_range(source, sink, size)):
+            size -= copied
+    except OSError as error:
+        if error.errno not in _NO_RANGES:
+            raise
+        with os.fdopen(source, "rb", closefd=False) as reader, os.fdopen(sink, "wb", closefd=False) as writer:
+            shutil.copyfileobj(reader, writer)
+
+
+# What a build that was stopped has left: which of the files that it wrote may not be whole.
+#
+# Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made (scripts/Kbuild.include, fixdep.c). A
+# target with a record that is whole and not older is whole itself, so a long build goes on where it was stopped.
+
+# What was written this shortly (ns) before the end may have been in the making in spite of its record.
+_LAST = 2_000_000_000
+
+
+def unfinished(folder: Path, since: int) -> Iterator[str]:
+    """The files, relative to ``folder``, that were written at or after ``since`` (ns) and may not be whole."""
+    written = dict(_written(str(folder), since))
+    end = max(written.values(), default=0) - _LAST
+    for path, changed in written.items():
+        if changed > end or not _is_finished(folder, path, written):
+            yield path
+
+
+def _written(folder: str, since: int) -> Iterator[tuple[str, int]]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            changed = os.lstat(f"{place}/{name}").st_ctime_ns
+            if changed >= since:
+                yield os.path.relpath(f"{place}/{name}", folder), changed
+
+
+def _is_finished(folder: Path, path: str, written: Mapping[str, int]) -> bool:
+    place, _, name = path.rpartition("/")
+    if name.startswith(".") and name.endswith(".cmd"):
+        return _is_whole(folder / path)
+    record = f"{place}/.{name}.cmd".lstrip("/")
+    return written.get(record, 0) >= written[path] and _is_whole(folder / record)
+
+
+def _is_whole(record: Path) -> bool:
+    """The last line that fixdep writes makes the dependencies the target's own; make's rules may append more."""
+    text = record.read_text("utf-8", "replace")
+    return text.endswith("\n") and ("\ndeps_" not in text or "\n$(deps_" in text)

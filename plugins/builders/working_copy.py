@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from linesmith.analyzer.base.durable import replace
-from linesmith.analyzer.errors import TreeError
-from linesmith.plugins.builders.census import Census, of_bytes
-from linesmith.plugins.builders.copying import changing, copy_file, copy_link
-from linesmith.plugins.builders.patching import Plain, changes, check_unlinked
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.files import replace_file
+from linesmith.plugins.builders.patches import Plain, changes, check_unlinked
+from linesmith.plugins.builders.sources import Census, changing, copy_file, copy_link, of_bytes
 
 _NO_PATHS: list[str] = []
 _NO_STATES: dict[str, str] = {}
@@ -38,12 +37,12 @@ class WorkingCopy:
 
     def hold(self, states: Mapping[str, str]) -> None:
         """Remember that the copy holds just this. Raises ``OSError``."""
-        replace(self._held_file, json.dumps(states).encode())
+        replace_file(self._held_file, json.dumps(states).encode())
         self._doubtful_file.unlink(missing_ok=True)
 
     def doubt(self, paths: Iterable[str]) -> None:
         """Remember that these files of the copy may be anything. Raises ``OSError``."""
-        replace(self._doubtful_file, json.dumps([*_loaded(self._doubtful_file, _NO_PATHS), *paths]).encode())
+        replace_file(self._doubtful_file, json.dumps([*_loaded(self._doubtful_file, _NO_PATHS), *paths]).encode())
 
     @property
     def _held_file(self) -> Path:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from linesmith.plugins.executors.descendants import adopt_orphans, die_with_parent, end_descendants
-from linesmith.plugins.executors.serving import serve
+from linesmith.plugins.executors.local import serve
 
 _SECONDS_TO_DIE = 60.0
 _LOOK_SECONDS = 0.05

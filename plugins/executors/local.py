@@ -4,19 +4,142 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from linesmith.analyzer.errors import ExecutorFailed, LinesmithError, WorkerLost
+from linesmith.analyzer.base.errors import ExecutorFailed, LinesmithError, WorkerLost
 from linesmith.plugins.api import BENCH, Settings
-from linesmith.plugins.executors.serving import Answer
-from linesmith.plugins.executors.worker import MOST_LOSSES, Worker, WorkerGone
+
+# What a worker does: it takes functions from a connection, calls them, and sends back what they return or raise.
+
+
+class Answer(NamedTuple):
+    """What a call came to: its value, or the exception that it raised."""
+
+    value: object
+    error: BaseException | None = None
+
+
+def serve(calls: Connection, warm: Path) -> None:
+    """Take the owner's ``sys.path``, then functions of the warm folder, until the connection is closed."""
+    try:
+        sys.path[:] = calls.recv()
+        while True:
+            _reply(calls, _answer(calls, warm))
+    except (EOFError, OSError):
+        return  # our owner has closed the connection
+
+
+def _answer(calls: Connection, warm: Path) -> Answer:
+    try:
+        function: Callable[[Path], object] = calls.recv()
+        return Answer(function(warm))
+    except EOFError:
+        raise
+    except Exception as error:
+        return Answer(None, error)
+
+
+def _reply(calls: Connection, answer: Answer) -> None:
+    """Send the answer; what cannot be sent is told in words."""
+    try:
+        calls.send(answer)
+    except OSError:
+        raise
+    except Exception as error:
+        told = answer.error or answer.value
+        reason = f"{type(told).__name__}: {told} ({type(error).__name__}: {error})"
+        calls.send(Answer(None, ExecutorFailed(f"a worker's answer cannot be sent: {reason}")))
+
+
+# A worker process as its owner sees it: started, called, and ended with everything below it.
+
+_KEEPER = "linesmith.plugins.executors.keeper"
+_SECONDS_TO_END = 90.0
+# A task that has ended this many workers would end the next one too.
+MOST_LOSSES = 3
+
+
+class WorkerGone(Exception):
+    """The process is gone: killed, most often for want of memory, or its interpreter crashed."""
+
+
+class Worker:
+    """A process with the folder ``warm``; what it prints goes into ``worker.log`` there."""
+
+    def __init__(self, warm: Path) -> None:
+        """Start it; raises ``ExecutorFailed`` when that is not possible."""
+        self.warm = warm
+        try:
+            self._calls, self._keeper, self._lifeline = _started(warm)
+        except OSError as error:
+            raise ExecutorFailed(
+                f"cannot start a worker in {warm} ({error.strerror or error}); free memory or ask for fewer workers"
+            ) from error
+
+    def call(self, function: Callable[[Path], object]) -> None:
+        """Have it call ``function`` with its warm folder; raises ``WorkerGone``."""
+        try:
+            self._calls.send(function)
+        except OSError as error:
+            raise WorkerGone from error
+
+    def answer(self, seconds: float | None = None) -> Answer | None:
+        """What the call came to; ``None`` when it has not ended within ``seconds``. Raises ``WorkerGone``."""
+        try:
+            if not self._calls.poll(seconds):
+                return None
+            answer = self._calls.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerGone from error
+        return answer if isinstance(answer, Answer) else Answer(answer)
+
+    def end(self) -> None:
+        """Kill it with all of its children, and come back when they are dead."""
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
+        try:
+            self._keeper.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        self._calls.close()
+
+
+def _started(warm: Path) -> tuple[Connection, subprocess.Popen[bytes], int]:
+    """The connection to a new worker, its keeper, and the descriptor whose closing ends both."""
+    warm.mkdir(parents=True, exist_ok=True)
+    ours, its = Pipe()
+    listening, lifeline = os.pipe()
+    try:
+        with (warm / "worker.log").open("ab") as log:
+            keeper = subprocess.Popen(
+                (sys.executable, "-m", _KEEPER, str(warm), str(its.fileno()), str(listening)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(its.fileno(), listening),
+                start_new_session=True,  # Ctrl-C is for the owner alone
+            )
+        ours.send(sys.path)
+    except BaseException:
+        os.close(lifeline)
+        raise
+    finally:
+        its.close()
+        os.close(listening)
+    return ours, keeper, lifeline
+
 
 T = TypeVar("T")
 

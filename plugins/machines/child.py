@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.errors import GuestFailed, ToolMissing, WorkStopped
+from linesmith.analyzer.base.errors import GuestFailed, ToolMissing, WorkStopped
+from linesmith.plugins.machines import keeper
 
 _PR_SET_PDEATHSIG = 1
 _DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
@@ -188,3 +192,29 @@ def die_with(parent: int) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+# A command under its keeper, which ends it with everything that it began, even when we are killed.
+
+# What the keeper takes to end a command and to tell, beyond the command's own time.
+_GRACE_SECONDS = 30
+
+
+@contextmanager
+def kept(job: keeper.Job, order: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The keeper of a job while the block lasts; ``order`` is a file for what it is told."""
+    order.write_text(json.dumps(asdict(job)), "utf-8")
+    argv = (sys.executable, "-I", "-S", keeper.__file__, str(order))
+    # Leaving the block closes the keeper's input, and so ends the command, and waits for that.
+    try:
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:
+            yield process
+    finally:
+        order.unlink()
+
+
+def outcome(process: subprocess.Popen[bytes], job: keeper.Job) -> keeper.Outcome | None:
+    """How the job ended, when it has; ``None`` when the keeper was killed."""
+    stream = process.stdout
+    told = stream.read() if stream and select.select([stream], [], [], job.seconds + _GRACE_SECONDS)[0] else b""
+    return keeper.Outcome(**json.loads(told)) if told else None

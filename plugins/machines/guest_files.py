@@ -11,11 +11,128 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import OutputError, ToolMissing
-from linesmith.plugins.machines.closure import absolute, closure
-from linesmith.plugins.machines.cpio import Entry, archive, file, folder, link
-from linesmith.plugins.machines.elf_image import is_elf, read_elf
-from linesmith.plugins.machines.guest_init import FILES, HOME
+from linesmith.analyzer.base.errors import OutputError, ToolMissing
+from linesmith.plugins.machines.elf_image import absolute, closure, is_elf, read_elf
+
+# The first program of the guest: a shell script that prepares the machine, runs what it is for, and reports.
+#
+# It speaks over a serial port of its own, one line a message. To record, it tells ``release R`` and ``notes HEX``,
+# runs one command between two markers, and tells ``began`` and ``status N``. Then it answers what the host asks:
+# ``symbols`` gives the names of the kernel's functions, ``go`` powers off.
+
+HOME = "/linesmith"
+FILES = f"{HOME}/files.cpio"
+_PATH = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{HOME}/bin"
+END_OF_SYMBOLS = "symbols-end"
+
+_PREPARE = """\
+#!{home}/busybox sh
+b={home}/busybox
+$b mkdir -p /proc /sys /dev /tmp /run /bin {home}/bin
+$b mount -t proc proc /proc
+$b mount -t sysfs sys /sys
+$b mount -t devtmpfs dev /dev
+$b mkdir -p /dev/pts /dev/shm
+$b mount -t devpts pts /dev/pts
+$b mount -t tmpfs tmp /tmp
+$b mount -t tmpfs shm /dev/shm
+$b --install -s {home}/bin
+export PATH={path} HOME=/root TERM=dumb
+$b mkdir -p /root {folder}
+cd / && $b cpio -idmu <{files} 2>/dev/null
+$b rm {files}
+[ -e /bin/sh ] || $b ln -s $b /bin/sh
+$b ip link set lo up
+$b stty -F /dev/{port} raw -echo
+exec 3<>/dev/{port}
+cd {folder}
+"""
+
+_RECORD = """\
+echo "release $($b uname -r)" >&3
+echo "notes $($b od -An -v -tx1 /sys/kernel/notes | $b tr -d ' \\n')" >&3
+echo began >&3
+{home}/start
+{command} 3>&-
+status=$?
+{home}/stop
+echo "status $status" >&3
+while read -r word <&3; do
+    case $word in
+        symbols) $b grep ' [tTwW] ' /proc/kallsyms >&3; echo {end_of_symbols} >&3 ;;
+        *) break ;;
+    esac
+done
+"""
+
+_POWER_OFF = "$b poweroff -f\n"
+
+
+def recording_init(command: Sequence[str], folder: str, port: str) -> bytes:
+    """The script that runs ``command`` in ``folder`` and reports over the serial port ``port`` (``ttyS1``)."""
+    record = _RECORD.format(home=HOME, command=shlex.join(command), end_of_symbols=END_OF_SYMBOLS)
+    return init_script(record, folder, port)
+
+
+def init_script(script: str, folder: str, port: str) -> bytes:
+    """A script that prepares the machine, runs ``script`` in ``folder`` with the port as descriptor 3, and ends it."""
+    prepare = _PREPARE.format(home=HOME, path=_PATH, files=FILES, folder=shlex.quote(folder), port=port)
+    return f"{prepare}{script}{_POWER_OFF}".encode("utf-8", "surrogateescape")
+
+
+# Writes the archive that the kernel unpacks as its first file system (cpio, new ASCII form).
+#
+# Source: Documentation/driver-api/early-userspace/buffer-format.rst.
+
+_TRAILER = "TRAILER!!!"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file, folder, symbolic link (``content`` is its target) or device of the archive.
+
+    ``name`` is the path in the guest without its leading slash; ``mode`` holds the kind and the permissions.
+    """
+
+    name: str
+    mode: int
+    content: bytes = b""
+    device: tuple[int, int] = (0, 0)
+
+
+def folder(name: str) -> Entry:
+    """A folder that all may enter."""
+    return Entry(name, stat.S_IFDIR | 0o755)
+
+
+def file(name: str, content: bytes, permissions: int) -> Entry:
+    """A plain file."""
+    return Entry(name, stat.S_IFREG | permissions, content)
+
+
+def link(name: str, target: str) -> Entry:
+    """A symbolic link."""
+    return Entry(name, stat.S_IFLNK | 0o777, target.encode("utf-8", "surrogateescape"))
+
+
+def archive(entries: Iterable[Entry]) -> bytes:
+    """The entries as one archive, not compressed: the kernel would unpack it under emulation."""
+    parts = [_packed(number, entry) for number, entry in enumerate(entries, 1)]
+    return b"".join((*parts, _packed(0, Entry(_TRAILER, 0))))
+
+
+def _packed(number: int, entry: Entry) -> bytes:
+    name = entry.name.encode("utf-8", "surrogateescape") + b"\0"
+    major, minor = entry.device
+    links = 2 if stat.S_ISDIR(entry.mode) else 1
+    fields = (number, entry.mode, 0, 0, links, 0, len(entry.content), 0, 0, major, minor, len(name), 0)
+    header = b"070701" + b"".join(b"%08X" % value for value in fields)
+    return _padded(header + name) + _padded(entry.content)
+
+
+def _padded(content: bytes) -> bytes:
+    return content + bytes(-len(content) % 4)
+
 
 _PROVIDED = ("/proc", "/sys", "/dev", "/linesmith")
 _DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}

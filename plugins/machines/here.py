@@ -4,20 +4,120 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError
-from linesmith.analyzer.model import Built, Done, Session, Site, Step
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError, PlanError
+from linesmith.analyzer.model import Built, Done, Session, Setting, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines import keeper
-from linesmith.plugins.machines.host_facts import host_facts
-from linesmith.plugins.machines.kept import kept, outcome
-from linesmith.plugins.machines.output import MOST_BYTES, read_output
-from linesmith.plugins.machines.site_settings import SiteSettings
-from linesmith.plugins.machines.step_words import check_cpus, name_of, shown, words_of
+from linesmith.plugins.machines.child import kept, outcome
+from linesmith.plugins.machines.steps import MOST_BYTES, check_cpus, name_of, read_output, shown, words_of
+
+# What a reviewer wants to know of the computer that measured: read from /proc and /sys, never guessed.
+
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def host_facts() -> tuple[tuple[str, str], ...]:
+    """CPU model, usable CPUs, SMT, frequency governor, memory and load average; what is not told is left out."""
+    return tuple((name, value) for name, value in _facts() if value)
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    yield "cpu", _field(Path("/proc/cpuinfo"), "model name")
+    yield "cpus", " ".join(map(str, sorted(os.sched_getaffinity(0))))
+    yield "smt", {"1": "on", "0": "off"}.get(_text(_CPUS / "smt/active"), "")
+    yield "governor", ", ".join(sorted({_text(path) for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}))
+    yield "memory", _field(Path("/proc/meminfo"), "MemTotal")
+    yield "load before", " ".join(_text(Path("/proc/loadavg")).split()[:3])
+
+
+def _field(path: Path, name: str) -> str:
+    """The first value that a file of the form ``name : value`` gives."""
+    for line in _text(path).splitlines():
+        found, colon, value = line.partition(":")
+        if colon and found.strip() == name:
+            return value.strip()
+    return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+# The settings of a site that belong to one plugin, each of the kind it must have.
+
+
+class Kind(Enum):
+    """What a setting is; the value says it in messages."""
+
+    TEXT = "a text"
+    NUMBER = "a whole number from 0 on"
+    SWITCH = "true or false"
+    WORDS = "words: a text, or a list of texts"
+
+    def allows(self, value: Setting) -> bool:
+        """Whether the value is of this kind; TOML's true is no number."""
+        if isinstance(value, bool):
+            return self is Kind.SWITCH
+        if isinstance(value, int):
+            return self is Kind.NUMBER and value >= 0
+        if isinstance(value, str):
+            return self in (Kind.TEXT, Kind.WORDS)
+        return self is Kind.WORDS and isinstance(value, tuple)
+
+
+class SiteSettings:
+    """What a site says to a machine that knows settings of these kinds, by name."""
+
+    def __init__(self, site: Site, known: Mapping[str, Kind]) -> None:
+        self._name = site.name
+        self._values = dict(site.settings)
+        self._known = known
+
+    def check(self) -> None:
+        """Raises ``PlanError`` for a setting that is not known or of another kind."""
+        for name, value in self._values.items():
+            if name not in self._known:
+                known = ", ".join(sorted(self._known)) or "none"
+                raise PlanError(
+                    f"the machine {self._name} knows no setting {name} (it knows {known}); correct the plan"
+                )
+            if not self._known[name].allows(value):
+                wanted = f"has to be {self._known[name].value}"
+                raise PlanError(
+                    f"the setting {name} of the machine {self._name} is {value!r}, but {wanted}; correct it"
+                )
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """A setting that is a text, or can be written as one."""
+        return str(self._values.get(name, otherwise))
+
+    def number(self, name: str, otherwise: int) -> int:
+        """A setting that is a number; what is none stands for ``otherwise``, for ``check`` has refused it."""
+        value = self._values.get(name, otherwise)
+        return value if isinstance(value, int) else otherwise
+
+    def switch(self, name: str, otherwise: bool) -> bool:
+        """A setting that is true or false."""
+        return bool(self._values.get(name, otherwise))
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A list of words; a text is split as a shell does."""
+        value = self._values.get(name, ())
+        return value if isinstance(value, tuple) else tuple(shlex.split(str(value)))
+
+    def has(self, name: str) -> bool:
+        """Whether the site sets it at all."""
+        return name in self._values
 
 
 class HereMachine:

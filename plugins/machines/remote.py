@@ -10,28 +10,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.console import Console
-from linesmith.plugins.machines.reboot import (
+from linesmith.plugins.machines.here import Kind, SiteSettings
+from linesmith.plugins.machines.ssh import (
     KEXEC,
     KEXEC_WORDS,
+    Answer,
     Proof,
     Return,
     Running,
+    Shipment,
+    Ssh,
     boot_script,
     come_back,
     running_on,
+    shipment,
     wanted_of,
 )
-from linesmith.plugins.machines.shipment import Shipment, shipment
-from linesmith.plugins.machines.site_settings import Kind, SiteSettings
-from linesmith.plugins.machines.ssh import Answer, Ssh
-from linesmith.plugins.machines.step_words import check_cpus, shown, words_of
-from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
-from linesmith.plugins.machines.transcript import Transcript
-from linesmith.plugins.machines.wire import Wire
+from linesmith.plugins.machines.steps import (
+    MARK,
+    Transcript,
+    check_cpus,
+    functions_script,
+    launch_script,
+    shown,
+    steps_script,
+    words_of,
+)
+from linesmith.plugins.machines.talk import Console, Wire
 
 _SETTINGS = {
     "host": Kind.TEXT,

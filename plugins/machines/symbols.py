@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import ElfError
+from linesmith.analyzer.base.errors import ElfError
 from linesmith.plugins.machines.elf_image import mapped
 
 # Source: the generic ABI, chapter 4, "Symbol Table".

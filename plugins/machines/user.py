@@ -3,17 +3,60 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import platform
+import re
 import shutil
+import struct
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib.metadata import distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linesmith.analyzer.errors import GuestFailed, ToolMissing
+from linesmith.analyzer.base.errors import GuestFailed, ToolMissing
 from linesmith.plugins.machines.child import Streams, child, find, late, printing_to
 from linesmith.plugins.machines.elf_image import ElfImage, is_elf, read_elf
-from linesmith.plugins.machines.mappings import Mapping, load_address, read_mappings
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Emulation
+
+
+# Where the files of an emulated program lie in its memory, as seen from the emulator's own address space.
+
+# Source: proc_pid_maps(5).
+_ROW = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Bytes of a file from ``offset`` on, at the addresses from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    offset: int
+    path: str
+
+
+def read_mappings(process: int) -> tuple[Mapping, ...]:
+    """Files mapped by the process with that number; none when it has ended."""
+    try:
+        text = Path(f"/proc/{process}/maps").read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ()
+    rows = filter(None, map(_ROW.fullmatch, text.splitlines()))
+    return tuple(Mapping(int(row[1], 16), int(row[2], 16), int(row[3], 16), row[4]) for row in rows)
+
+
+def load_address(mappings: Iterable[Mapping], path: Path) -> int | None:
+    """Where the first byte of a file lies; ``None`` when it is not mapped."""
+    return min((one.start - one.offset for one in mappings if one.path == str(path)), default=None)
+
 
 _PACKAGE = "qemu-user"
 _POLL_SECONDS = 0.01
@@ -90,3 +133,125 @@ def run(
                 raise late(program, seconds)
             time.sleep(_POLL_SECONDS)
     return Ran(process.returncode, tuple(seen.values()))
+
+
+# Our plugin for QEMU's emulation: where it is installed, and its options as QEMU takes them.
+
+_PLACE = "plugins/bin/coherence_plugin.so"
+RECORDING = "recording"
+# Records of one CPU: an instruction that touches many contended lines has one for each.
+_MOST_ACCESSES = 1 << 19
+
+
+def plugin_file() -> Path:
+    """The plugin of this installation; raises ``ToolMissing`` when it was built without one."""
+    path = Path(str(distribution("linesmith").locate_file(f"linesmith/{_PLACE}")))
+    if not path.is_file():
+        raise ToolMissing(f"the plugin for QEMU is not part of this installation ({path}); reinstall linesmith")
+    return path
+
+
+def plugin_argument(plugin: Path, emulation: Emulation, settings: dict[str, str]) -> str:
+    """The word behind ``-plugin``; ``settings`` are further options."""
+    options = {
+        "out": RECORDING,
+        "line_bytes": str(emulation.line_bytes),
+        "adjacent": str(int(emulation.adjacent)),
+        "cache_bytes": str(emulation.cache_bytes),
+        "max_accesses": str(_MOST_ACCESSES),
+        "quantum": str(emulation.quantum),
+        "seed": str(emulation.seed),
+        "ring": emulation.ring,
+        "interleave": emulation.interleave,
+    }
+    words = (escaped(plugin), *(f"{name}={value}" for name, value in (options | settings).items()))
+    return ",".join(words)
+
+
+def escaped(path: Path) -> str:
+    """The absolute path as a value in one of QEMU's comma-separated lists: commas are doubled."""
+    return str(path.absolute()).replace(",", ",,")
+
+
+# The tiny program that marks a border of the region of interest: one marker instruction, then exit(0).
+
+# Source: the generic ABI, chapters 4 and 5.
+_ET_EXEC, _PT_LOAD, _READ_AND_EXECUTE = 2, 1, 5
+_ELF_HEADER_BYTES, _PROGRAM_HEADER_BYTES = 64, 56
+_LOAD_ADDRESS = 0x400000
+_MACHINE_NUMBERS = {"x86_64": 62, "aarch64": 183}
+
+
+class Border(Enum):
+    """A border of the region; the value is the lowest byte of the marker's operand."""
+
+    START = 1
+    STOP = 0
+
+
+def marker_program(machine: str, border: Border) -> bytes:
+    """A static ELF executable for ``machine`` (``x86_64`` or ``aarch64``); raises ``ToolMissing`` for others."""
+    if machine not in _MACHINE_NUMBERS:
+        raise ToolMissing(f"there is no marker for {machine}; record an x86_64 or aarch64 guest")
+    code = _x86_64(border) if machine == "x86_64" else _aarch64(border)
+    start = _ELF_HEADER_BYTES + _PROGRAM_HEADER_BYTES
+    size = start + len(code)
+    identity = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    header = struct.pack(
+        "<16sHHIQQQIHHHHHH",
+        *(identity, _ET_EXEC, _MACHINE_NUMBERS[machine], 1, _LOAD_ADDRESS + start),
+        *(_ELF_HEADER_BYTES, 0, 0, _ELF_HEADER_BYTES, _PROGRAM_HEADER_BYTES, 1, 0, 0, 0),
+    )
+    segment = struct.pack("<IIQQQQQQ", _PT_LOAD, _READ_AND_EXECUTE, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000)
+    return header + segment + code
+
+
+def _x86_64(border: Border) -> bytes:
+    """``nopl 0x4c534d0X(%rax)`` reads nothing; ``mov $60,%eax; xor %edi,%edi; syscall`` is exit(0)."""
+    marker = b"\x0f\x1f\x80" + struct.pack("<I", 0x4C534D00 | border.value)
+    return marker + b"\xb8\x3c\x00\x00\x00" + b"\x31\xff" + b"\x0f\x05"
+
+
+def _aarch64(border: Border) -> bytes:
+    """``movz xzr, #0x4c0X, lsl #16`` writes nowhere; ``mov x8,#93; mov x0,#0; svc #0`` is exit(0)."""
+    marker = 0xD2A00000 | (0x4C00 | border.value) << 5 | 31
+    return struct.pack("<IIII", marker, 0xD2800BA8, 0xD2800000, 0xD4000001)
+
+
+# How fast this host's time stamp counter runs, which an emulated x86 guest sees as its own.
+#
+# A guest that measures that itself while the host is busy may be wrong by a factor, and all its times with it.
+
+# rdtsc; shl $32,%rdx; or %rdx,%rax; ret
+_READ = b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0\xc3"
+_SPAN_SECONDS = 0.1
+_TRIES = 20
+
+
+@cache
+def counter_khz() -> int | None:
+    """Its frequency in kHz, good to some parts of a million; ``None`` where it cannot be read."""
+    if platform.machine() != "x86_64":
+        return None
+    try:
+        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    except OSError:
+        return None
+    page.write(_READ)
+    read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    ticks, nanoseconds = _together(read)
+    time.sleep(_SPAN_SECONDS)
+    later_ticks, later_nanoseconds = _together(read)
+    return round((later_ticks - ticks) * 1_000_000 / (later_nanoseconds - nanoseconds))
+
+
+def _together(read: Callable[[], int]) -> tuple[int, int]:
+    """Both clocks at one moment: of several tries the one that took the shortest time."""
+    tries = []
+    for _ in range(_TRIES):
+        before = time.monotonic_ns()
+        ticks = read()
+        after = time.monotonic_ns()
+        tries.append((after - before, ticks, (before + after) // 2))
+    _, ticks, nanoseconds = min(tries)
+    return ticks, nanoseconds

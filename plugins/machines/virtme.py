@@ -13,24 +13,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.errors import GuestFailed, LinesmithError
+from linesmith.analyzer.base.errors import GuestFailed, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.child import find
-from linesmith.plugins.machines.console import Console
-from linesmith.plugins.machines.guest_order import emulated_words, kernel_of
-from linesmith.plugins.machines.guest_steps import booted, steps_done
+from linesmith.plugins.machines.child import find, kept
+from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
+from linesmith.plugins.machines.here import Kind, SiteSettings
 from linesmith.plugins.machines.keeper import Job
-from linesmith.plugins.machines.kept import kept
-from linesmith.plugins.machines.kvm import kvm_obstacle
-from linesmith.plugins.machines.output import MOST_BYTES
-from linesmith.plugins.machines.second_boot import booted_at_last
-from linesmith.plugins.machines.site_settings import Kind, SiteSettings
-from linesmith.plugins.machines.step_words import check_cpus, words_of
-from linesmith.plugins.machines.steps_script import MARK, functions_script, launch_script, steps_script
-from linesmith.plugins.machines.talk import GuestSigns
-from linesmith.plugins.machines.transcript import Transcript
-from linesmith.plugins.machines.wire import Wire
+from linesmith.plugins.machines.qemu import booted_at_last
+from linesmith.plugins.machines.steps import (
+    MARK,
+    MOST_BYTES,
+    Transcript,
+    check_cpus,
+    functions_script,
+    launch_script,
+    steps_script,
+    words_of,
+)
+from linesmith.plugins.machines.system import kvm_obstacle
+from linesmith.plugins.machines.talk import Console, GuestSigns, Wire
 
 _SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
 _BOOT_SECONDS = 300

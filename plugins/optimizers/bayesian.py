@@ -17,11 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from linesmith.analyzer.extras import install_command
+from linesmith.analyzer.base.errors import install_command
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.forecast import DOUBT, LEAST_NOISE, TRUST, Forecast, Observation, Vector
-from linesmith.plugins.optimizers.ladder import Ladder
-from linesmith.plugins.optimizers.points import recommended_first
+from linesmith.plugins.optimizers.ladder import (
+    DOUBT,
+    LEAST_NOISE,
+    TRUST,
+    Forecast,
+    Ladder,
+    Observation,
+    Vector,
+    recommended_first,
+)
 from linesmith.plugins.optimizers.racing import RacingSearch
 
 # Points that the library draws for a question of its own, which nobody asks.

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.climb import Climb
-from linesmith.plugins.optimizers.ladder import Ladder
-from linesmith.plugins.optimizers.points import in_order
+from linesmith.plugins.optimizers.ladder import Climb, Ladder, in_order
 
 
 class Exhaustive:

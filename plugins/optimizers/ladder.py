@@ -3,10 +3,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from random import Random
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Ask, FailureKind, Point, Space, Told
-from linesmith.plugins.optimizers.points import is_point
+
+# The points of a space in the order in which an optimizer may come to them.
+
+# More points than that are not looked at one by one: a sample of as many stands for the space.
+MOST_POINTS = 4096
+
+
+def is_point(point: Point, space: Space) -> bool:
+    """Whether it has a choice of each dimension."""
+    counts = [len(dimension.choices) for dimension in space.dimensions]
+    return len(point) == len(counts) and all(0 <= number < count for number, count in zip(point, counts, strict=True))
+
+
+def in_order(space: Space) -> Iterator[Point]:
+    """Every point but the layout as it is, the last dimension changing fastest."""
+    points = product(*(range(len(dimension.choices)) for dimension in space.dimensions))
+    return (point for point in points if any(point))
+
+
+def shuffled(space: Space, seed: int) -> tuple[Point, ...]:
+    """All points but the layout as it is in random order, or ``MOST_POINTS`` of a larger space; equal by seed."""
+    draw = Random(seed)  # noqa: S311 - a repeatable order, no secret
+    if space.size <= MOST_POINTS:
+        points = list(in_order(space))
+        draw.shuffle(points)
+        return tuple(points)
+    return tuple(dict.fromkeys(islice(_drawn(space, draw), MOST_POINTS)))
+
+
+def _drawn(space: Space, draw: Random) -> Iterator[Point]:
+    while True:
+        point = tuple(draw.randrange(len(dimension.choices)) for dimension in space.dimensions)
+        if any(point):
+            yield point
+
+
+def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
+    """The priors, best first, then all other points in random order."""
+    priors = (point for point in space.priors if any(point) and is_point(point, space))
+    return tuple(dict.fromkeys((*priors, *shuffled(space, seed))))
+
 
 # How much worse than the baseline a cost may be, beside its spread, for its point to climb.
 SLACK = 0.01
@@ -76,3 +124,123 @@ class Ladder:
 def promising(answer: Told) -> bool:
     """Whether the answer leaves it possible that the point is better than the baseline."""
     return answer.cost is not None and answer.cost <= 1 + answer.spread + SLACK
+
+
+# A search that climbs: points that may go up a rung go first, the uppermost before others, then new points.
+
+
+class Climb(ABC):
+    """Asks by what it has been told alone, so a search that hears the same again goes on in the same way."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._ladder = ladder
+
+    def ask(self, count: int) -> tuple[Ask, ...]:
+        """At most ``count`` points to judge next."""
+        asks: list[Ask] = []
+        while len(asks) < count and (ask := self._next()) is not None:
+            self._ladder.begin(ask)
+            asks.append(ask)
+        return tuple(asks)
+
+    def tell(self, answer: Told) -> None:
+        """Hear the answer to an ask."""
+        self._ladder.tell(answer)
+
+    def _next(self) -> Ask | None:
+        for rung in reversed(range(self._ladder.rungs - 1)):
+            point = self._promoted(rung)
+            if point is not None:
+                return Ask(point, rung + 1)
+        point = self._fresh() if self._ladder.has_room else None
+        return None if point is None else Ask(point, 0)
+
+    @abstractmethod
+    def _promoted(self, rung: int) -> Point | None:
+        """A point judged on ``rung`` that the next one should judge, if there is any now."""
+
+    @abstractmethod
+    def _fresh(self) -> Point | None:
+        """A point for the lowest rung, if there is any now."""
+
+
+# What a model of costs is given, and what it says of points not yet tried.
+
+Vector = NDArray[np.float64]
+
+# How many standard errors a spread is, as ``Told`` says.
+DEVIATIONS = 1.96
+# What no answer is more certain than: benchmarks differ between builds of one layout.
+LEAST_NOISE = 0.003
+# How much of what a cheaper rung promises is expected to come true; the answers decide how much does.
+TRUST = 0.5
+# The standard deviation of that share. It is hardly ever below none: a promise that was not kept speaks against what is
+# like it, but not for those of which least is promised.
+DOUBT = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A point's cost as a ratio to the baseline, with the standard deviation of that ratio."""
+
+    point: Point
+    cost: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Expected costs with their standard deviations, in the order of the points asked for."""
+
+    cost: Vector
+    deviation: Vector
+
+
+class Model(Protocol):
+    """A way to expect costs."""
+
+    def __call__(
+        self,
+        seen: Sequence[Observation],
+        awaited: Sequence[Point],
+        guesses: Mapping[Point, float],
+        points: Sequence[Point],
+    ) -> Forecast:
+        """What to expect of ``points``, when ``seen`` is known, ``awaited`` is under way and ``guesses`` are cheap."""
+
+
+# The answers of a ladder as evidence for a model: what was measured, and what cheaper rungs guess.
+
+# Failures that say nothing of the layout.
+ACCIDENTS = frozenset(
+    (FailureKind.WORKER, FailureKind.DISK_FULL, FailureKind.KILLED, FailureKind.RECORDING, FailureKind.OTHER)
+)
+# How sure it is that what failed once is as bad as the worst.
+_FAILED = 0.1
+
+
+def guesses(ladder: Ladder) -> dict[Point, float]:
+    """What the uppermost cheap rung that judged a point said of it."""
+    cheap = ladder.answers[: ladder.first_costly]
+    return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
+
+
+def answered(ladder: Ladder) -> list[Observation]:
+    """The baseline and the answers of the first costly rung; a failure counts as the worst cost seen.
+
+    A failure that was an accident counts as nothing.
+    """
+    answers = ladder.answers[ladder.first_costly].values()
+    seen = [Observation(ladder.space.start, 1.0, 0.0)]
+    seen += [Observation(one.point, one.cost, one.spread / DEVIATIONS) for one in answers if one.cost is not None]
+    worst = max(one.cost for one in seen)
+    return seen + [Observation(one.point, worst, _FAILED) for one in answers if _is_bad(one)]
+
+
+def awaited(ladder: Ladder) -> list[Point]:
+    """Points that the first costly rung is judging."""
+    return [ask.point for ask in ladder.pending if ask.rung == ladder.first_costly]
+
+
+def _is_bad(answer: Told) -> bool:
+    return answer.cost is None and (answer.failure is None or answer.failure.kind not in ACCIDENTS)

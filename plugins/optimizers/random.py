@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.climb import Climb
-from linesmith.plugins.optimizers.ladder import Ladder, promising
-from linesmith.plugins.optimizers.points import shuffled
+from linesmith.plugins.optimizers.ladder import Climb, Ladder, promising, shuffled
 
 
 class Random:

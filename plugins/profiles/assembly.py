@@ -3,18 +3,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, SharedLine
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, Remark, SharedLine
 from linesmith.plugins.profiles.columns import SHARES, STORES
-from linesmith.plugins.profiles.counts import counts_of, exceeds_whole
-from linesmith.plugins.profiles.display import display_of
-from linesmith.plugins.profiles.draft import Block, Draft
-from linesmith.plugins.profiles.pieces import TableRow
-from linesmith.plugins.profiles.remarks import remarks_on
+from linesmith.plugins.profiles.draft import Block, Draft, TableRow, counts_of, exceeds_whole
 from linesmith.plugins.profiles.rows import Row
-from linesmith.plugins.profiles.symbols import function_of, longest_symbol
+from linesmith.plugins.profiles.tokens import function_of, longest_symbol
+
+# What a reader of a report has to know about it: what is missing, what was not read, and what was assumed.
+
+_MOST_UNREAD = 20
+
+
+def remarks_on(draft: Draft, lines: tuple[SharedLine, ...], display_doubt: str) -> Iterator[Remark]:
+    """Remarks on the whole report first, then on lines and rows in the order of the text."""
+    if display_doubt:
+        yield Remark(display_doubt, lines[0].text_line)
+    yield from _on_offsets(draft)
+    yield from _on_line_size(draft, lines)
+    yield from _on_symbols(draft)
+    listed = {row.address: frozenset(name for name, _ in row.counts) for row in draft.table}
+    for block in draft.blocks:
+        yield from _on_totals(block, listed)
+    yield from _on_cells(draft)
+    yield from _on_unread(draft)
+
+
+def _on_offsets(draft: Draft) -> Iterator[Remark]:
+    rows = [row for block in draft.blocks for row in block.rows]
+    if not rows:
+        yield Remark("the report has no rows with offsets: lines can be ranked, but members cannot be named")
+        return
+    without = [row for row in rows if "offset" not in row.numbers]
+    if without:
+        share = "no row has an" if len(without) == len(rows) else f"{len(without)} of {len(rows)} rows have no"
+        yield Remark(f"{share} offset: their members cannot be named", without[0].line)
+
+
+def _on_line_size(draft: Draft, lines: tuple[SharedLine, ...]) -> Iterator[Remark]:
+    if not draft.double and lines[0].bytes > CACHE_LINE_BYTES:
+        yield Remark(f"offsets beyond 0x3f: the lines are taken to be {lines[0].bytes} bytes", lines[0].text_line)
+
+
+def _on_symbols(draft: Draft) -> Iterator[Remark]:
+    rows = [row for block in draft.blocks for row in block.rows if row.kernel]
+    unresolved = [row for row in rows if row.tail.symbol and function_of(row.tail.symbol, None, 0)[0] is None]
+    if unresolved:
+        yield Remark(
+            f"{len(unresolved)} of {len(rows)} kernel rows show addresses instead of functions: the report was"
+            " made without the kernel's symbols (run perf as root, with kernel.kptr_restrict=0)",
+            unresolved[0].line,
+        )
+
+
+def _on_totals(block: Block, listed: Mapping[int, Collection[str]]) -> Iterator[Remark]:
+    """``listed``: the addresses whose raw counts are in the table, with the columns of these counts."""
+    if not block.rows:
+        return
+    line = block.head.line if block.head else block.rows[0].line
+    if block.head and block.head.counts and not block.totals:
+        yield Remark("the line's raw counts are not as many as the shares of its rows", line)
+    elif not block.totals and not (block.head and block.head.address in listed):
+        yield Remark("rows without the raw counts of their line: their counts are as of 10,000 samples a column", line)
+    elif not block.totals and block.head and block.uncounted_stores(listed.get(block.head.address or 0, ())):
+        yield Remark("the table has no stores: those of its rows are counted as of 10,000 samples a column", line)
+    columns = zip(*([share for _, share in row.shares] for row in block.rows), strict=False)
+    if any(exceeds_whole(column) for column in columns):
+        yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)
+
+
+def _on_cells(draft: Draft) -> Iterator[Remark]:
+    rows = [row for block in draft.blocks for row in block.rows]
+    unnamed = [row for row in rows if row.unnamed]
+    if unnamed:
+        yield Remark(f"rows with numbers whose column cannot be told: {len(unnamed)}", unnamed[0].line)
+    shares = [row for row in rows if any(name == "?" for name, _ in row.shares)]
+    if shares:
+        yield Remark(f"rows with shares whose column cannot be told: {len(shares)}", shares[0].line)
+    unkept = [row for row in rows if any(not name and share for name, share in row.shares)]
+    if unkept:
+        yield Remark("shares of loads that neither HITM nor peer snoops count are left out", unkept[0].line)
+
+
+def _on_unread(draft: Draft) -> Iterator[Remark]:
+    for unread in draft.unread[:_MOST_UNREAD]:
+        yield Remark(f"not read, no known columns: {unread.text}", unread.line)
+    if len(draft.unread) > _MOST_UNREAD:
+        yield Remark(
+            f"more rows that were not read: {len(draft.unread) - _MOST_UNREAD}", draft.unread[_MOST_UNREAD].line
+        )
+
+
+# Whether "remote" and "local" of a report count HITM loads or peer snoops.
+
+# x86-64 maps kernel text and modules into the last 2 GiB (Documentation/x86/x86_64/mm.rst); arm64 has 48 or 52
+# bits of kernel addresses below it and perf c2c shows peers there by default (since 6.0).
+_X86_KERNEL_TEXT = 0xFFFFFFFF80000000
+_ARM64_KERNEL = 0xFFF0000000000000
+
+
+def display_of(draft: Draft) -> tuple[str, str]:
+    """``hitm`` or ``peer``, and a sentence for the reader when neither a heading nor the counts prove it."""
+    if draft.peer is not None:
+        return ("peer" if draft.peer else "hitm"), ""
+    by_counts = _by_counts(draft)
+    if by_counts is not None:
+        return by_counts, ""
+    if all(len(row.shares) != 5 for block in draft.blocks for row in block.rows):
+        return "hitm", ""
+    return _by_addresses(draft)
+
+
+def _by_counts(draft: Draft) -> str | None:
+    """The table repeats the HITM counts in its last columns: where they differ, its first ones count peers."""
+    pairs: list[tuple[int, int]] = []
+    for row in draft.table:
+        counts = dict(row.counts)
+        if "llc_hitm" in counts:
+            pairs += [(counts["local"], counts["llc_hitm"]), (counts["remote"], counts["rmt_hitm"])]
+    if not any(first or second for first, second in pairs):
+        return None
+    return "hitm" if all(first == second for first, second in pairs) else "peer"
+
+
+def _by_addresses(draft: Draft) -> tuple[str, str]:
+    addresses = list(_kernel_code(draft))
+    if any(address >= _X86_KERNEL_TEXT for address in addresses):
+        return "hitm", ""
+    if any(address >= _ARM64_KERNEL for address in addresses):
+        return "peer", "no heading says what was counted; kernel addresses are of arm64, so peer snoops are assumed"
+    return "hitm", "no heading says whether HITM or peer snoops were counted; HITM is assumed"
+
+
+def _kernel_code(draft: Draft) -> Iterator[int]:
+    for block in draft.blocks:
+        for row in block.rows:
+            if row.kernel and "code_address" in row.numbers:
+                yield row.numbers["code_address"]
+
 
 _CONTENDED_KEYS = {
     "hitm": ("Load Local HITM", "Load Remote HITM"),

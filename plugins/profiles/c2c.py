@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.assembly import profile_of
 from linesmith.plugins.profiles.draft import Draft, drafts

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from linesmith.plugins.profiles.tokens import Cursor, Kind
+
 
 class Shape(Enum):
     """What the cell of a column looks like."""
@@ -143,3 +145,116 @@ def table_form(before: int, counts: int, peer: bool | None) -> TableForm | None:
         if (len(form.before), len(form.values)) == (before, counts) and form.peer is bool(peer):
             return form
     return None
+
+
+# Reads the heading lines that name the columns of a report; mails often keep them, commit messages never do.
+
+_LONGEST_LABEL = 3
+_FEWEST_COLUMNS = 4
+_MOST_TABLE_WORDS = 32
+_FIRST_WORDS = frozenset(label.split()[0] for column in DISTRIBUTION for label in column.labels)
+_TABLE_LABELS = frozenset(
+    word
+    for form in TABLE_FORMS
+    for label in ("Index", "Address", "Cacheline", "Node", "PA cnt", "Hitm", "Snoop", "Peer", *form.labels)
+    for word in label.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The columns that a heading names; ``peer`` tells whether remote and local mean peer snoops."""
+
+    columns: Columns
+    peer: bool
+    words: int
+
+
+def read_heading(cursor: Cursor, behind_peer_snoop: bool) -> Heading | None:
+    """The heading of the distribution that begins at the cursor, or ``None``.
+
+    ``behind_peer_snoop``: the upper of the two heading lines spoke of peer snoops.
+    """
+    start = 1 if cursor.peek().text == "Num" else 0
+    columns: list[tuple[int, str]] = []
+    at, last = start, -1
+    while (found := _column(cursor, at, last)) is not None:
+        last, label, words = found
+        columns.append((last, label))
+        at += words
+    chosen = tuple(DISTRIBUTION[index] for index, _ in columns)
+    if len(chosen) < _FEWEST_COLUMNS or not any(column.shape is Shape.SHARE for column in chosen):
+        return None
+    labels = {label for _, label in columns}
+    peer = bool(labels & {"rmt peer", "lcl peer"}) or (behind_peer_snoop and "RmtHitm" not in labels)
+    return Heading(chosen, peer, at)
+
+
+def _column(cursor: Cursor, at: int, last: int) -> tuple[int, str, int] | None:
+    """The next column behind number ``last``, its label and the label's words; longest label first."""
+    if cursor.peek(at).text not in _FIRST_WORDS:
+        return None
+    for words in range(_LONGEST_LABEL, 0, -1):
+        label = " ".join(cursor.peek(at + ahead).text for ahead in range(words))
+        for index in range(last + 1, len(DISTRIBUTION)):
+            if label in DISTRIBUTION[index].labels:
+                return index, label, words
+    return None
+
+
+def table_heading(cursor: Cursor) -> tuple[int, bool] | None:
+    """Words of the low heading line of the shared-lines table at the cursor, and whether it counts peers."""
+    if cursor.peek().text != "Index" or cursor.peek(1).text not in ("Address", "Cacheline"):
+        return None
+    words = 0
+    while words < _MOST_TABLE_WORDS and cursor.peek(words).text in _TABLE_LABELS:
+        words += 1
+    return words, any(cursor.peek(at).text in ("Snoop", "Remote") for at in range(words))
+
+
+# Reads the headings that authors write over the columns that they kept: perf's words, in columns of their own.
+
+_MOST_WORDS = 96
+# The words over each column, in perf's order of the columns: one of each set stands there.
+_WORDS: tuple[tuple[Column, tuple[frozenset[str], ...]], ...] = (
+    (RMT_HITM, (frozenset(("rmt", "remote")),)),
+    (LCL_HITM, (frozenset(("lcl", "local")),)),
+    (L1_HIT, (frozenset(("l1",)), frozenset(("hit",)))),
+    (L1_MISS, (frozenset(("l1",)), frozenset(("miss",)))),
+    (STORES_NA, (frozenset(("n/a",)),)),
+    (OFFSET, (frozenset(("offset", "off")),)),
+    (CODE, (frozenset(("code",)),)),
+    (MEAN_LOAD, (frozenset(("load",)), frozenset(("cycles",)))),
+    (RECORDS, (frozenset(("records",)),)),
+    (CPUS, (frozenset(("cnt", "cpu", "cpus")),)),
+    (SYMBOL, (frozenset(("symbol", "function")),)),
+    (OBJECT, (frozenset(("object",)),)),
+    (SOURCE, (frozenset(("source:line",)),)),
+    (NODES, (frozenset(("node", "nodes")),)),
+)
+# Words that stand over several columns, or beside the one that tells.
+_BESIDE = frozenset(("hitm", "store", "stores", "data", "address", "total", "shared", "peer", "snoop"))
+_KNOWN = _BESIDE.union(*(choice for _, words in _WORDS for choice in words))
+
+
+def read_own_heading(cursor: Cursor) -> Heading | None:
+    """The heading at the cursor that is not perf's own, or ``None``: words of columns only, one of them the symbol's.
+
+    It may stand on several lines, between rules or not. Where the rows have other columns than it names, they are
+    read by their own shape.
+    """
+    if _word(cursor, 0) not in _KNOWN:
+        return None
+    words: set[str] = set()
+    at = 0
+    while at < _MOST_WORDS and (cursor.peek(at).kind is Kind.DASHES or _word(cursor, at) in _KNOWN):
+        words.add(_word(cursor, at))
+        at += 1
+    columns = tuple(column for column, named in _WORDS if all(words & choice for choice in named))
+    if len(columns) < _FEWEST_COLUMNS or SYMBOL not in columns or columns[0].shape is not Shape.SHARE:
+        return None
+    return Heading(columns, "peer" in words, at)
+
+
+def _word(cursor: Cursor, at: int) -> str:
+    return cursor.peek(at).text.lower().strip("%")

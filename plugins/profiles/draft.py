@@ -4,24 +4,141 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from linesmith.plugins.profiles.columns import STORES
-from linesmith.plugins.profiles.pieces import (
-    Banner,
-    Callers,
-    Event,
-    Headed,
-    LineHead,
-    Piece,
-    Prose,
-    Section,
-    TableRow,
-    Total,
-    Unread,
-)
+from linesmith.plugins.profiles.columns import STORES, TableForm
 from linesmith.plugins.profiles.rows import Row
+from linesmith.plugins.profiles.tokens import Cursor, Kind
+
+# Turns printed shares back into the counts they were made of.
+
+# perf prints two decimals, so each share is off by up to half of a hundredth of a percent.
+_ROUNDING = 0.005
+
+
+def is_complete(shares: Sequence[float]) -> bool:
+    """Whether shares in percent add up to the whole, within what rounding to two decimals explains."""
+    return abs(sum(shares) - 100) <= _ROUNDING * len(shares) + 0.001
+
+
+def exceeds_whole(shares: Sequence[float]) -> bool:
+    """Whether shares in percent add up to more than rounding can explain: they are not of one column."""
+    return sum(shares) > 100 + _ROUNDING * len(shares) + 0.001
+
+
+def counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
+    """Counts whose shares of ``total`` were printed as ``shares`` (percent).
+
+    Complete columns add up to ``total`` exactly (largest remainder); others are rounded one by one.
+    """
+    if not is_complete(shares):
+        return tuple(round(share * total / 100) for share in shares)
+    exact = [share / sum(shares) * total for share in shares]
+    counts = [int(value) for value in exact]
+    by_remainder = sorted(range(len(shares)), key=lambda at: counts[at] - exact[at])
+    for at in by_remainder[: total - sum(counts)]:
+        counts[at] += 1
+    return tuple(counts)
+
+
+# The pieces of a report in the order of the text; the assembly of reports knows nothing of tokens.
+
+
+class Section(StrEnum):
+    """The parts of a report by the titles that perf prints above them."""
+
+    SUMMARY = "Trace Event Information"
+    SHARED = "Global Shared Cache Line Event Information"
+    DETAILS = "c2c details"
+    TABLE = "Shared Data Cache Line Table"
+    DISTRIBUTION = "Shared Cache Line Distribution Pareto"
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """The title of a section."""
+
+    section: Section
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Headed:
+    """A heading that says whether remote and local count HITM or peer snoops; ``double`` lines are 128 bytes."""
+
+    peer: bool
+    double: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A count of the summary."""
+
+    key: str
+    count: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A perf event that was recorded, as the details name it (``ibs_op/ldlat=0/``)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of the shared-lines table; ``counts`` by value name, ``share`` as a fraction."""
+
+    rank: int
+    address: int
+    share: float
+    counts: tuple[tuple[str, int], ...]
+    form: TableForm | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineHead:
+    """The raw counts of a cache line in the distribution; ``rank`` or ``address`` may have been cut off.
+
+    ``shares`` is how many the row below it has, 0 where that cannot be seen.
+    """
+
+    rank: int | None
+    address: int | None
+    counts: tuple[int, ...]
+    line: int
+    shares: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Functions of a call graph below a row, innermost first."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """A line of words that belong to nothing above."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Words that look like a row but follow no known columns."""
+
+    text: str
+    line: int
+
+
+Piece = Banner | Headed | Total | Event | TableRow | LineHead | Row | Callers | Prose | Unread
+
 
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _RULED = re.compile(r"(?:^|\s)#?[-=]{2,}(?:\s|$)")
@@ -195,3 +312,57 @@ def _title(above: str) -> str:
     """The last sentence of the words above, without the colon that points at the report."""
     sentence = _SENTENCE.split(above.strip())[-1]
     return sentence.strip(" \t:#*`").strip()[-_LONGEST_TITLE:]
+
+
+# The counts above the tables, by the names that perf prints (``print_c2c__display_stats`` and its neighbours).
+
+KEYS = (
+    "Total records", "Locked Load/Store Operations", "Load Operations", "Loads - uncacheable", "Loads - IO",
+    "Loads - Miss", "Loads - no mapping", "Load Fill Buffer Hit", "Load L1D hit", "Load L2D hit", "Load LLC hit",
+    "Load Local HITM", "Load Remote HITM", "Load Remote HIT", "Load Local DRAM", "Load Remote DRAM",
+    "Load MESI State Exclusive", "Load MESI State Shared", "Load LLC Misses", "Load access blocked by data",
+    "Load access blocked by address", "Load HIT Local Peer", "Load HIT Remote Peer", "Store Operations",
+    "Store - uncacheable", "Store - no mapping", "Store L1D Hit", "Store L1D Miss", "Store No available memory level",
+    "No Page Map Rejects", "Unable to parse data source", "Total Shared Cache Lines", "Load HITs on shared lines",
+    "Fill Buffer Hits on shared lines", "L1D hits on shared lines", "L2D hits on shared lines",
+    "LLC hits on shared lines", "Load hits on peer cache or nodes", "Locked Access on shared lines",
+    "Blocked Access on shared lines", "Store HITs on shared lines", "Store L1D hits on shared lines",
+    "Total Merged records",
+)  # fmt: skip
+
+# PMU, terms between slashes, modifiers: cpu/mem-loads,ldlat=30/P
+_EVENT = re.compile(r"\w{1,40}/[^/]{0,300}/\w{0,10}", re.ASCII)
+
+_BY_FIRST_WORD: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+for _key in (*KEYS, *(section.value for section in Section)):
+    _BY_FIRST_WORD.setdefault(_key.split()[0], []).append((_key, tuple(_key.split())))
+
+
+def known_words(cursor: Cursor) -> tuple[str, int] | None:
+    """The longest key or section title that begins at the cursor, and its number of words."""
+    best: tuple[str, int] | None = None
+    for key, words in _BY_FIRST_WORD.get(cursor.peek().text, ()):
+        same = all(cursor.peek(at).text == word for at, word in enumerate(words))
+        if same and (best is None or len(words) > best[1]):
+            best = key, len(words)
+    return best
+
+
+def read_total(cursor: Cursor) -> tuple[Total, int] | None:
+    """The ``key : count`` at the cursor and the words it took; a share of misses is no count."""
+    known = known_words(cursor)
+    if known is None:
+        return None
+    key, words = known
+    if cursor.peek(words).text != ":" or cursor.peek(words + 1).kind is not Kind.INTEGER:
+        return None
+    return Total(key, int(cursor.peek(words + 1).text), cursor.peek().line), words + 2
+
+
+def read_event(cursor: Cursor) -> tuple[Event, int] | None:
+    """The event behind ``Events :`` or behind the colon of a line below it, and the words it took."""
+    words = 1 if cursor.peek().text == "Events" else 0
+    name = cursor.peek(words + 1).text
+    if cursor.peek(words).text != ":" or not _EVENT.fullmatch(name):
+        return None
+    return Event(name), words + 2

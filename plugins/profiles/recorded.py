@@ -3,20 +3,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import msgspec
 
-from linesmith.analyzer.errors import ProfileError, ToolMissing
-from linesmith.analyzer.extras import install_command
-from linesmith.analyzer.model import ObjectArea, Profile
-from linesmith.plugins.printable import printable_profile
-from linesmith.plugins.profiles.plausible import is_plausible
-from linesmith.plugins.profiles.terse import terse
-from linesmith.plugins.text import head_text, read_text
+from linesmith.analyzer.base.errors import ProfileError, ToolMissing, install_command
+from linesmith.analyzer.model import Access, Conflict, CpuCounts, ObjectArea, Profile, SharedLine
+from linesmith.plugins.text import head_text, printable_profile, read_text
+
+# Values of the model for JSON, without the fields that reading would fill in anyway.
+
+
+def terse(value: object) -> object:
+    """Dataclasses as dictionaries without fields at their defaults: half the size."""
+    if is_dataclass(value):
+        found = ((one.name, getattr(value, one.name), one.default) for one in fields(value))
+        return {name: terse(item) for name, item, default in found if default is MISSING or item != default}
+    return [terse(item) for item in value] if isinstance(value, tuple) else value
+
+
+# Whether the numbers of a profile can be what they say: none is negative, none has more than 64 bits.
+
+_LIMIT = 1 << 64
+
+
+def is_plausible(profile: Profile) -> bool:
+    """Whether every offset, count and address of the lines lies between 0 and 2^64 - 1."""
+    accesses = [access for line in profile.lines for access in line.accesses]
+    return (
+        _are_numbers(SharedLine, profile.lines)
+        and _are_numbers(Access, accesses)
+        and _are_numbers(CpuCounts, chain.from_iterable(access.by_cpu for access in accesses))
+        and _are_numbers(Conflict, chain.from_iterable(line.conflicts for line in profile.lines))
+    )
+
+
+def _are_numbers(kind: type[Any], records: Iterable[object]) -> bool:
+    numbers: Callable[[object], tuple[int | None, ...]] = attrgetter(*_names(kind))
+    return all(0 <= (number or 0) < _LIMIT for one in records for number in numbers(one))
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [one.name for one in fields(kind) if one.type in ("int", "int | None")]
+
 
 VERSION = 1
 PARQUET = ".parquet"
@@ -92,7 +128,7 @@ def can_hold(name: Path) -> None:
 
 def _parquet() -> ModuleType:
     try:
-        return import_module("linesmith.plugins.profiles.parquet_profile")
+        return import_module("linesmith.plugins.profiles.parquet")
     except ImportError as error:
         message = f"profiles in Parquet need pyarrow, which is not installed; run: {install_command('parquet')}"
         raise ToolMissing(message) from error

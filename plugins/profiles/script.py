@@ -4,13 +4,73 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.script_header import is_header
-from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE
-from linesmith.plugins.profiles.unmail import unmail
-from linesmith.plugins.text import head_text
+from linesmith.analyzer.base.errors import ProfileError
+from linesmith.analyzer.model import Profile, Remark, Sampling
+from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
+from linesmith.plugins.profiles.samples import Code, Mode, Samples
+from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE, Place, ScriptSample, read_place, read_sample
+from linesmith.plugins.profiles.unmail import bare, unmail
+from linesmith.plugins.text import WIDE_MARKS, decode, head_text, read_text
+
+# The lines of ``perf script --header`` that tell where and how the samples were taken.
+
+_FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
+_NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
+_MOST_CPUS = 1 << 16
+_LONGEST = 500
+
+# The rule above and below the header of a perf.data, and what it says at any rate.
+_RULE = re.compile(r"^# ========$", re.MULTILINE)
+_CMDLINE = re.compile(r"^# cmdline : ", re.MULTILINE)
+
+
+def is_header(text: str) -> bool:
+    """Whether ``text`` is nothing but the header of a perf.data, as ``perf script --header`` prints it."""
+    remarks_only = all(line.startswith("#") for line in text.splitlines() if line.strip())
+    return remarks_only and bool(_RULE.search(text)) and bool(_CMDLINE.search(text))
+
+
+@dataclass(slots=True)
+class ScriptHeader:
+    """What the header says, as far as it was given; ``nodes`` by CPU."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    nodes: dict[int, int] = field(default_factory=dict)
+
+    def hear(self, line: str) -> None:
+        """Take in one line that begins with ``#``; the first of each kind counts."""
+        if (node := _NODE.match(line)) is not None:
+            self.nodes |= {cpu: int(node[1]) for cpu in _cpus(node[2])}
+        found = _FIELD.match(line)
+        if found and found[1] in _KEPT:
+            self.fields.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])
+
+    @property
+    def sampling(self) -> Sampling:
+        """The circumstances, without the outcomes of the samples."""
+        cpus = self.fields.get("nrcpus avail", "")
+        return Sampling(
+            release=self.fields.get("os release"),
+            machine=self.fields.get("arch"),
+            cpus=int(cpus) if cpus.isdecimal() and len(cpus) < 10 else None,
+            command=self.fields.get("cmdline", ""),
+        )
+
+
+def _cpus(ranges: str) -> Iterator[int]:
+    """The CPUs of ``0-3,8``; ranges of more than any machine has are none."""
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (last or first).isdecimal() and int(last or first) < _MOST_CPUS:
+            yield from range(int(first), int(last or first) + 1)
+
+
+_KEPT = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
+
 
 _SOURCE = re.compile(r"\|OP (?:LOAD|STORE|PFETCH|EXEC|N/A|No)\|LVL ")
 
@@ -28,6 +88,181 @@ class PerfScript:
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""
         # Only here, for numpy takes a while.
-        from linesmith.plugins.profiles.script_reading import profile_in
 
         return (profile_in(path, source),)
+
+
+# The lines of a text of any length, a few at a time, without what mails and terminals put around them.
+
+# Up to here a text is read whole, because transfer encodings are told from all of it.
+_MOST_MAIL_BYTES = 8 << 20
+_LONGEST_LINE = 16 << 10
+_HEAD_BYTES = 64 << 10
+
+
+def clean_lines(path: Path, source: str) -> Iterator[str]:
+    """Every line without its end; one that is longer than any that perf prints is cut.
+
+    Raises ``ProfileError`` when the file cannot be read or is no text.
+    """
+    try:
+        size = path.stat().st_size
+        if size <= _MOST_MAIL_BYTES:
+            yield from (line.text[:_LONGEST_LINE] for line in unmail(read_text(path, source)))
+            return
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+            decode(head, source)
+            if head.startswith(WIDE_MARKS):
+                raise ProfileError(f"{source} is too large for UTF-16; convert it with `iconv -t UTF-8`")
+            file.seek(0)
+            yield from _streamed(iter(lambda: file.readline(_LONGEST_LINE), b""))
+    except OSError as error:
+        raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
+
+
+def _streamed(lines: Iterator[bytes]) -> Iterator[str]:
+    """Decoded lines; the parts behind the first of an overlong one are dropped."""
+    inside = False
+    for line in lines:
+        ended = line.endswith(b"\n")
+        if not inside:
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            yield text if text.isascii() and text.isprintable() else bare(text)
+        inside = not ended
+
+
+# Collects the samples of a ``perf script`` text, with the call chains that follow them.
+
+_CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}))$", re.ASCII)
+_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
+_KERNEL = 1 << 63
+_MOST_EVENTS = 64
+_MOST_CALLERS = 127
+_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
+
+
+def profile_in(path: Path, source: str) -> Profile:
+    """The profile of all samples in the file; raises ``ProfileError`` when no line is shared."""
+    reading = _Reading()
+    for line in clean_lines(path, source):
+        reading.take(line)
+    reading.close()
+    if not reading.sources:
+        raise ProfileError(f"{source} {_lacking(reading)}")
+    header, events, remarks = reading.header, tuple(reading.events), tuple(reading.remarks())
+    return profile_of_samples(reading.samples, source, reading.sampling, events, header.nodes, remarks)
+
+
+def _lacking(reading: _Reading) -> str:
+    """What is wrong with a text without data sources; perf says on standard error only why it stopped."""
+    if reading.plain or not reading.header.fields:
+        return f"is text of `perf script` without data sources; {_ADVICE}"
+    return (
+        "holds the header of a perf.data but no sample: perf prints none where one event has no data source, such as "
+        "cycles recorded beside memory accesses; give the perf.data itself, or record the memory events alone"
+    )
+
+
+class _Reading:
+    """The state of one pass over the lines: the sample whose callers may still follow, and what was seen so far."""
+
+    def __init__(self) -> None:
+        self.samples = Samples()
+        self.header = ScriptHeader()
+        self.events: dict[str, None] = {}
+        self.sources = self.plain = 0
+        self._without_cpu = self._without_pid = self._without_address = 0
+        self._processes: dict[str, int] = {}
+        self._starts = SymbolStarts()
+        self._open: ScriptSample | None = None
+        self._callers: list[Place] = []
+
+    def take(self, line: str) -> None:
+        """Read one line: a sample, a caller of the sample before, a line of the header, or nothing."""
+        sample = read_sample(line)
+        if sample is not None:
+            self.close()
+            self._open = sample
+            return
+        if not line or line.isspace():
+            self.close()
+        elif line[0] == "#":
+            self.header.hear(line)
+        elif self._open is not None and (call := _CALL.match(line)) and len(self._callers) <= _MOST_CALLERS:
+            self._callers.append(read_place(int(call[1] or call[3], 16), call[2] or ""))
+        else:
+            self._other(line)
+
+    def _other(self, line: str) -> None:
+        """A sample without a data source, or the note of perf that some were lost."""
+        if (lost := _LOST.search(line)) is not None:
+            self.samples.lost += int(lost[1])
+        elif (plain := PLAIN_SAMPLE.match(line)) is not None and "PERF_RECORD_" not in line:
+            self.close()
+            self.plain += 1
+            if plain["event"] in self.events:
+                self.samples.unread += 1
+            else:
+                self.samples.add(None, 0, None)
+
+    def close(self) -> None:
+        """Count the sample that is open; the first address of its call chain is its own."""
+        sample, self._open = self._open, None
+        if sample is None:
+            return
+        callers, self._callers = self._callers, []
+        if sample.place.address is None and callers:
+            sample = sample._replace(place=callers[0])
+            callers = callers[1:]
+        names = tuple(caller.symbol for caller in callers if caller.symbol)
+        self._count(sample._replace(callers=names))
+
+    def _count(self, sample: ScriptSample) -> None:
+        task, place = sample.task, sample.place
+        self.sources += 1
+        self._without_address += sample.address is None
+        self._without_cpu += task.cpu is None
+        self._without_pid += task.pid is None
+        if task.event and len(self.events) < _MOST_EVENTS:
+            self.events[task.event] = None
+        pid = self._process(sample)
+        self._starts.hear(place)
+        code = Code(place.symbol, place.object_file, sample.callers)
+        mode = _mode(task.mode, place.address)
+        self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
+
+    def _process(self, sample: ScriptSample) -> int | None:
+        """The process; where only threads are told, the first thread of the same name stands for it."""
+        task = sample.task
+        pid = task.pid
+        if pid is None and (task.command or task.tid is not None):
+            pid = self._processes.setdefault(task.command, task.tid or 0)
+        if pid is not None and task.command:
+            self.samples.commands.setdefault(pid, task.command)
+        return pid
+
+    @property
+    def sampling(self) -> Sampling:
+        """The circumstances that the header and the symbols tell."""
+        return replace(self.header.sampling, anchor=self._starts.anchor)
+
+    def remarks(self) -> Iterator[Remark]:
+        """What the fields that were not printed leave open."""
+        for missing, words in (
+            (self._without_address, "data address: run perf script with -F +addr"),
+            (self._without_cpu, "CPU: who shares a line cannot be told; run perf script with -F +cpu"),
+            (self._without_pid, "process: programs are told apart by their names; run perf script with -F +pid"),
+        ):
+            if missing:
+                yield Remark(f"{missing} of {self.sources} samples have no {words}")
+
+
+def _mode(letter: str, address: int | None) -> Mode:
+    """Whose code it was: as perf says, or by the half of the addresses that the kernel has on 64-bit machines."""
+    modes = {"K": Mode.KERNEL, "U": Mode.USER, "H": Mode.HYPERVISOR, "G": Mode.GUEST_KERNEL, "g": Mode.GUEST_USER}
+    if letter in modes:
+        return modes[letter]
+    if address is None:
+        return Mode.UNKNOWN
+    return Mode.KERNEL if address >= _KERNEL else Mode.USER

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from linesmith.plugins.profiles.source_words import OPERATIONS, source_of
+from linesmith.plugins.profiles.data_source import OPERATIONS, source_of
 
 # A line that any event could have.
 PLAIN_SAMPLE = re.compile(

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.plugins.profiles.line_keys import DataSources, LineKeys, Numbering, Words
-from linesmith.plugins.profiles.samples import Mode, Rows, Samples
+from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Rows, Samples, Words
 
 Counts = NDArray[np.int64]
 

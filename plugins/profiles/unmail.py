@@ -3,14 +3,48 @@
 
 from __future__ import annotations
 
+import binascii
 import html
 import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from linesmith.plugins.printable import UNPRINTABLE
-from linesmith.plugins.profiles.base64_body import ANNOUNCEMENT, decoded_bodies
-from linesmith.plugins.profiles.lines import TextLine
+from linesmith.plugins.profiles.tokens import TextLine
+from linesmith.plugins.text import UNPRINTABLE
+
+# Mail bodies that were sent as base64 (RFC 2045, 6.8): saved mails hold them as they travelled.
+
+ANNOUNCEMENT = re.compile(r"^Content-Transfer-Encoding:[ \t]{0,8}base64\s*$", re.IGNORECASE | re.MULTILINE)
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{2,998}={0,2}\s*$")
+
+
+def decoded_bodies(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    """The lines with every announced base64 body replaced by its text; its lines keep the body's first number."""
+    body: list[TextLine] = []
+    announced = blank = False
+    for line in lines:
+        if announced and blank and _ENCODED.match(line.text):
+            body.append(line)
+            continue
+        if body:
+            yield from _decoded(body)
+            body, announced = [], False
+        blank = not line.text.strip()
+        announced = announced or ANNOUNCEMENT.match(line.text) is not None
+        yield line
+    yield from _decoded(body)
+
+
+def _decoded(body: list[TextLine]) -> Iterator[TextLine]:
+    encoded = "".join(line.text.strip() for line in body)
+    try:
+        text = binascii.a2b_base64(encoded[: len(encoded) // 4 * 4]).decode("utf-8", "replace")
+    except binascii.Error:
+        yield from body
+        return
+    for line in text.splitlines():
+        yield TextLine(body[0].number, line)
+
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 # Initials in front of the mark want a blank behind it: "int>" ends the name of a template.
@@ -75,11 +109,11 @@ def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
         if _is_softly_broken(text):
             parts.append(text[:-1])
             continue
-        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join((*parts, text))))
+        yield TextLine(first, _QP_BYTES.sub(_unmail_decoded, "".join((*parts, text))))
         parts.clear()
         mark = ""
     if parts:
-        yield TextLine(first, _QP_BYTES.sub(_decoded, "".join(parts)))
+        yield TextLine(first, _QP_BYTES.sub(_unmail_decoded, "".join(parts)))
 
 
 def _mark(text: str) -> str:
@@ -93,7 +127,7 @@ def _is_softly_broken(text: str) -> bool:
     return text.endswith("=") and (bool(text.strip("= \t>")) or text.count("=") == 1)
 
 
-def _decoded(found: re.Match[str]) -> str:
+def _unmail_decoded(found: re.Match[str]) -> str:
     return bytes.fromhex(found.group().replace("=", "")).decode("utf-8", "replace")
 
 

@@ -3,17 +3,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 import drgn
 from drgn.helpers.linux.boot import kaslr_offset
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
+from drgn.helpers.linux.kallsyms import module_kallsyms
+from drgn.helpers.linux.module import for_each_module, module_address_regions
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.pointees import pointees, record_name
-from linesmith.plugins.snapshots.symbols import DataSymbol, SymbolMap
+from linesmith.plugins.snapshots.pointers import pointees, record_name
+
+# Which symbol covers an address.
+
+# Symbols may lie within others (a member that assembly names), but never deeply.
+_LOOK_BACK = 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DataSymbol:
+    """A symbol of ``size`` bytes; 0 where the assembler gave none."""
+
+    address: int
+    size: int
+    name: str
+
+    def covers(self, address: int) -> bool:
+        """Whether ``address`` lies within the symbol."""
+        return self.address <= address < self.address + self.size
+
+
+class SymbolMap:
+    """Symbols by address."""
+
+    def __init__(self, symbols: Iterable[DataSymbol]) -> None:
+        """Of several at one address the largest counts, and of equal ones the first by name."""
+        largest: dict[int, DataSymbol] = {}
+        for symbol in sorted(symbols, key=lambda symbol: (symbol.address, -symbol.size, symbol.name)):
+            largest.setdefault(symbol.address, symbol)
+        self._symbols = tuple(largest.values())
+        self._starts = tuple(largest)
+
+    def at(self, address: int) -> DataSymbol | None:
+        """The innermost symbol that covers ``address``; one without a size reaches to the next symbol."""
+        index = bisect_right(self._starts, address)
+        before = self._symbols[max(index - _LOOK_BACK, 0) : index]
+        covering = next((symbol for symbol in reversed(before) if symbol.covers(address)), None)
+        if covering is not None or not before or before[-1].size or index == len(self._symbols):
+            return covering
+        return DataSymbol(before[-1].address, self._starts[index] - before[-1].address, before[-1].name)
+
+    def gap(self, address: int, within: range) -> range:
+        """The addresses of ``within`` around ``address`` up to the next symbols on both sides."""
+        index = bisect_right(self._starts, address)
+        start = max((one.address + one.size for one in self._symbols[max(index - _LOOK_BACK, 0) : index]), default=0)
+        end = self._starts[index] if index < len(self._starts) else within.stop
+        return range(max(start, within.start), min(end, within.stop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +224,50 @@ def _copies(program: drgn.Program) -> list[tuple[int, range, int]]:
     start, end = program.symbol("__per_cpu_start").address, program.symbol("__per_cpu_end").address
     bases = ((cpu, (offsets[cpu].value_() + start) % (1 << 64)) for cpu in for_each_possible_cpu(program))
     return [(cpu, range(base, base + end - start), start) for cpu, base in bases]
+
+
+# Variables of loaded modules, by the symbols that the kernel keeps of them.
+
+
+class Modules:
+    """The memory of all modules; their records are not known, for vmlinux does not describe them."""
+
+    def __init__(self, program: drgn.Program) -> None:
+        """Reads the modules' regions and symbols; a kernel without modules has none."""
+        self._modules = tuple(_modules(program))
+
+    def area(self, address: int) -> ObjectArea | None:
+        """The variable at ``address``, or the part of the module that no symbol covers."""
+        for name, regions, symbols in self._modules:
+            for region in regions:
+                if address in region:
+                    symbol = symbols.at(address)
+                    return _variable(name, symbol) if symbol else _unnamed(name, symbols.gap(address, region))
+        return None
+
+
+def _variable(module: str, symbol: DataSymbol) -> ObjectArea:
+    detail = f"of the module {module}"
+    return ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size, detail=detail)
+
+
+def _unnamed(module: str, part: range) -> ObjectArea:
+    return ObjectArea(ObjectKind.VMALLOC, f"module {module}", part.start, len(part), len(part))
+
+
+def _modules(program: drgn.Program) -> Iterator[tuple[str, tuple[range, ...], SymbolMap]]:
+    if not program.symbols("modules"):
+        return
+    for module in for_each_module(program):
+        regions = tuple(range(start, start + size) for start, size in module_address_regions(module) if size)
+        yield (
+            module.name.string_().decode("utf-8", "backslashreplace"),
+            regions,
+            SymbolMap(_modules_data_symbols(module)),
+        )
+
+
+def _modules_data_symbols(module: drgn.Object) -> Iterator[DataSymbol]:
+    for symbol in module_kallsyms(module):
+        if symbol.kind == drgn.SymbolKind.OBJECT and symbol.size:
+            yield DataSymbol(symbol.address, symbol.size, symbol.name)

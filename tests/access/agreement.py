@@ -26,9 +26,10 @@ from access.levels import Touched, touched
 from access.samples import Scene, described
 from numpy.typing import NDArray
 
-from linesmith.analyzer.access import AccessMap, read_accesses
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import AccessOutcome, Layout
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linesmith.analyzer.access.raw import RawAccesses
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.access.building import RawAccesses
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import AccessKind, AccessOutcome, Layout, Member, MemberCategory, RecordKind
 
 KINDS, OUTCOMES = tuple(AccessKind), tuple(AccessOutcome)

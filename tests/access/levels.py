@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from access.expressions import Member
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.model import Member as LaidOut
 

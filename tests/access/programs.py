@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.access import accesses_in, read_accesses
+from linesmith.analyzer.access.questions import accesses_in
+from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.model import CodeAccess
 
 CLANG = next((name for name in ("clang-19", "clang") if shutil.which(name)), "clang-19")

@@ -15,7 +15,7 @@ from access.expressions import Expression, members_of, read_expressions, relativ
 from access.levels import Touched
 from access.member_expressions import program, run
 
-from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.access.store import read_accesses
 
 EXECUTABLE = program()
 FLAGS = Expression((("inode", "i_state"),), "", "unsigned long", 8, whole=False)

@@ -9,9 +9,9 @@ from access.hand_written import LAYOUTS, Code, Row, raw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.access import NO_ROW, accesses_at, accesses_in, resolve, summary
 from linesmith.analyzer.access.building import build
-from linesmith.analyzer.errors import AddressNotFound, FunctionNotFound
+from linesmith.analyzer.access.questions import NO_ROW, accesses_at, accesses_in, resolve, summary
+from linesmith.analyzer.base.errors import AddressNotFound, FunctionNotFound
 from linesmith.analyzer.model import AccessKind, AccessOutcome, CodeAccess
 
 CODE = (Code("insert", 0x100, 0x140), Code("insert.isra.0", 0x140, 0x180), Code("insertion", 0x180, 0x1C0))

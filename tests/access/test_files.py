@@ -12,9 +12,10 @@ from access.programs import CLANG, compiled, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.access import accesses_of, read_accesses, summary
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import CodeMissing, DebugInfoMissing, ElfError, LinesmithError
+from linesmith.analyzer.access.questions import accesses_of, summary
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing, ElfError, LinesmithError
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 SOURCE = "int f(struct node *n) { return n->next->count; } int main(void) { return 0; }"
 EXPECTED = ["read struct node.count", "read struct node.next"]

@@ -12,8 +12,9 @@ from access.programs import compiled, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer import store
-from linesmith.analyzer.access import AccessReading, accesses_in, read_accesses
+from linesmith.analyzer.access.questions import accesses_in
+from linesmith.analyzer.access.store import AccessReading, read_accesses
+from linesmith.analyzer.layouts import store
 
 SOURCE = "int f(struct node *n) { return n->next->count; } int g(struct outer *o) { return o->many[2].count; }"
 

@@ -10,10 +10,12 @@ import pytest
 from keeping import Keeper
 from kernel_index import cached_kernel
 
-from linesmith.analyzer.access import AccessMap, accesses_in, accesses_of, read_accesses, summary, touched_alone
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import DebugInfoMissing
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_in, accesses_of, summary, touched_alone
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import DebugInfoMissing
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import AccessOutcome, TypeAccesses
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("access of the kernel")]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from access.programs import COMPILERS, accesses, compiled, shown
 
-from linesmith.analyzer.access import accesses_of, read_accesses
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 # A function for each way to a member; the comment says what it touches, without the word struct.
 SOURCES = Path(__file__).with_name("sources")

@@ -29,10 +29,12 @@ from loaded_file import LoadedFile
 from perf_types import PerfAnswer, PerfReport, knows_types, typed
 from type_spots import Naming, Relation, relation
 
-from linesmith.analyzer import dwarf
-from linesmith.analyzer.access import AccessMap, read_accesses, resolve
-from linesmith.analyzer.errors import LinesmithError
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import resolve
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import AccessOutcome, CodeAccess
 
 NAMELESS = "(unknown type)"  # what perf calls records that only a typedef or a variable names

@@ -20,7 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from linesmith.analyzer.access import AccessMap, read_accesses, resolve
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import resolve
+from linesmith.analyzer.access.store import read_accesses
 
 LINESMITH = Path(sys.executable).with_name("linesmith")
 SAMPLES = 4_000_000

@@ -28,8 +28,8 @@ from perf_data.recording import write
 from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording
 
-from linesmith.analyzer import dwarf
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout
 
 _LINE = 64

@@ -16,8 +16,7 @@ import numpy as np
 from noise_models import BASE, HEAD, MODELS, Values, samples
 from scipy import stats
 
-from linesmith.tuner.judge.interval import ratio_interval
-from linesmith.tuner.judge.paired import paired
+from linesmith.tuner.judge.interval import paired, ratio_interval
 
 CHANGE = 0.1
 MISSED = 0.05

@@ -19,15 +19,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.addresses.object_map import ObjectMap
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import leaves_at
+from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.leaves import leaves_at
 from linesmith.analyzer.model import Layout, ObjectArea, Profile
 from linesmith.plugins.profiles.recorded import RecordedProfile
-from linesmith.tuner.plan import relaid
-from linesmith.tuner.replay import open_trace
-from linesmith.tuner.scene import scene
+from linesmith.tuner.replay.plan import relaid
+from linesmith.tuner.replay.replayer import open_trace
+from linesmith.tuner.replay.scene import scene
 
 DRAWS = 10_000
 

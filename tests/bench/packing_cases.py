@@ -13,12 +13,11 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.geometry.atoms import atoms
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import refusal, shape_of
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import atoms, refusal, shape_of
 from linesmith.analyzer.model import Layout
-from linesmith.tuner.constraints import freedom
+from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
 
 Numbers = NDArray[np.int64]

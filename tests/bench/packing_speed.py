@@ -22,10 +22,10 @@ from time import process_time
 
 from packing_cases import cheapest, heated
 
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import RecordKind
-from linesmith.tuner.packing.anneal import anneal
 from linesmith.tuner.packing.cpsat import place_hot
+from linesmith.tuner.packing.local_search import anneal
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
 from linesmith.tuner.packing.problem import Problem

@@ -16,14 +16,15 @@ from pathlib import Path
 from statistics import mean
 
 from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
-from linesmith.analyzer.geometry.placement import BYTE, first_bit
+from linesmith.analyzer.layouts.placement import BYTE, first_bit
 from linesmith.analyzer.model import Layout, Member
-from linesmith.analyzer.slab import Kernel, machine_of, release_of
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.heat import contended_on
 from linesmith.tuner.cost.layout_cost import layout_cost
-from linesmith.tuner.cost.line_heat import contended_on
 from linesmith.tuner.cost.saving import saving
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.subject import Subject, subject
+from linesmith.tuner.propose.subject import Subject, subject
 
 LINES = 200
 

@@ -16,12 +16,13 @@ from statistics import mean, median
 from typing import NamedTuple
 
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
-from linesmith.analyzer.cli.proposing import offered
+from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, ReplayedSaving
-from linesmith.analyzer.slab import Kernel, machine_of, release_of
-from linesmith.tuner.cost.replayed_saving import replayed_saving
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.simulated import simulate
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.saving import replayed_saving
+from linesmith.tuner.replay.simulated import simulate
 
 
 class Row(NamedTuple):

@@ -19,7 +19,7 @@ from time import monotonic
 
 from legality.study import Outcome, cases, study
 
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 BATCH = 100
 MOST_SHOWN = 40

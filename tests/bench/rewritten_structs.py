@@ -18,8 +18,8 @@ from time import monotonic
 from legality.study import cases
 from rewriting.study import Outcome, Result, study
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.patches.tree import Tree
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.patches.source.tree import Tree
 
 EACH = 200
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.plugins.machines.tcg_plugin import plugin_file
+from linesmith.plugins.machines.user import plugin_file
 
 HERE = Path(__file__).parent / "sharing"
 PLACES = ("shared", "private")

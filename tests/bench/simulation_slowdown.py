@@ -18,9 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.plugins.machines.cpio import Entry, archive, file, folder
-from linesmith.plugins.machines.marker import Border, marker_program
-from linesmith.plugins.machines.tcg_plugin import plugin_file
+from linesmith.plugins.machines.guest_files import Entry, archive, file, folder
+from linesmith.plugins.machines.user import Border, marker_program, plugin_file
 
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /dev

@@ -25,9 +25,9 @@ from typing import Any
 
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 
-from linesmith.analyzer import dwarf
-from linesmith.analyzer.containment import PAGE_OVERLAYS
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
 from linesmith.analyzer.model import Access, Layout, ObjectArea, Profile, SharedLine
 from linesmith.plugins.registry import read_profiles
 

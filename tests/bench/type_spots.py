@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 
 BYTES_OF_NUMBER = {

@@ -13,7 +13,7 @@ from benchmarks.cases import CASES, ONE_STEP, Case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Done, Setting
 from linesmith.plugins.api import Benchmark
 from linesmith.plugins.registry import benchmark

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.running import measured
 
-from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Done, Setting, Step
 from linesmith.plugins.registry import benchmark
 

@@ -6,17 +6,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from benchmarks.running import measured
 
-from linesmith.analyzer.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
 from linesmith.analyzer.model import Done, Setting, Step
-from linesmith.plugins.benchmarks import copies, exec_storm, page_faults
-from linesmith.plugins.benchmarks.programs import Program, compiled
-from linesmith.plugins.benchmarks.settings import Given
 from linesmith.plugins.registry import benchmark
 
 STORM, FAULTS = benchmark("exec-storm"), benchmark("page-faults")
@@ -28,9 +24,14 @@ def printed(*command: str) -> dict[str, str]:
     return dict(line.split() for line in told.stdout.splitlines())
 
 
-def program(of: Program, scratch: Path, **settings: Setting) -> str:
-    """The path of an included program."""
-    return str(compiled(of, Given("test", settings), scratch))
+def program(name: str, scratch: Path, **settings: Setting) -> str:
+    """The path of the included program that the benchmark runs."""
+    return benchmark(name).steps(settings, 1, scratch)[0].command[0]
+
+
+def copies(scratch: Path) -> str:
+    """The path of the program that runs copies of any command."""
+    return program("perf-bench", scratch, suite="sched pipe", program="true")
 
 
 @pytest.mark.parametrize(
@@ -57,20 +58,20 @@ def test_each_page_is_a_fault_of_its_own(scratch: Path) -> None:
     words = ("--workers", "2", "--operations", "6400", "--pages", "640")
     script = "import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True); \
         print('faults', resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt)"
-    runs = [printed("python3", "-c", script, program(page_faults.PROGRAM, scratch), *words) for _ in range(3)]
+    runs = [printed("python3", "-c", script, program("page-faults", scratch), *words) for _ in range(3)]
     assert {int(told["operations"]) for told in runs} == {12800}
     # A run has more where the system takes pages back meanwhile, as some always do; a page twice would be all of them.
     assert 12800 <= min(int(told["faults"]) for told in runs) < 2 * 12800
 
 
 def test_work_is_counted_or_timed(scratch: Path) -> None:
-    storm = program(exec_storm.PROGRAM, scratch)
+    storm = program("exec-storm", scratch)
     assert printed(storm, "--workers", "3", "--operations", "4")["operations"] == "12"
     assert float(printed(storm, "--workers", "1", "--seconds", "0.2")["seconds"]) >= 0.2
 
 
 def test_programs_of_a_storm_map_the_files_that_they_share(scratch: Path) -> None:
-    storm = program(exec_storm.PROGRAM, scratch, linking="static")
+    storm = program("exec-storm", scratch, linking="static")
     words = ("strace", "-f", "-e", "trace=mmap", storm, "--operations", "2", "--files", "3")
     try:
         traced = subprocess.run(words, capture_output=True, text=True, timeout=300)
@@ -87,15 +88,15 @@ def ended(*command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("of", "words", "complaint"),
     [
-        (exec_storm.PROGRAM, ("--workers", "0"), "exec-storm: --workers is 0: give another whole number\n"),
-        (exec_storm.PROGRAM, ("--seconds", "nan"), "exec-storm: --seconds is nan: give seconds above 0\n"),
-        (exec_storm.PROGRAM, ("--directory", "/nowhere/at/all"), "exec-storm: /nowhere/at/all/exec-storm."),
+        ("exec-storm", ("--workers", "0"), "exec-storm: --workers is 0: give another whole number\n"),
+        ("exec-storm", ("--seconds", "nan"), "exec-storm: --seconds is nan: give seconds above 0\n"),
+        ("exec-storm", ("--directory", "/nowhere/at/all"), "exec-storm: /nowhere/at/all/exec-storm."),
         # One copy that fails ends all.
-        (copies.PROGRAM, ("--workers", "2", "--", "sh", "-c", "exit 7"), "copies: sh ended with status 7\n"),
+        ("copies", ("--workers", "2", "--", "sh", "-c", "exit 7"), "copies: sh ended with status 7\n"),
     ],
 )
-def test_a_program_says_what_it_cannot_do(of: Program, words: Sequence[str], complaint: str, scratch: Path) -> None:
-    done = ended(program(of, scratch), *words)
+def test_a_program_says_what_it_cannot_do(of: str, words: Sequence[str], complaint: str, scratch: Path) -> None:
+    done = ended(copies(scratch) if of == "copies" else program(of, scratch), *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in done.stderr
 
@@ -104,7 +105,7 @@ def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Pat
     linked = tmp_path / "linked"
     linked.write_text("content\n")
     words = ("--file", str(linked), "--", "sh", "-c", "pwd; cat linked; echo left >behind")
-    told = ended(program(copies.PROGRAM, scratch), *words).stdout.splitlines()
+    told = ended(copies(scratch), *words).stdout.splitlines()
     assert told[1:4] == ["content", "benchmark copies", "workers 1"]
     assert not Path(told[0]).exists()
     assert linked.exists()
@@ -113,12 +114,7 @@ def test_copies_run_in_a_folder_that_goes_with_them(scratch: Path, tmp_path: Pat
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_copies_of_root_run_without_rights(scratch: Path) -> None:
     words = ("--nobody", "--", "sh", "-c", "id -u; id -G; echo left >behind")
-    assert ended(program(copies.PROGRAM, scratch), *words).stdout.splitlines()[:2] == ["65534", "65534"]
-
-
-def test_all_sources_are_in_the_package() -> None:
-    there = {each.name for each in (files("linesmith.plugins.benchmarks") / "sources").iterdir()}
-    assert there == {*exec_storm.PROGRAM.sources, *page_faults.PROGRAM.sources, *copies.PROGRAM.sources}
+    assert ended(copies(scratch), *words).stdout.splitlines()[:2] == ["65534", "65534"]
 
 
 def test_a_program_is_compiled_once(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from benchmarks.cases import CASES
 from benchmarks.running import measured
 
-from linesmith.analyzer.errors import BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Done, Setting, Step
 from linesmith.plugins.registry import benchmark
-from linesmith.tuner.plan_file import plan_in
+from linesmith.tuner.run.plan_file import plan_in
 
 PERF, STRESS_NG = benchmark("perf-bench"), benchmark("stress-ng")
 has_stress_ng = pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")

@@ -5,77 +5,68 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import suppress
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from builders.projects import CASES, plant
 
-from linesmith.analyzer.errors import BuildFailed, OutputError
-from linesmith.analyzer.model import Built, Variant, Workplace
-from linesmith.plugins.builders.artifacts import Artifacts
+from linesmith.analyzer.base.errors import BuildFailed, OutputError
+from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.registry import builder
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Artifacts:
-    """A store in which one build is kept."""
-    store = Artifacts(tmp_path / "artifacts")
-    keep(store, "key", tmp_path)
-    return store
+def place(tmp_path: Path) -> Workplace:
+    """A place in which nothing was built yet."""
+    plant({"text": "whole"}, tmp_path / "tree")
+    return Workplace(tmp_path / "warm", tmp_path / "artifacts")
 
 
-def keep(store: Artifacts, key: str, folder: Path) -> Built:
-    origin = folder / "program"
-    origin.write_text("whole")
-    with store.turn(key) as draft:
-        store.log(key).write_text("$ make\n")
-        built = Built(key, store.folder / key, (), "cc 12", "digest", ("make",), 2.0)
-        return store.commit(draft, built, {"program": origin}, None)
+def build(place: Workplace, command: str = "cp text program") -> Built:
+    recipe = Recipe("command", place.warm.with_name("tree"), command=command, products=("program",))
+    return builder("command").build(recipe, Variant("v"), place, lambda _: None)
 
 
-def test_what_was_kept_is_found(store: Artifacts) -> None:
-    products = (("program", store.folder / "key/products/program"),)
-    assert store.find("key", "tree") == Built(
-        "key", store.folder / "key", products, "cc 12", "digest", ("make",), reused=True, sources="tree"
-    )
-    assert (store.folder / "key/build.log").read_text() == "$ make\n"
-    assert not store.log("key").exists()
-    assert store.find("other", "tree") is None
+def test_a_build_that_fails_leaves_its_log_alone(place: Workplace) -> None:
+    key = build(place).key
+    with pytest.raises(BuildFailed):
+        build(place, "echo half > program; echo error; exit 1")
+    assert sorted(path.name for path in place.artifacts.iterdir()) == [".locks", ".logs", key]
+    assert [path.read_text().splitlines()[-1] for path in (place.artifacts / ".logs").iterdir()] == ["error"]
 
 
-def test_a_build_that_fails_leaves_its_log_alone(store: Artifacts) -> None:
-    with suppress(BuildFailed), store.turn("bad") as draft:
-        store.log("bad").write_text("error")
-        (draft / "half").write_text("h")
-        raise BuildFailed
-    assert sorted(path.name for path in store.folder.iterdir()) == [".locks", ".logs", "key"]
-    assert store.log("bad").read_text() == "error"
+def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_stay(place: Workplace) -> None:
+    """A living build begins another one and then looks what has become of its own draft."""
+    started, go = place.warm.with_name("started"), place.warm.with_name("go")
+    waits = f"touch {started}; until test -e {go}; do sleep 0.05; done; cp text program"
+    with ThreadPoolExecutor(1) as other:
+        living = other.submit(build, place, waits)
+        while not started.exists():
+            assert not living.done()
+            time.sleep(0.05)
+        (place.artifacts / ".draft-dead").mkdir()
+        build(replace(place, warm=place.warm.with_name("other")))
+        drafts = [path.name for path in place.artifacts.glob(".draft*")]
+        go.touch()
+        assert drafts == [f".draft-{living.result().key}"]
 
 
-def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_stay(store: Artifacts, tmp_path: Path) -> None:
-    dead = store.folder / ".draft-dead"
-    dead.mkdir()
-    with store.turn("living") as living:
-        keep(store, "next", tmp_path)
-        assert not dead.exists()
-        assert living.exists()
-
-
-def test_a_damaged_artifact_is_none(store: Artifacts, tmp_path: Path) -> None:
-    (store.folder / "key/products/program").write_text("cut")
-    assert store.find("key", "tree") is None
-    keep(store, "key", tmp_path)
-    assert store.find("key", "tree")
-    (store.folder / "key/build.json").write_text("{")
-    assert store.find("key", "tree") is None
+@pytest.mark.parametrize(("file", "content"), [("products/program", "cut"), ("build.json", "{")])
+def test_a_damaged_artifact_is_built_again(place: Workplace, file: str, content: str) -> None:
+    first = build(place)
+    (first.directory / file).write_text(content)
+    assert not build(place).reused
+    assert build(place) == replace(first, reused=True, seconds=0.0)
 
 
 SMALL_DISK = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from linesmith.analyzer.errors import DiskFull
+from linesmith.analyzer.base.errors import DiskFull
 from linesmith.analyzer.model import Recipe, Variant, Workplace
 from linesmith.plugins.registry import builder
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from builders.projects import CASES, Bench, plant
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import BuildFailed, CompilerKilled, PatchRefused
+from linesmith.analyzer.base.errors import BuildFailed, CompilerKilled, PatchRefused
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Variant, Workplace
 from linesmith.plugins.registry import builder
 

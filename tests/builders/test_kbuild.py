@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from builders.projects import CASES, SOURCES, plant
 
-from linesmith.analyzer.errors import BuildFailed, ToolMissing, TreeError
+from linesmith.analyzer.base.errors import BuildFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
-from linesmith.plugins.builders import kconfig
+from linesmith.plugins.builders import kbuild
 from linesmith.plugins.registry import builder
 
 BUILDER = builder("kbuild")
@@ -48,7 +48,7 @@ def test_a_fragment_and_a_salt_go_over_the_base(recipe: Recipe, tmp_path: Path) 
     assert base.configuration
     changed, salted = fragment(recipe, "CONFIG_B=y\n# CONFIG_A is not set\n"), Variant("placebo", salt=3)
     assert [
-        kconfig.options((kernel.directory / ".config").read_text())
+        kbuild.options((kernel.directory / ".config").read_text())
         for kernel in (base, built(changed, tmp_path), built(recipe, tmp_path, salted))
     ] == [
         {"A": "y", "DEBUG_INFO": "y", "BUILD_SALT": '""'},
@@ -163,6 +163,6 @@ def test_all_processors_are_used_unless_told_otherwise(recipe: Recipe) -> None:
 
 def test_merging_takes_the_fragments_word() -> None:
     base = '#\n# Automatic\n#\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_NAME="x"\nCONFIG_AB=m\n'
-    assert kconfig.merged(base, "CONFIG_A=n\nCONFIG_B=y\nCONFIG_NEW=7\n") == (
+    assert kbuild.merged(base, "CONFIG_A=n\nCONFIG_B=y\nCONFIG_NEW=7\n") == (
         '#\n# Automatic\n#\nCONFIG_NAME="x"\nCONFIG_AB=m\n# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_NEW=7\n'
     )

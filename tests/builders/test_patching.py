@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import PatchRefused
-from linesmith.plugins.builders.patching import Plain, changes
+from linesmith.analyzer.base.errors import PatchRefused
+from linesmith.plugins.builders.patches import Plain, changes
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 CHANGED = "--- a/f\n+++ b/f\n@@ -4,3 +4,3 @@ some heading\n line 4\n-line 5\n+line five\n line 6\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from builders.projects import KERNEL, plant
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import TreeError
 from linesmith.plugins.builders.sources import sources
 
 

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 from builders.projects import plant
 
-from linesmith.analyzer.errors import PatchRefused, TreeError
-from linesmith.plugins.builders.census import Census, take
-from linesmith.plugins.builders.fitting import check_fit
-from linesmith.plugins.builders.leftovers import unfinished
-from linesmith.plugins.builders.patching import Plain
+from linesmith.analyzer.base.errors import PatchRefused, TreeError
+from linesmith.plugins.builders.patches import Plain, check_fit
+from linesmith.plugins.builders.sources import Census, take, unfinished
 from linesmith.plugins.builders.working_copy import WorkingCopy, bring, patched
 
 FILES = {"a.h": "one\n", "sub/b.c": "two\n"}

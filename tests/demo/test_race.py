@@ -13,9 +13,8 @@ import pytest
 from demo.example import compiled_in, unpacked
 from linesmith_command import linesmith
 
-from linesmith.analyzer.demo.cpus import CpuChoice, Placement, choose
-from linesmith.analyzer.demo.race import Race, Throughput
-from linesmith.analyzer.demo.result import race_text
+from linesmith.analyzer.demo.program import CpuChoice, Placement, choose
+from linesmith.analyzer.demo.race import Race, Throughput, race_text
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def enforced_layers() -> list[set[str]]:
 
 
 def exists(name: str) -> bool:
-    """Whether a path such as ``analyzer/dwarf.py`` is there, wherever the package is installed."""
+    """Whether a path such as ``analyzer/layouts/dwarf.py`` is there, wherever the package is installed."""
     package, _, rest = name.partition("/")
     return any((Path(home) / rest).exists() for home in import_module(f"linesmith.{package}").__path__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.rules import RULES
+from linesmith.analyzer.lint.rules.catalogue import RULES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.xdist_group("site")

@@ -16,7 +16,7 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.model import Fidelity
 from linesmith.plugins.registry import benchmark
-from linesmith.tuner.plan_file import read_plan
+from linesmith.tuner.run.plan_file import read_plan
 
 PLAN_FOLDER = Path(__file__).parent / "kernel"
 CPUS = 8

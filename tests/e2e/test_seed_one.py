@@ -15,7 +15,7 @@ import pytest
 from linesmith_command import command
 
 from linesmith.analyzer.model import FileChange, SeriesStep
-from linesmith.patches.series.recipients import recipients
+from linesmith.patches.series.mails import recipients
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("seed one")]
 

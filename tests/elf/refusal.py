@@ -9,8 +9,8 @@ from pathlib import Path
 
 from linesmith_command import linesmith
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 
 @dataclass(frozen=True)

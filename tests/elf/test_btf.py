@@ -13,7 +13,7 @@ from elf.refusal import Refusal, refusal
 from linesmith_command import linesmith
 
 from linesmith.analyzer import _native
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout
 
 NO_SECTION = "FILE: the file has no .BTF section; build it with CONFIG_DEBUG_INFO_BTF=y, or with pahole -J"

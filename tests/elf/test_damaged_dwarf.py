@@ -14,7 +14,7 @@ from elf.dwarf_bytes import Dwarf, uleb
 from elf.objects import Section, dwarf_file, elf_file
 from elf.refusal import Refusal, error_class, refusal
 
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 READ = ""  # no error: what is wrong is left out, and the rest is read
 ZLIB = 1

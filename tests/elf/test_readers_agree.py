@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from linesmith.analyzer import _native
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import Layout, Member
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("readers of the kernel")]

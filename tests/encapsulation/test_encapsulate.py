@@ -12,12 +12,10 @@ from encapsulation.programs import hidden, needs_spatch
 from patch_cases import stamps, write_files
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
-from linesmith.patches.encapsulation.calls import in_style, plain_calls, spaced
-from linesmith.patches.encapsulation.form import Accessor, Form, definition
-from linesmith.patches.encapsulation.member import find_member
-from linesmith.patches.encapsulation.truth import is_truth, opposite
-from linesmith.patches.semantic.mentions import mentions
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
+from linesmith.patches.encapsulation.expressions import in_style, is_truth, opposite, plain_calls, spaced
+from linesmith.patches.encapsulation.member import Accessor, Form, definition, find_member
+from linesmith.patches.treewide.image import mentions
 
 HEADER = """\
 struct wheel { int turns; };

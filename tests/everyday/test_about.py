@@ -14,9 +14,9 @@ import click
 import pytest
 from linesmith_command import linesmith
 
-from linesmith.analyzer.cli.interruption import interruptible
-from linesmith.analyzer.cli.waiting import Steps
-from linesmith.analyzer.extras import install_command
+from linesmith.analyzer.base.errors import install_command
+from linesmith.analyzer.cli.group import interruptible
+from linesmith.analyzer.cli.output import Steps
 
 
 def test_the_version_comes_first_and_facts_of_the_build_follow() -> None:

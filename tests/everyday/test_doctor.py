@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 from linesmith_command import linesmith
 
-from linesmith.analyzer.doctor.distribution import Distribution
-from linesmith.analyzer.doctor.recorders import check
-from linesmith.analyzer.doctor.running import ended
-from linesmith.analyzer.doctor.sampling import events
+from linesmith.analyzer.doctor.programs import Distribution, ended
+from linesmith.analyzer.doctor.recording import events, recording_check
 from linesmith.analyzer.model import Check, Readiness
 
 
@@ -123,8 +121,8 @@ def test_every_check_says_what_it_is_for() -> None:
 def test_one_way_to_record_is_enough() -> None:
     emulator = Check("emulate", "QEMU, programs", Readiness.READY, "", "")
     plugin = Check("emulate", "plugin for QEMU", Readiness.READY, "", "")
-    assert check((emulator, plugin)).found == "--on qemu-user"
-    assert check((emulator,)).readiness is Readiness.MISSING
+    assert recording_check((emulator, plugin)).found == "--on qemu-user"
+    assert recording_check((emulator,)).readiness is Readiness.MISSING
 
 
 def test_the_event_of_c2c_is_known_by_the_devices_of_the_kernel(tmp_path: Path) -> None:
@@ -135,7 +133,7 @@ def test_the_event_of_c2c_is_known_by_the_devices_of_the_kernel(tmp_path: Path) 
 
 
 def test_nothing_heavy_is_loaded_to_look_for_libraries() -> None:
-    script = "import sys; from linesmith.analyzer.doctor import libraries; list(libraries.checks())\n"
+    script = "import sys; from linesmith.analyzer.doctor.programs import library_checks; list(library_checks())\n"
     script += "print({'drgn', 'ortools', 'skopt', 'numpy', 'distributed', 'pyarrow'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

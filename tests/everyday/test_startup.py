@@ -16,8 +16,8 @@ HEAVY = frozenset(
     (
         *("numpy", "scipy", "rich", "msgspec", "jinja2", "tree_sitter", "platformdirs", "drgn", "ortools", "sqlite3"),
         *("asyncio", "multiprocessing", "tomllib", "json", "importlib.metadata", "ctypes", "subprocess"),
-        *("linesmith.analyzer._native", "linesmith.tuner._replay", "linesmith.analyzer.dwarf"),
-        *("linesmith.plugins.registry", "linesmith.analyzer.model.order", "linesmith.analyzer.model.profile"),
+        *("linesmith.analyzer._native", "linesmith.tuner._replay", "linesmith.analyzer.layouts.dwarf"),
+        *("linesmith.plugins.registry", "linesmith.analyzer.model.run", "linesmith.analyzer.model.profile"),
     )
 )
 COMMANDS = [name for names in GROUPS.values() for name in names]
@@ -66,5 +66,5 @@ def test_what_asks_for_layouts_alone_computes_nothing(tmp_path: Path) -> None:
     old, new = (str(compiled(tmp_path, f"struct s {{ {kind} a; }} s;", name=kind)) for kind in ("int", "long"))
     base = ["lint", "--base", old, "--head", new]
     for found in loaded(["layout", old, "s"], ["diff", old, new], ["slab", old, "s"], base, ["index", old]):
-        assert "linesmith.analyzer.dwarf" in found
+        assert "linesmith.analyzer.layouts.dwarf" in found
         assert found & NUMBERS == set()

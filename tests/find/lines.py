@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from linesmith.analyzer.attribution.evidence import functions_asked
-from linesmith.analyzer.dwarf import operands, read_layouts, touched
-from linesmith.analyzer.findings import findings
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -33,6 +32,7 @@ from linesmith.analyzer.model import (
     SharedLine,
     Triage,
 )
+from linesmith.analyzer.sharing.findings import findings
 
 LINE = 0x1000
 Built = Callable[..., Path]

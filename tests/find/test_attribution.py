@@ -13,9 +13,9 @@ from c_source import compiled
 from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, object_told, profile_of
 from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.access import read_accesses
-from linesmith.analyzer.attribution.holders import lines_known_to_hold, lines_that_may_hold
-from linesmith.analyzer.containment import Containment
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 
 

@@ -15,12 +15,11 @@ import pytest
 from find.lines import Built, profile_of
 from hand_made import finding, hot
 
-from linesmith.analyzer.access import read_accesses
+from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
-from linesmith.analyzer.dwarf import read_layouts, touched
+from linesmith.analyzer.layouts.dwarf import read_layouts, touched
 from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.hot import render_text
+from linesmith.analyzer.report.hot import Chosen, render_text
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from math import inf
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from profiles.profile_values import PROFILES
 
-from linesmith.analyzer.addresses.object_totals import object_totals
+from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     Access,
     Bounds,
@@ -32,13 +33,10 @@ from linesmith.analyzer.model import (
     SharingCost,
     Side,
 )
-from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.interval import ratio_of, scatter_of, share_of, widened
-from linesmith.analyzer.sharing.machine_cpus import machine_cpus
-from linesmith.analyzer.sharing.origin import origin
-from linesmith.analyzer.sharing.recorded_cost import removable_limit
-from linesmith.analyzer.sharing.type_totals import type_totals
-from linesmith.analyzer.sharing.waiting import profile_waited
+from linesmith.analyzer.sharing.accounts import accounts, machine_cpus, type_totals
+from linesmith.analyzer.sharing.cost import removable_limit
+from linesmith.analyzer.sharing.parts import origin
+from linesmith.analyzer.sharing.statistics import profile_waited, ratio_of, scatter_of, share_of, widened
 
 
 def timed(text: str) -> tuple[Access, ...]:
@@ -256,7 +254,7 @@ def on(nodes: str | None, cpus: int | None = None) -> Access:
     ],
 )
 def test_the_forms_of_the_list_of_nodes(
-    rows: list[Access], cpus: set[int] | None, nodes: set[int], count: int | None
+    rows: list[Access], cpus: Set[int] | None, nodes: Set[int], count: int | None
 ) -> None:
     found = origin(rows)
     assert (found.cpus, found.nodes, found.count) == (cpus, nodes, count)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from find.lines import Built, accesses, explained, facts, line_of, object_told, profile_of
 
-from linesmith.analyzer.attribution.joint_objects import cpus_of
+from linesmith.analyzer.attribution.line_objects import cpus_of
 from linesmith.analyzer.model import LineObject, Sampling, SharedLine
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab.allocation import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
 ENTRY = "0 d_lookup 100/0, 8 d_lookup 100/50"

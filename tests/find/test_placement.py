@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from find.lines import Built, symbols_of
 
-from linesmith.analyzer.access import AccessMap, read_accesses
-from linesmith.analyzer.addresses.placement import Trust, placed
-from linesmith.analyzer.dwarf import Reading, read_layouts
-from linesmith.analyzer.errors import BuildIdDiffers
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.attribution.placement import Trust, placed
+from linesmith.analyzer.base.errors import BuildIdDiffers
+from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     Access,
     CpuCounts,

@@ -10,8 +10,7 @@ import pytest
 from find.lines import Case, accesses, cases, check, explained, facts, line_of, profile_of
 from hand_made import scalar, struct, table
 
-from linesmith.analyzer.findings import findings
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import (
     Access,
     Conflict,
@@ -29,7 +28,8 @@ from linesmith.analyzer.model import (
     SharedLine,
     Triage,
 )
-from linesmith.analyzer.sharing.straddle import straddling
+from linesmith.analyzer.sharing.findings import findings
+from linesmith.analyzer.sharing.parts import straddling
 from linesmith.analyzer.sharing.triage import triage
 
 RECORDING = Recording("qemu-user", ("./bench",), (0, 0), "x86_64")

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from find.lines import Built, symbols_of
 
-from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.dwarf import Reading, read_layouts
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.explain import Explanation, explain, holding
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_in
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import Access, LineObject, Outcome, Profile, SharedLine, VariableRow
-from linesmith.patches.located import Located
-from linesmith.patches.verify import starts_of
-from linesmith.tuner.candidates import propose
+from linesmith.analyzer.sharing.analysis import Explanation, explain, holding
+from linesmith.patches.edit.verify import Located, starts_of
+from linesmith.tuner.propose.candidates import propose
 
 MOVED = 0x5566_0000_0000
 # Byte of a record that each function touches, and the variable; the second element of an array.

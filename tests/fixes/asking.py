@@ -10,13 +10,13 @@ from pathlib import Path
 from fixes.judgement import Judge
 from fixes.kernel import RealKernel
 
+from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli.analysis import analyse, with_offsets
-from linesmith.analyzer.cli.proposing import offered
-from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, Finding
-from linesmith.tuner.premises import Premises
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.structure.advise import advise
-from linesmith.tuner.suggestions import Suggestion
 
 
 @dataclass(frozen=True, slots=True)

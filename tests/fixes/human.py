@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from fixes.scenario import ScenarioError, Step
 
-from linesmith.analyzer.geometry import flatten
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import lay_out, refusal
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import flatten
+from linesmith.analyzer.layouts.placement import lay_out, refusal
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 

@@ -14,14 +14,13 @@ from fixes.memory import Memory
 from replay.traces import Step as TraceStep
 from replay.traces import write_trace
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout
-from linesmith.analyzer.slab import Kernel, cache_of, pages_for
-from linesmith.tuner.plan import Plan, in_all_phases, relaid, unchanged
-from linesmith.tuner.relocation import Piece, holds, relocation
-from linesmith.tuner.replay import Outcome, Replay, mean, open_trace
-from linesmith.tuner.resampling import change_interval
-from linesmith.tuner.scene import Scene, scene
+from linesmith.analyzer.slab.allocation import Kernel, cache_of
+from linesmith.analyzer.slab.geometry import pages_for
+from linesmith.tuner.replay.plan import Plan, in_all_phases, relaid, unchanged
+from linesmith.tuner.replay.replayer import Outcome, Replay, change_interval, mean, open_trace
+from linesmith.tuner.replay.scene import Piece, Scene, holds, relocation, scene
 
 OBJECTS = 1000
 LETTERS = {"load": "L", "store": "S", "atomic": "A"}

@@ -11,14 +11,17 @@ from pathlib import Path
 from fixes.execution import MOST_BYTES, Spot
 from fixes.scenario import Kind, Scenario, ScenarioError, Touch
 
-from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import Reading, read_layouts
-from linesmith.analyzer.errors import FunctionNotFound
-from linesmith.analyzer.geometry import flatten, leaf_at
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_in
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import FunctionNotFound
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
+from linesmith.analyzer.layouts.leaves import flatten, leaf_at
 from linesmith.analyzer.model import AccessKind, CodeAccess, Layout, Leaf
-from linesmith.analyzer.slab import Kernel, machine_of, release_of
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.kernel import machine_of, release_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from fixes.scenario import Scenario, ScenarioError, cases
 from fixes.table import details, table
 from fixes.trial import Trial, tried
 
-from linesmith.analyzer.errors import NotSimulated
+from linesmith.analyzer.base.errors import NotSimulated
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,9 +21,9 @@ from keeping import Keeper, product_digest
 from replay.traces import write_trace
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.tuner.plan import unchanged
-from linesmith.tuner.replay import open_trace
-from linesmith.tuner.scene import scene
+from linesmith.tuner.replay.plan import unchanged
+from linesmith.tuner.replay.replayer import open_trace
+from linesmith.tuner.replay.scene import scene
 
 pytestmark = pytest.mark.xdist_group("fixes")
 START = 0xFFFF_8881_0400_0000

@@ -12,15 +12,15 @@ from c_source import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import (
+from linesmith.analyzer.layouts.alignment import (
     asked_alignments,
     asked_at_least,
     inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
 )
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 # Compiled as DWARF 4, which has no word for an alignment.

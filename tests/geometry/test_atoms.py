@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hand_made import bits, held, scalar, struct, table, union
 
-from linesmith.analyzer.geometry.atoms import Place, anonymous_struct, atoms, visible_places
+from linesmith.analyzer.layouts.placement import Place, anonymous_struct, atoms, visible_places
 from linesmith.analyzer.model import FactKind, Layout, Member, SourceFact
 
 LETTERS = tuple(scalar(name) for name in "abcde")

@@ -13,8 +13,8 @@ from c_source import compiled
 from hypothesis import given
 from hypothesis.strategies import randoms
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import Gaps, gaps
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.gaps import Gaps, gaps
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 

@@ -10,8 +10,8 @@ from c_layouts import nested
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.geometry import flatten, leaf_at, leaves_at
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.leaves import flatten, leaf_at, leaves_at
 from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCategory, RecordKind
 
 STRUCT, UNION = RecordKind.STRUCT, RecordKind.UNION

@@ -8,14 +8,7 @@ from c_layouts import structs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.geometry import (
-    Span,
-    line_of,
-    lines,
-    lines_touched,
-    meeting_phases,
-    straddles,
-)
+from linesmith.analyzer.layouts.gaps import Span, line_of, lines, lines_touched, meeting_phases, straddles
 from linesmith.analyzer.model import Layout
 
 spans = st.builds(Span, st.integers(0, 300), st.integers(1, 150))

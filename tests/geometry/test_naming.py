@@ -12,10 +12,10 @@ from c_layouts import nested
 from c_source import compiled
 from hypothesis import given
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import Span
-from linesmith.analyzer.geometry.naming import nameable, named
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.gaps import Span
+from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 SOURCE = """

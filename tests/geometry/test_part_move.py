@@ -13,10 +13,10 @@ from hand_made import held, scalar, struct, table, union
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.geometry import nameable
-from linesmith.analyzer.geometry.part_move import Move, moves
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.leaves import nameable
+from linesmith.analyzer.layouts.single_moves import Move, moves
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 
 LONG, TAIL = scalar("l"), scalar("tail", 4)

@@ -14,8 +14,8 @@ from hand_made import bits, flexible, held, offsets, scalar, struct, union
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import first_bit, place, refusal
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.placement import first_bit, place, refusal
 from linesmith.analyzer.model import Layout, Member
 
 CHAR, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("i", 4), ("l", 8)))

@@ -10,9 +10,9 @@ import pytest
 from hand_made import bits, flexible, held, scalar, struct, table, union
 from hypothesis import given
 
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.part_move import moves as shrinking_moves
-from linesmith.analyzer.geometry.placement import place, refusal
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.placement import place, refusal
+from linesmith.analyzer.layouts.single_moves import moves as shrinking_moves
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 
 INT, LONG = scalar("i", 4), scalar("l")

@@ -12,9 +12,10 @@ from random import Random
 
 from hostile.mutation import Kind, Sample, flipped, moved, set_to_an_extreme, truncated
 
-from linesmith.analyzer import dwarf
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.report import layout_json, pahole
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.report import layout as layout_json
+from linesmith.analyzer.report import pahole
 
 SOURCE = Path(__file__).with_name("sources").joinpath("unit.c").read_text()
 MAIN = "int main(int count, char **words) { return walk(0, count) + (words != 0); }\n"

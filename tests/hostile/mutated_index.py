@@ -17,9 +17,8 @@ from hostile.mutated_elf import SOURCE, shown
 from hostile.mutation import EXTREMES, Kind, Mutation, Sample, flipped, moved, truncated
 from linesmith_command import linesmith
 
-from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.saved_index import SavedIndex, content
-from linesmith.analyzer.store import IndexedLayouts, parsed
+from linesmith.analyzer.layouts.diff import changes, paired
+from linesmith.analyzer.layouts.store import IndexedLayouts, SavedIndex, content, parsed
 
 Record = dict[str, Any]
 TEXTS = ("", "\0", "\x1b[2J", "a" * 5000, "leaf", "struct {", "{", "(*", "[", "\u2028")

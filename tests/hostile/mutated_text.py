@@ -10,9 +10,9 @@ from random import Random
 from hostile.mutation import EXTREMES, Kind, Sample, flipped, moved, truncated
 from replay.traces import Step, turns, write_trace
 
-from linesmith.analyzer.intent import read_intent
-from linesmith.tuner.plan_file import read_plan
-from linesmith.tuner.replay import open_trace
+from linesmith.analyzer.intent.reading import read_intent
+from linesmith.tuner.replay.replayer import open_trace
+from linesmith.tuner.run.plan_file import read_plan
 
 _WORDS = (
     b"0x", b"%", b"|", b"[", b"{", b'"', b"\n", b"\t", b"-", b"9" * 30, b"nan", b"\xff\xfe", b"=", b".", b"null",

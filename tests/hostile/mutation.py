@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from random import Random
 
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 
 SECONDS = 5
 BYTES = 1 << 30

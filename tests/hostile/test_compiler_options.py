@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from linesmith_command import linesmith
 from patch_cases import write_files
 
-from linesmith.analyzer.errors import TreeError
-from linesmith.patches.flags import from_words
-from linesmith.patches.options import chosen
-from linesmith.patches.unified import unified_diff
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.options import chosen, from_words
+from linesmith.patches.edit.unified import unified_diff
 
 OPTIONS = tomllib.loads(Path(__file__).with_name("sources").joinpath("options.toml").read_text())
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"

@@ -11,9 +11,9 @@ from lint_commits import Commits, repository
 from matrix.small_kernel import FILES, HEADER, MAKEFILE
 from patch_cases import write_files
 
-from linesmith.patches.confinement import is_confinable
-from linesmith.patches.kbuild import kernel_build
-from linesmith.patches.kconfig import read_configuration
+from linesmith.patches.build.confinement import is_confinable
+from linesmith.patches.build.kbuild import kernel_build
+from linesmith.patches.build.kconfig import read_configuration
 
 # As the kernel's own makefile: `scripts/setlocalversion` prints the string, and a recipe echoes it without quotes.
 RELEASE = "\t. $(out)/.config; eval echo $$CONFIG_LOCALVERSION\n"

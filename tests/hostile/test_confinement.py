@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import VerificationFailed
-from linesmith.patches.child import Command, Ended, run
-from linesmith.patches.confinement import Confinement, is_confinable
-from linesmith.patches.reads import check_reads
+from linesmith.analyzer.base.errors import VerificationFailed
+from linesmith.patches.build.child import Command, Ended, run
+from linesmith.patches.build.confinement import Confinement, is_confinable
+from linesmith.patches.build.probe import check_reads
 
 needs_landlock = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
 HIDDEN = "squeamish ossifrage"
@@ -93,7 +93,7 @@ def test_without_landlock_what_is_included_is_looked_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     """Headers of the system and of the sources may be read."""
-    monkeypatch.setattr("linesmith.patches.reads.is_confinable", lambda: False)
+    monkeypatch.setattr("linesmith.patches.build.probe.is_confinable", lambda: False)
     (tmp_path / "secret").write_text(f"{HIDDEN}\n")
     work = tmp_path / "work"
     work.mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hostile.traced import Attack, breaches, built, strangers
 
-from linesmith.patches.confinement import is_confinable
+from linesmith.patches.build.confinement import is_confinable
 
 pytestmark = [
     pytest.mark.xdist_group("generated changes"),

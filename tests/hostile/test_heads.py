@@ -11,7 +11,7 @@ import pytest
 from lint_commits import LINK, MODULE, Entry, repository
 from matrix.small_kernel import FILES, HEADER
 
-from linesmith.patches.confinement import is_confinable
+from linesmith.patches.build.confinement import is_confinable
 
 Files = dict[str, str | bytes | Entry]
 

@@ -20,8 +20,8 @@ from c_source import compiled
 from elf.dwarf_bytes import Dwarf
 from elf.objects import dwarf_file
 
-from linesmith.analyzer.dwarf import object_reader, read_layouts, table_from_reader
-from linesmith.analyzer.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
+from linesmith.analyzer.base.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
+from linesmith.analyzer.layouts.dwarf import object_reader, read_layouts, table_from_reader
 
 OWN = "struct own { int first; struct { char in; } second[2]; struct own *next; } own;\n"
 REFUSED = (

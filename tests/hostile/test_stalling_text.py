@@ -19,9 +19,8 @@ from lint_commits import repository
 from patch_cases import layout, write_files
 from stalling_shapes import C_SHAPES, JSON_SHAPES, KCONFIG_SHAPES, MAIL_SHAPES, TABLE_SHAPES, TOML_SHAPES, Shape
 
-from linesmith.analyzer.errors import DeclarationNotFound
-from linesmith.patches.declaration import declaration
-from linesmith.patches.included import included
+from linesmith.analyzer.base.errors import DeclarationNotFound
+from linesmith.patches.source.declaration import declaration, included
 
 SOURCES = Path(__file__).with_name("sources")
 SIZE, LARGE = 256 << 10, 1 << 20

@@ -16,14 +16,15 @@ from lint_commits import repository
 from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
-from linesmith.analyzer.errors import DeadlinePassed
+from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.child import Command, run
-from linesmith.patches.deadline import Deadline
-from linesmith.patches.matrix import Asked, Change, check
-from linesmith.patches.matrix.workers import each
-from linesmith.patches.tree import Tree
-from linesmith.patches.unified import unified_diff
+from linesmith.patches.build.child import Command, run
+from linesmith.patches.build.confinement import Deadline
+from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.matrix.check import check
+from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.users import each
+from linesmith.patches.source.tree import Tree
 
 CACHE = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"
 GROWN = CACHE.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")

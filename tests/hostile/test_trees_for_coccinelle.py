@@ -13,8 +13,8 @@ import pytest
 from linesmith_command import linesmith
 from patch_cases import write_files
 
-from linesmith.patches.semantic.image import tree_image
-from linesmith.patches.semantic.spatch import Report, SemanticPatch, spatch
+from linesmith.patches.treewide.image import tree_image
+from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 

@@ -17,7 +17,7 @@ from demo.example import example_program
 from linesmith_command import linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED
 
-from linesmith.analyzer.base.visible import is_unseen, visible
+from linesmith.analyzer.base.text import is_unseen, visible
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
 from linesmith.patches.series.files import patch_files
 

@@ -11,10 +11,9 @@ from linesmith_command import linesmith
 from lint_commits import Commits, repository
 from patch_cases import write_files
 
-from linesmith.patches.confinement import is_confinable
-from linesmith.patches.source_bytes import source_bytes
-from linesmith.patches.unified import unified_diff
-from linesmith.patches.visible_files import visible
+from linesmith.patches.build.confinement import is_confinable
+from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.source.tree import source_bytes, visible_files
 
 pytestmark = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
 
@@ -76,15 +75,15 @@ def test_a_generated_header_is_read_with_build_alone(tmp_path: Path) -> None:
 def test_what_is_visible_of_a_checkout(tmp_path: Path) -> None:
     made = checkout(tmp_path / "tree", {"a.h": "", "src/b.h": "", "src/deep/c.h": "", "docs/d.txt": ""})
     write_files(made.root, {".env": "", "src/note.txt": "", "out/x.h": "", "out/x.o": ""})
-    places = [str(place.relative_to(made.root)) for place in visible(made.root)]
+    places = [str(place.relative_to(made.root)) for place in visible_files(made.root)]
     assert places == ["a.h", "docs", "src/b.h", "src/deep"]
-    built = [str(place.relative_to(made.root)) for place in visible(made.root, (made.root / "out",))]
+    built = [str(place.relative_to(made.root)) for place in visible_files(made.root, (made.root / "out",))]
     assert built == ["a.h", "docs", "src/b.h", "src/deep", "out/x.h"]
 
 
 def test_a_tree_outside_of_git_is_visible_as_a_whole(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.h": "", "src/b.h": ""})
-    assert [place.name for place in visible(tmp_path)] == ["a.h", "src"]
+    assert [place.name for place in visible_files(tmp_path)] == ["a.h", "src"]
 
 
 def test_the_untracked_files_of_a_submodule_are_hidden_too(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_the_untracked_files_of_a_submodule_are_hidden_too(tmp_path: Path) -> No
     outer = checkout(tmp_path / "tree", {"a.h": ""})
     outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.root), "lib")
     write_files(outer.root, {"lib/.env": ""})
-    places = [str(place.relative_to(outer.root)) for place in visible(outer.root)]
+    places = [str(place.relative_to(outer.root)) for place in visible_files(outer.root)]
     assert places == [".gitmodules", "a.h", "lib/lib.h"]
 
 

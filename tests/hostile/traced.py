@@ -19,7 +19,7 @@ from lint_commits import Commits, repository
 from matrix.small_kernel import FILES
 from patch_cases import write_files
 
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 
 COMMANDS = ("lint --base-ref", "lint --patch", "diff --patch", "patch")
 HIDDEN = "ossifrage"

@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.declaration import Declared
-from linesmith.patches.inline.conditionals import conditionals, without_emptied
-from linesmith.patches.inline.labels import without_unused_labels
-from linesmith.patches.inline.member import with_object
-from linesmith.patches.inline.order import in_order, missed_by, moved_ahead, target_record
+from linesmith.patches.inline.aftermath import conditionals, without_emptied, without_unused_labels
+from linesmith.patches.inline.order import in_order, missed_by, moved_ahead, target_record, with_object
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
-from linesmith.patches.records import records_named
-from linesmith.patches.semantic.image import TreeImage, tree_image
+from linesmith.patches.source.declaration import Declared
+from linesmith.patches.source.records import records_named
+from linesmith.patches.treewide.image import TreeImage, tree_image
 
 
 @text_cases(Path(__file__).with_name("cases") / "members.txt")

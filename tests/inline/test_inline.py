@@ -12,7 +12,7 @@ import pytest
 from patch_cases import write_files
 from text_cases import files_in
 
-from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.inline import Inlined, inlined
 from linesmith.patches.inline.study import Wanted

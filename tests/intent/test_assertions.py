@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.intent import applies, symbols_in, undecided
 from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
+from linesmith.analyzer.intent.check import applies, symbols_in, undecided
 from linesmith.analyzer.model import Intent, MemberGroup, TypeIntent
 
 SOURCES = Path(__file__).with_name("sources")

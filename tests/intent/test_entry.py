@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
-from linesmith.analyzer.intent import intent_in, written
-from linesmith.analyzer.intent.entry import Grounds, budget, entry
-from linesmith.analyzer.intent.parting import parted_between, parted_by
-from linesmith.analyzer.intent.usage import usage
+from linesmith.analyzer.intent.entry import Grounds, budget, entry, parted_between, parted_by, usage
+from linesmith.analyzer.intent.file import written
+from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.model import ConflictPair, Finding, Intent, Isolation, Layout, LineMember, SizeBudget
-from linesmith.analyzer.slab import Kernel, own_cache
-from linesmith.tuner.suggestions import answers
+from linesmith.analyzer.slab.allocation import Kernel, own_cache
+from linesmith.tuner.propose.candidates import answers
 
 NAME = scalar("name", 64, dimensions=(64,))
 PIPE = struct("pipe", scalar("head"), scalar("tail"), scalar("ops"), NAME)

@@ -16,7 +16,7 @@ from rule_cases import side
 from said_tables import Case, cases, filled
 from tuning.project import SHORT, project, tuned
 
-from linesmith.analyzer.lint.intent_update import stale
+from linesmith.analyzer.lint.intents import stale
 from linesmith.analyzer.model import Intent, SizeBudget, TypeIntent
 
 pytestmark = pytest.mark.xdist_group("intent-command")

@@ -13,18 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import IntentError
-from linesmith.analyzer.intent import FILE_NAME, intent_in, intent_of_tree
+from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.intent.reading import FILE_NAME, intent_in, intent_of_tree
 from linesmith.analyzer.intent.statements import statements
-from linesmith.analyzer.model import (
-    NO_INTENT,
-    Isolation,
-    LintChoice,
-    MemberGroup,
-    SizeBudget,
-    Suppression,
-    TypeIntent,
-)
+from linesmith.analyzer.model import NO_INTENT, Isolation, LintChoice, MemberGroup, SizeBudget, Suppression, TypeIntent
 
 SOURCES = Path(__file__).with_name("sources")
 

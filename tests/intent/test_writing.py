@@ -12,19 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import IntentError
-from linesmith.analyzer.intent import intent_in, read_intent, written
-from linesmith.analyzer.intent.kept import add_to
-from linesmith.analyzer.intent.rewriting import Rewrite, rewritten
-from linesmith.analyzer.model import (
-    Intent,
-    Isolation,
-    LintChoice,
-    MemberGroup,
-    SizeBudget,
-    Suppression,
-    TypeIntent,
-)
+from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.intent.file import Rewrite, add_to, rewritten, written
+from linesmith.analyzer.intent.reading import intent_in, read_intent
+from linesmith.analyzer.model import Intent, Isolation, LintChoice, MemberGroup, SizeBudget, Suppression, TypeIntent
 
 SOURCES = Path(__file__).with_name("sources")
 WORDS = ("a", "b", "i_mmap", "i_mmap_rwsem", "_tx", "__x", *(f"quite_a_long_name_{number}" for number in range(12)))

@@ -12,10 +12,10 @@ from measured import SECONDS, SPEED, STORM, Blocks, compared, samples
 from noise_models import BASE, HEAD, METRIC, MODELS, USE, normal, trial
 from noise_models import samples as drawn
 
-from linesmith.analyzer.errors import BenchmarkNonsense
+from linesmith.analyzer.base.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use, VerdictKind
-from linesmith.tuner.judge.compare import compare
 from linesmith.tuner.judge.ranking import finalists, winner
+from linesmith.tuner.judge.verdict import compare
 
 BETTER, WORSE, NONE = VerdictKind.BETTER, VerdictKind.WORSE, VerdictKind.NO_DIFFERENCE
 NOISY, UNDECIDED = VerdictKind.TOO_NOISY, VerdictKind.UNDECIDED

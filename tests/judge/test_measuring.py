@@ -10,13 +10,10 @@ import pytest
 from measured import SECONDS, STORM, comparison, samples
 
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
-from linesmith.tuner.judge.compare import compare
-from linesmith.tuner.judge.family import together
-from linesmith.tuner.judge.looks import planned_looks
-from linesmith.tuner.judge.noise import floor, noise
+from linesmith.tuner.judge.interval import planned_looks
 from linesmith.tuner.judge.ranking import cost, finalists, winner
-from linesmith.tuner.judge.schedule import order
-from linesmith.tuner.judge.stopping import enough
+from linesmith.tuner.judge.stopping import enough, order
+from linesmith.tuner.judge.verdict import compare, floor, noise, together
 
 RULES = Rules(confidence=0.95, least_blocks=4, most_blocks=16)
 BLOCKS = [((100.0, 101.0), (104.0, 105.0)), ((101.0, 100.0), (105.0, 104.5))] * 2

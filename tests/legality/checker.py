@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from legality.random_heat import Case, Named, named
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Member, MoveKind, RecordKind, SlabMachine, SourceFact
-from linesmith.analyzer.slab import Kernel, cache_of
+from linesmith.analyzer.slab.allocation import Kernel, cache_of
 
 KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
 PAGE = 4096

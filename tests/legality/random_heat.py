@@ -12,7 +12,7 @@ from random import Random
 
 from hand_made import finding, hot
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ConflictPair, FactKind, Finding, Layout, SourceFact
 
 MOST_HOT = 6

@@ -13,10 +13,10 @@ from legality.checker import KERNEL, violations
 from legality.compiled import Compiled, compiled, says, told_alignments
 from legality.random_heat import Case, random_case
 
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Layout, RecordKind, SourceFacts
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.suggestions import answers
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.propose.candidates import answers
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from legality.checker import violations
 from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, Prediction, SourceFact
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")

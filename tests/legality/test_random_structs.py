@@ -17,18 +17,17 @@ from legality.checker import violations
 from legality.compiled import compiled, says
 from legality.study import candidates, cases, holders, study
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import lay_out, refusal
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.placement import lay_out, refusal
 from linesmith.analyzer.model import Layout, RecordKind, StructuralAdvice
-from linesmith.tuner.structure.embedding import Pulling
-from linesmith.tuner.structure.memory import Allocation
-from linesmith.tuner.structure.pull_in import pulled_in
-from linesmith.tuner.structure.push_out import put_apart
-from linesmith.tuner.structure.shrink import made_smaller
+from linesmith.tuner.structure.case import Allocation
+from linesmith.tuner.structure.embedding import Pulling, pulled_in
+from linesmith.tuner.structure.locks import made_smaller
+from linesmith.tuner.structure.readers import put_apart
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("vmlinux-layouts")]
 

@@ -14,8 +14,9 @@ from hand_made import bits, finding, flexible, held, hot, lock, meeting, scalar,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.line_map import NO_HEAT, Heat, heat_of, line_map
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, heat_of
+from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
     Access,
     CellKind,

@@ -17,8 +17,8 @@ from c_source import compiled
 from line_map.contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer.extras import install_command
-from linesmith.analyzer.report import layout_json
+from linesmith.analyzer.base.errors import install_command
+from linesmith.analyzer.report import layout as layout_json
 
 SOURCES = Path(__file__).with_name("sources")
 EXPECTED = (SOURCES / "contended_queue.txt").read_text()

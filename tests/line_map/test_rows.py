@@ -11,11 +11,11 @@ from hand_made import meeting, scalar, struct, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.line_map import compared_maps, heat_of, line_map
-from linesmith.analyzer.line_map.folding import Fold, folded
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.record_map import Fold, compared_maps, folded, line_map
 from linesmith.analyzer.model import Layout, LineMap
-from linesmith.analyzer.report.map_rows import BLOCKS, PLAIN, group_rows
+from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows
 
 
 def shown(width: int, *maps: LineMap, shades: str = PLAIN) -> str:

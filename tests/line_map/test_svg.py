@@ -13,10 +13,11 @@ from c_layouts import structs
 from hand_made import finding, hot, meeting, scalar, struct, table
 from hypothesis import given
 
-from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.line_map import heat_of, line_map
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import Layout, MemberFunction
-from linesmith.analyzer.report.line_map_svg import line_maps_svg
+from linesmith.analyzer.report.map_svg import line_maps_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 WIDE_CHARACTER = 0.61

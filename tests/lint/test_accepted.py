@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from violations_by_hand import hostile_reports, report, violation
 
-from linesmith.analyzer.errors import BaselineError
-from linesmith.analyzer.lint.accepted import Acceptance, settled
-from linesmith.analyzer.lint.baseline import Baseline, read_baseline, written_baseline
+from linesmith.analyzer.base.errors import BaselineError
+from linesmith.analyzer.lint.accepted import Acceptance, Baseline, read_baseline, settled, written_baseline
 from linesmith.analyzer.model import LintReport, Suppression
 
 TODAY, EXPIRED = date(2026, 11, 22), date(2026, 11, 21)

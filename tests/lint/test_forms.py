@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from violations_by_hand import HOSTILE, hostile_reports, report, violation
 
-from linesmith.analyzer.base.visible import visible
+from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.lint.rules.catalogue import page
 from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity
-from linesmith.analyzer.report.lint_output import RENDERINGS
-from linesmith.analyzer.rules import page
+from linesmith.analyzer.report.lint_services import RENDERINGS
 
 EXPECTED = Path(__file__).with_name("expected")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

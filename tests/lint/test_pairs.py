@@ -13,13 +13,12 @@ from hand_made import scalar, struct, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import TypeNotFound
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.lint import of_one, of_two
+from linesmith.analyzer.base.errors import TypeNotFound
+from linesmith.analyzer.layouts.collection import Layouts, select_both
+from linesmith.analyzer.layouts.diff import changes, paired
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.lint.pairs import of_one, of_two
 from linesmith.analyzer.model import Layout
-from linesmith.analyzer.selection import select_both
 
 BOTH = "struct same { int a; long b; } s; struct other { char c; } o;"
 INNER = "struct in { int a; int b; }; struct out { struct in in; } s;"

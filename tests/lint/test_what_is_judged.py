@@ -11,13 +11,13 @@ from c_source import compiled
 from linesmith_command import linesmith
 from violations_by_hand import report, violation
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import RuleUnknown
-from linesmith.analyzer.lint import tuned
-from linesmith.analyzer.lint.places import located
-from linesmith.analyzer.lint.rule_choice import chosen_rules
+from linesmith.analyzer.base.errors import RuleUnknown
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.lint.linting import chosen_rules
+from linesmith.analyzer.lint.pairs import located
+from linesmith.analyzer.lint.rules.catalogue import Rule
+from linesmith.analyzer.lint.tuned import tuned
 from linesmith.analyzer.model import LintChoice, Severity
-from linesmith.analyzer.rules import Rule
 
 RULES = tuple(
     Rule(name, "", Severity.NOTE, lambda _: (), default=name != "group-docs")

@@ -11,7 +11,7 @@ from linesmith_command import linesmith
 from lint_commits import LINK, Commits, Entry, repository
 from patch_cases import write_files
 
-from linesmith.patches.confinement import is_confinable
+from linesmith.patches.build.confinement import is_confinable
 
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits __attribute__((aligned(64)));\n\tlong misses;\n};\n"
 UNALIGNED = HEADER.replace(" __attribute__((aligned(64)))", "")

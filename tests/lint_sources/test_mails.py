@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from lint_commits import Commits, repository
 from patch_cases import write_files
 
-from linesmith.analyzer.errors import PatchRefused
-from linesmith.patches.versions.mail_texts import mails_of
-from linesmith.patches.versions.mails import patched
+from linesmith.analyzer.base.errors import PatchRefused
+from linesmith.patches.revisions.mail_texts import mails_of
+from linesmith.patches.revisions.mails import patched
 
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits;\n};\n"
 STEPS = (

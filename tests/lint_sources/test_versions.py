@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from lint_commits import LINK, MODULE, Commits, repository
 
-from linesmith.analyzer.errors import TreeError
-from linesmith.patches.versions.git import repository_of
-from linesmith.patches.versions.versions import Versions, revisions
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.revisions.git import repository_of
+from linesmith.patches.revisions.versions import Versions, revisions
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from linesmith.analyzer.diff import changes, paired
-from linesmith.analyzer.geometry import asked_alignments, flatten, leaves_at
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.alignment import asked_alignments
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.diff import changes, paired
+from linesmith.analyzer.layouts.leaves import flatten, leaves_at
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
 from linesmith.analyzer.report import pahole
 

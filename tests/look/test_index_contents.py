@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from c_source import compiled
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import LayoutTable
-from linesmith.analyzer.store import IndexedLayouts
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.store import IndexedLayouts
 
 SOURCE = """
 struct leaf { long low, high; };

@@ -12,8 +12,8 @@ from c_source import compiled
 from hand_made import struct, table
 from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer.errors import TypeNotFound
-from linesmith.analyzer.selection import select
+from linesmith.analyzer.base.errors import TypeNotFound
+from linesmith.analyzer.layouts.collection import select
 
 SOURCE = """
 struct tcp_sock { int sent; long queued; unsigned ready:1, error:3; } tcp_sock;

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from c_source import compiled
 
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.collection import select
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.store import IndexedLayouts
 from linesmith.analyzer.report import pahole
-from linesmith.analyzer.selection import select
-from linesmith.analyzer.store import IndexedLayouts
 
 SOURCE = """
 struct pair { int first; long second[2]; } pair;

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from linesmith_command import linesmith
 
-from linesmith.analyzer.errors import ElfError
-from linesmith.analyzer.saved_index import read_saved
-from linesmith.analyzer.store import NO_STAMP, built, encoded
+from linesmith.analyzer.base.errors import ElfError
+from linesmith.analyzer.layouts.store import NO_STAMP, built, encoded, read_saved
 
 SOURCE = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
 

@@ -13,12 +13,14 @@ import pytest
 from c_source import compiled
 from linesmith_command import linesmith
 
-from linesmith.analyzer.report import access_json, bench_json, diff_json, layout_json, slab_json
+from linesmith.analyzer.report import access, run_forms, slab
+from linesmith.analyzer.report import diff as diff_json
+from linesmith.analyzer.report import layout as layout_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MODULES = [
-    *((layout_json, "layout"), (diff_json, "diff"), (access_json, "access"), (slab_json, "slab")),
-    (bench_json, "report"),
+    *((layout_json, "layout"), (diff_json, "diff"), (access, "access"), (slab, "slab")),
+    (run_forms, "report"),
 ]
 OLD = (
     "struct s { int a; unsigned b:3; union { long c; struct { char d; int e; } f[2]; }; } s; struct gone { int x; } g;"

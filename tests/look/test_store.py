@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer import store
-from linesmith.analyzer.base import durable
-from linesmith.analyzer.dwarf import Reading, read_layouts
+from linesmith.analyzer.base import files
+from linesmith.analyzer.layouts import store
+from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 
 SOURCE = "struct pair { int first; long second; } pair; struct pair *held;"
 
@@ -155,7 +155,7 @@ def test_an_interrupt_ends_the_reading_with_130_and_leaves_nothing(vmlinux: Path
 
 def test_what_a_killed_process_left_is_cleared_once_it_is_old(cache: Path, elf: Path) -> None:
     cache.mkdir()
-    old, fresh = cache / f".old{durable.UNFINISHED}", cache / f".fresh{durable.UNFINISHED}"
+    old, fresh = cache / f".old{files.UNFINISHED}", cache / f".fresh{files.UNFINISHED}"
     for leftover in (old, fresh):
         leftover.write_text("")
     os.utime(old, (time.time() - 2 * store.LEFTOVER_SECONDS,) * 2)
@@ -196,8 +196,10 @@ def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> 
 
 def test_a_reader_never_meets_half_an_index_while_another_writes(cache: Path, elf: Path) -> None:
     writer = (
-        "import sys; from pathlib import Path; from linesmith.analyzer import store, cache; "
-        "from linesmith.analyzer.dwarf import read_layouts; r = read_layouts(Path(sys.argv[1])); print(flush=True)\n"
+        "import sys; from pathlib import Path; from linesmith.analyzer.base import cache; "
+        "from linesmith.analyzer.layouts import store; "
+        "from linesmith.analyzer.layouts.dwarf import read_layouts; "
+        "r = read_layouts(Path(sys.argv[1])); print(flush=True)\n"
         "while True: store.save(cache.cache_directory(), sys.argv[2], r.layouts)"
     )
     read_layouts(elf)

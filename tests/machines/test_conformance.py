@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from machines.places import Place, lingering, shell
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung
 from linesmith.analyzer.model import Built, Session, Step
 
 pytestmark = pytest.mark.xdist_group("machines")

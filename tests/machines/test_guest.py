@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from machines.places import Place, shell
 
-from linesmith.analyzer.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import Setting, Step
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("guests")]

@@ -16,9 +16,9 @@ from threading import Thread
 import pytest
 from machines.places import Place, lingering, processes_with, shell
 
-from linesmith.analyzer.errors import GuestFailed, GuestOutOfMemory
+from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Step
-from linesmith.plugins.machines.steps_script import MARK, functions_script
+from linesmith.plugins.machines.steps import MARK, functions_script
 
 MEMORY_BYTES = 32 << 20
 LIMITS = ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max"))

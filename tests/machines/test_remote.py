@@ -15,7 +15,7 @@ import pytest
 from machines.places import Place, lingering, shell
 from machines.sshd import Sshd
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted
 from linesmith.analyzer.model import Setting, Site, Step
 from linesmith.plugins.machines.elf_image import build_id_in_notes
 from linesmith.plugins.registry import machine

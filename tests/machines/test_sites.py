@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from machines.sshd import Sshd
 
-from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.base.errors import ToolMissing
 from linesmith.analyzer.model import Built, Setting, Site, Step
-from linesmith.plugins.machines.kvm import kvm_obstacle
+from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.registry import machine
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import Done, Session, Site, Step
-from linesmith.plugins.machines.second_boot import booted_at_last
-from linesmith.plugins.machines.transcript import Introduction, Transcript
+from linesmith.plugins.machines.qemu import booted_at_last
+from linesmith.plugins.machines.steps import Introduction, Transcript
 
 
 class Said:

@@ -12,11 +12,12 @@ from matrix.small_kernel import HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
 from linesmith.analyzer.model import CompiledUser, FileChange
-from linesmith.patches.build_files import build_stamp
-from linesmith.patches.dry_make import unit_commands
-from linesmith.patches.kbuild import kernel_build
-from linesmith.patches.matrix import Asked, Change, check
-from linesmith.patches.tree import Tree
+from linesmith.patches.build.kbuild import kernel_build
+from linesmith.patches.build.kconfig import build_stamp
+from linesmith.patches.build.preparation import unit_commands
+from linesmith.patches.matrix.check import check
+from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.source.tree import Tree
 
 CALL = "gcc -nostdinc -I./include -include ./include/linux/kconfig.h -D__KERNEL__ -Wall"
 

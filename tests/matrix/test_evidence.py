@@ -9,7 +9,7 @@ from pathlib import Path
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
-from linesmith.patches.matrix import paragraphs, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, unchecked
 
 MOVED = ConfigurationCheck(
     ".config",

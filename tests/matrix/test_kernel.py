@@ -19,8 +19,9 @@ from linesmith.analyzer.model import (
     Layout,
     Residual,
 )
-from linesmith.patches.matrix import Asked, Change, check, matrix, names
-from linesmith.patches.tree import Tree
+from linesmith.patches.matrix.check import check, matrix, names
+from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.source.tree import Tree
 
 FILE = "include/linux/s.h"
 

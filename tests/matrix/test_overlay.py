@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from patch_cases import write_files
 
-from linesmith.patches.flags import Flags
-from linesmith.patches.overlay import Overlay, lay_out
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.overlay import Overlay, lay_out
 
 
 def preprocessed(overlay: Overlay, unit: str, *options: str) -> str:

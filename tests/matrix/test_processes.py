@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import TreeError, VerificationFailed
+from linesmith.analyzer.base.errors import TreeError, VerificationFailed
 from linesmith.patches.matrix.processes import each_apart
 
 

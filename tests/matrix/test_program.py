@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from patch_cases import stamps, write_files
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
-from linesmith.patches.matrix import Asked, Change, check, matrix, paragraphs
-from linesmith.patches.tree import Tree
+from linesmith.patches.matrix.check import check, matrix
+from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.evidence import paragraphs
+from linesmith.patches.source.tree import Tree
 
 HEADER = """\
 #ifndef CACHE_H

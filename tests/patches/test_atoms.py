@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from patch_cases import atoms_of
 from text_cases import TextCase, declared, text_cases, text_rows
 
-from linesmith.patches.atoms import Atom, AtomKind
-from linesmith.patches.grammar import body
-from linesmith.patches.macros import plain
-from linesmith.patches.masking import closing, without_comments, without_directives
-from linesmith.patches.records import Record, is_packed, records_named
+from linesmith.patches.source.atoms import Atom, AtomKind
+from linesmith.patches.source.grammar import body
+from linesmith.patches.source.macros import closing, plain, without_comments, without_directives
+from linesmith.patches.source.records import Record, is_packed, records_named
 
 CASES = Path(__file__).with_name("cases")
 # Of the records below include/ of Debian's 6.1, this share at most may hold text the grammar does not know.

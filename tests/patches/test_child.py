@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from linesmith.analyzer.errors import ToolMissing, VerificationFailed
-from linesmith.patches.child import Command, run
-from linesmith.patches.matrix.workers import each
-from linesmith.patches.scratch import scratch
+from linesmith.analyzer.base.errors import ToolMissing, VerificationFailed
+from linesmith.patches.build.child import Command, run
+from linesmith.patches.build.overlay import scratch
+from linesmith.patches.matrix.users import each
 
 
 def test_status_and_output_come_back() -> None:
@@ -92,7 +92,7 @@ def test_a_program_that_does_not_end_is_stopped_with_its_children(tmp_path: Path
 
 def test_a_program_ends_with_the_process_that_runs_it(tmp_path: Path) -> None:
     ours = (
-        "import sys; from pathlib import Path; from linesmith.patches.child import Command, run; "
+        "import sys; from pathlib import Path; from linesmith.patches.build.child import Command, run; "
         f"run(Command(('sh', '-c', 'echo $$ > n; mv n number; exec sleep 300'), Path({str(tmp_path)!r}), 300))"
     )
     parent = subprocess.Popen((sys.executable, "-c", ours))

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from patch_cases import FILE, atoms_of, behind, edited
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Move, MoveKind
-from linesmith.patches.kernel_doc import followed
-from linesmith.patches.records import records_named
-from linesmith.patches.spelling import Spelling
+from linesmith.patches.edit.insertions import Spelling
+from linesmith.patches.source.comments import followed
+from linesmith.patches.source.records import records_named
 
 CASES = Path(__file__).with_name("cases")
 MOVES = [CASES / f"{name}.txt" for name in ("moves", "blocks", "columns", "remarks", "descriptions")]

@@ -10,15 +10,14 @@ import pytest
 from patch_cases import FILE, candidate, layout, text, write_files
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, RefusalCode, SourceFact
-from linesmith.patches.confirmed import confirm
-from linesmith.patches.dressing import check_positions, grouped, padded
-from linesmith.patches.edit import edit
-from linesmith.patches.pieces import Origin
-from linesmith.patches.records import records_named
-from linesmith.patches.spelling import Spelling, spellings, vocabulary
-from linesmith.patches.tree import Tree
+from linesmith.patches.edit.edit import check_positions, edit, grouped, padded
+from linesmith.patches.edit.insertions import Spelling, spellings, vocabulary
+from linesmith.patches.edit.patch import confirm
+from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.records import records_named
+from linesmith.patches.source.tree import Tree
 
 CACHE_HEADER = text("""
     #if defined(CONFIG_SMP)

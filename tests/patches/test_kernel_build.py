@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
-from linesmith.analyzer.errors import ToolMissing, TreeError
+from linesmith.analyzer.base.errors import ToolMissing, TreeError
 from linesmith.analyzer.model import Candidate, Move, MoveKind, Patch
-from linesmith.patches.flags import Flags, from_cmd_file
-from linesmith.patches.kbuild import kernel_build, planned
-from linesmith.patches.kconfig import architecture, read_configuration
-from linesmith.patches.patch import Tree, write
-from linesmith.patches.toolchain import toolchain
+from linesmith.patches.build.kbuild import kernel_build, planned
+from linesmith.patches.build.kconfig import architecture, read_configuration, toolchain
+from linesmith.patches.build.options import Flags, from_cmd_file
+from linesmith.patches.edit.patch import write
+from linesmith.patches.source.tree import Tree
 
 RECORD = "arch/x86/kernel/.asm-offsets.s.cmd"
 CALL = (

@@ -13,7 +13,7 @@ from hand_made import table
 from proposals_by_hand import LINE, POOL, moved
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import EditRefused
+from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import (
     Bounds,
     Candidate,
@@ -30,12 +30,9 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.patches.beyond import beyond, is_worse
-from linesmith.patches.expectation import expectation
-from linesmith.patches.message import with_evidence
-from linesmith.patches.narrow import narrow
-from linesmith.patches.reasons import reasons
-from linesmith.tuner.steps.step_table import step_tables
+from linesmith.patches.message.message import narrow, reasons, with_evidence
+from linesmith.patches.message.paragraphs import beyond, expectation, is_worse
+from linesmith.tuner.propose.steps import step_tables
 
 CASES = Path(__file__).with_name("cases")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -9,7 +9,7 @@ import pytest
 from patch_cases import behind, candidate, finding, ordered
 
 from linesmith.analyzer.model import Candidate, Finding, LineMember, LineObject, Move, MoveKind, Outcome, Residual
-from linesmith.patches.why import why
+from linesmith.patches.message.paragraphs import why
 
 
 def line_of(**written: bool) -> Finding:

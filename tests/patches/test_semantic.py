@@ -12,12 +12,10 @@ import pytest
 from patch_cases import write_files
 from text_cases import TextCase, text_cases
 
-from linesmith.analyzer.errors import SemanticPatchFailed, ToolMissing
+from linesmith.analyzer.base.errors import SemanticPatchFailed, ToolMissing
 from linesmith.analyzer.model import FileChange, RefusalCode
-from linesmith.patches.semantic.image import TreeImage, tree_image
-from linesmith.patches.semantic.mentions import Mention, mentions, read_source
-from linesmith.patches.semantic.spatch import Report, SemanticPatch, Site, include_folders, spatch
-from linesmith.patches.semantic.tidy import tidy
+from linesmith.patches.treewide.image import Mention, TreeImage, mentions, read_source, tidy, tree_image
+from linesmith.patches.treewide.spatch import Report, SemanticPatch, Site, include_folders, spatch
 
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="Coccinelle is not installed")
 

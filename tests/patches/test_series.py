@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from patch_cases import stamps, write_files
 
-from linesmith.analyzer.errors import TreeError
+from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import PatchFile, patch_files
-from linesmith.patches.series.recipients import recipients
-from linesmith.patches.series.trailers import trailers
+from linesmith.patches.series.files import PatchFile, patch_files, trailers
+from linesmith.patches.series.mails import recipients
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"

@@ -9,10 +9,9 @@ from pathlib import Path
 from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, PatchSeries, Residual
-from linesmith.patches.confirmed import confirm
-from linesmith.patches.patch import told
+from linesmith.patches.edit.patch import confirm, told
 from linesmith.patches.series.stepwise import stepwise
-from linesmith.patches.tree import Tree
+from linesmith.patches.source.tree import Tree
 
 HEADER = """\
 struct cache {

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from patch_cases import layout, write_files
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused, TreeError
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, TreeError
 from linesmith.analyzer.model import FactKind, Layout
-from linesmith.patches.declaration import declaration, recorded_file
-from linesmith.patches.farm import plant
-from linesmith.patches.readiness import held_together, readiness
-from linesmith.patches.tree import Tree
+from linesmith.patches.build.preparation import plant
+from linesmith.patches.edit.patch import held_together, readiness
+from linesmith.patches.source.declaration import declaration, recorded_file
+from linesmith.patches.source.tree import Tree
 
 DECLARED = "struct s {\n\tint a;\n\tint b;\n};\n"
 OTHER = "struct s {\n\tlong x;\n\tlong y;\n};\n"

@@ -10,9 +10,8 @@ import pytest
 from patch_cases import write_files
 
 from linesmith.analyzer.model import FileChange, SeriesStep
-from linesmith.patches.series.checkpatch import complaints
-from linesmith.patches.series.patch_file import PatchFile
-from linesmith.patches.series.recipients import recipients
+from linesmith.patches.series.files import complaints
+from linesmith.patches.series.mails import PatchFile, recipients
 
 STEP = SeriesStep("a: b\n", (FileChange("a.c", b"int a;\n", b"int b;\n"),))
 FILES = (PatchFile("0000-cover-letter.patch", b"Subject: x\n"), PatchFile("0001-b.patch", b"--- a/a.c\n+++ b/a.c\n"))

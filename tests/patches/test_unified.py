@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.patches.unified import diffstat, unified_diff
+from linesmith.patches.edit.unified import diffstat, unified_diff
 
 NUMBERS = [b"%d\n" % number for number in range(1, 13)]
 APPLIERS = (("git", "apply", "../p"), ("patch", "-p1", "--binary", "-s", "-i", "../p"))

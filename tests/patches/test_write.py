@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from patch_cases import behind, candidate, excerpt, finding, layout, stamps, write_files
 
-from linesmith.analyzer.errors import EditRefused, TreeError, VerificationFailed
+from linesmith.analyzer.base.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.model import (
     Candidate,
     Finding,
@@ -29,9 +29,9 @@ from linesmith.analyzer.model import (
     SlabBasis,
     VariableRow,
 )
-from linesmith.patches.beyond import OF_ANOTHER_BUILD, Beyond
-from linesmith.patches.confirmed import confirm
-from linesmith.patches.patch import Tree, draft, file_text, told, write
+from linesmith.patches.edit.patch import confirm, draft, file_text, told, write
+from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, Beyond
+from linesmith.patches.source.tree import Tree
 
 HEADER = """\
 #ifndef CACHE_H

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from linesmith.analyzer import dwarf
-from linesmith.analyzer.access import AccessMap, accesses_in, read_accesses
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_in
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import AccessKind, CodeAccess
 from linesmith.plugins.machines.symbols import code_symbols, data_symbols
 

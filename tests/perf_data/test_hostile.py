@@ -17,7 +17,7 @@ from perf_data.hardware import INTEL
 from perf_data.recording import Form, compressed, write
 from perf_data.records import Kind, Mapping
 
-from linesmith.analyzer.errors import LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.profiles.perf_data.source import PerfData

@@ -21,7 +21,7 @@ from perf_data.recording import Form, write
 from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording, program_recording
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.plugins.profiles.perf_data.source import PerfData
 
 

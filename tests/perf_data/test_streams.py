@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from perf_data.records import Kind
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile, SampleOutcome
 from linesmith.plugins.registry import read_profiles
 

@@ -16,16 +16,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import LinesmithError
-from linesmith.analyzer.explain import explain
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Point, TunePlan, Variant, Workplace
-from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.patches.patch import Tree, write
+from linesmith.analyzer.report.layout import excerpt
+from linesmith.analyzer.sharing.analysis import explain
+from linesmith.patches.edit.patch import write
+from linesmith.patches.source.tree import Tree
 from linesmith.plugins import registry
-from linesmith.tuner.plan_file import read_plan
+from linesmith.tuner.run.plan_file import read_plan
+from linesmith.tuner.run.simulated import recorded
 from linesmith.tuner.space.proposals import Proposals, proposals
-from linesmith.tuner.tuning.simulated import recorded
 
 # Layouts between two runs of the baseline.
 BETWEEN = 6

@@ -15,7 +15,7 @@ from linesmith_command import linesmith
 from planted.exhaustive import kept, text_of
 from search.tables import Table, read_table
 
-from linesmith.tuner.plan_file import read_plan
+from linesmith.tuner.run.plan_file import read_plan
 
 SOURCES = Path(__file__).parent / "programs"
 pytestmark = pytest.mark.xdist_group("planted")

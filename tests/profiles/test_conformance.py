@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from profiles.example_files import EXAMPLES
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome, Sampling, SharedLine
 from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.conformance import Example, breaches

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from profiles.posted import read, values
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile, SharedLine
 
 

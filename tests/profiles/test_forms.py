@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from profiles.posted import FIRST, HEAD, REPORT, RULE, SECOND, differences, read, read_one, values
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 
 SYMBOL = "[k] take_ticket   [kernel.kallsyms]  take_ticket+16"
 CODE = "  0xffffffff81200010"

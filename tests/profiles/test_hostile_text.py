@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from profiles.posted import read
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
 
 # Words that mean something to the grammar, so that random sequences get deep into it.

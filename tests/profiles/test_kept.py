@@ -23,19 +23,10 @@ from perf_data.recording import write
 from perf_data.write import program_recording
 from profiles.profile_values import PROFILES
 
-from linesmith.analyzer.errors import LinesmithError, ProfileError, ToolMissing
-from linesmith.analyzer.model import (
-    Access,
-    Conflict,
-    CpuCounts,
-    ObjectArea,
-    ObjectKind,
-    Profile,
-    Recording,
-    SharedLine,
-)
-from linesmith.plugins.profiles import parquet_profile
-from linesmith.plugins.profiles.record_columns import array_of
+from linesmith.analyzer.base.errors import LinesmithError, ProfileError, ToolMissing
+from linesmith.analyzer.model import Access, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording, SharedLine
+from linesmith.plugins.profiles import parquet as parquet_profile
+from linesmith.plugins.profiles.parquet import array_of
 from linesmith.plugins.profiles.recorded import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
@@ -249,7 +240,7 @@ def test_a_changed_byte_of_the_data_is_found_by_its_checksum(tmp_path: Path) -> 
 
 def test_without_pyarrow_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = kept(tmp_path, PROFILE)
-    monkeypatch.setitem(sys.modules, "linesmith.plugins.profiles.parquet_profile", None)
+    monkeypatch.setitem(sys.modules, "linesmith.plugins.profiles.parquet", None)
     remedy = r"need pyarrow, which is not installed; run: .*pip install 'linesmith\[parquet"
     with pytest.raises(ToolMissing, match=remedy):
         read_profiles(path)

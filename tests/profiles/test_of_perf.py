@@ -20,7 +20,7 @@ from perf_data.samples import HERE, Chain
 from perf_data.scenario import Drawn
 from profiles.posted import read_one
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome, SharedLine
 from linesmith.plugins.registry import read_profiles
 

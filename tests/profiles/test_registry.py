@@ -13,7 +13,7 @@ from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from profiles.mangling import as_base64_mail
 from profiles.posted import read
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.plugins import registry
 from linesmith.plugins.registry import read_profiles
 

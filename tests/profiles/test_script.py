@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
 
-from linesmith.analyzer.errors import ProfileError
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
 from linesmith.plugins.profiles.script_line import read_sample
 from linesmith.plugins.registry import read_profiles

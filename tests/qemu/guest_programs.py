@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linesmith.plugins.machines.tcg_plugin import plugin_file
-from linesmith.plugins.recordings.text import AccessRow, PairRow, RecordingText, read_recording
+from linesmith.plugins.machines.user import plugin_file
+from linesmith.plugins.recording.text import AccessRow, PairRow, RecordingText, read_recording
 
 PRELUDE = r"""
 #include <pthread.h>

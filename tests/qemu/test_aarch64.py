@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from qemu.guest_programs import emulated
 
-from linesmith.plugins.machines.tcg_plugin import plugin_file
-from linesmith.plugins.recordings.text import read_recording
+from linesmith.plugins.machines.user import plugin_file
+from linesmith.plugins.recording.text import read_recording
 
 START, STOP = 0xD2A9803F, 0xD2A9801F  # movz xzr, #0x4c01 (or #0x4c00), lsl #16
 COUNT = 0xD2807D01  # mov x1, #1000

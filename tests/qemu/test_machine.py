@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.plugins.machines.cpio import archive, file, folder
-from linesmith.plugins.machines.marker import Border, marker_program
-from linesmith.plugins.machines.tcg_plugin import plugin_file
-from linesmith.plugins.recordings.text import RecordingText, read_recording
+from linesmith.plugins.machines.guest_files import archive, file, folder
+from linesmith.plugins.machines.user import Border, marker_program, plugin_file
+from linesmith.plugins.recording.text import RecordingText, read_recording
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("bare guests")]
 

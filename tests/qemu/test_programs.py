@@ -18,7 +18,7 @@ from qemu.guest_programs import (
     worst_pair,
 )
 
-from linesmith.plugins.recordings.text import RecordingText
+from linesmith.plugins.recording.text import RecordingText
 
 pytestmark = pytest.mark.xdist_group("emulated programs")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from qemu.guest_programs import compiled, emulated
 
-from linesmith.plugins.machines.tcg_plugin import plugin_file
+from linesmith.plugins.machines.user import plugin_file
 
 LISTED = "docs/simulation.md lists them"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import ToolMissing
+from linesmith.analyzer.base.errors import ToolMissing
 from linesmith.analyzer.model import Emulation, Guest
-from linesmith.plugins.machines.console import Console, death
-from linesmith.plugins.machines.marker import Border, marker_program
-from linesmith.plugins.machines.system_command import BOARDS, nodes_of_cpus, recording_command
+from linesmith.plugins.machines.system import BOARDS, nodes_of_cpus, recording_command
+from linesmith.plugins.machines.talk import Console, death
+from linesmith.plugins.machines.user import Border, marker_program
 
 
 def words(guest: Guest, emulation: Emulation | None = None, machine: str = "x86_64") -> str:

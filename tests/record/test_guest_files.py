@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from record.programs import TWO_THREADS, compile_c
 
-from linesmith.analyzer.errors import ElfError, ToolMissing
+from linesmith.analyzer.base.errors import ElfError, ToolMissing
 from linesmith.plugins.machines.elf_image import read_elf
-from linesmith.plugins.machines.guest_files import Contents, initramfs, plan
-from linesmith.plugins.machines.guest_init import recording_init
+from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
 
 MACHINE = os.uname().machine
 BUSYBOX = "/usr/bin/busybox"

@@ -9,22 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import NotRecorded
-from linesmith.analyzer.model import (
-    Access,
-    Conflict,
-    ObjectArea,
-    ObjectKind,
-    Order,
-    Profile,
-    SharedLine,
-)
+from linesmith.analyzer.base.errors import NotRecorded
+from linesmith.analyzer.model import Access, Conflict, ObjectArea, ObjectKind, Order, Profile, SharedLine
 from linesmith.plugins.machines.symbols import data_symbols
-from linesmith.plugins.recorders.scoped_names import scoped_name
-from linesmith.plugins.recordings.apart import apart_by_objects, set_apart
-from linesmith.plugins.recordings.circumstances import circumstances
-from linesmith.plugins.recordings.profile import Place, to_profile
-from linesmith.plugins.recordings.text import read_recording
+from linesmith.plugins.recording.emulation import apart_by_objects, set_apart
+from linesmith.plugins.recording.names import scoped_name
+from linesmith.plugins.recording.profile import Place, to_profile
+from linesmith.plugins.recording.text import circumstances, read_recording
 
 TEXT = """\
 linesmith-recording 1
@@ -210,8 +201,8 @@ def test_only_the_hottest_lines_are_kept_and_below_most_of_them_only_accesses_th
 
 
 def test_no_more_rows_are_kept_than_are_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linesmith.plugins.recordings.profile.WHOLE_ROWS", 4)
-    monkeypatch.setattr("linesmith.plugins.recordings.profile.MOST_ROWS", 7)
+    monkeypatch.setattr("linesmith.plugins.recording.profile.WHOLE_ROWS", 4)
+    monkeypatch.setattr("linesmith.plugins.recording.profile.MOST_ROWS", 7)
     kept = recorded(tmp_path, many_lines(9))
     assert [len(line.accesses) for line in kept.lines] == [2, 2, 1, 1, 1]
     assert kept.remarks[0].text == "4 lines with 22.2% of all contended accesses are below those in the profile"

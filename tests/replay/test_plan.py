@@ -9,12 +9,11 @@ import pytest
 from hand_made import bits, held, scalar, struct, table, union
 from proposals_by_hand import moved
 
-from linesmith.analyzer.errors import NotSimulated
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.base.errors import NotSimulated
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
-from linesmith.tuner.plan import KindPlan, aligned, in_all_phases, plan_for, unchanged
-from linesmith.tuner.relocation import Relocation, relocation
-from linesmith.tuner.scene import Scene, scene
+from linesmith.tuner.replay.plan import KindPlan, aligned, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.scene import Relocation, Scene, relocation, scene
 
 
 def reordered(layout: Layout, names: str) -> Layout:

@@ -11,13 +11,12 @@ from hand_made import held, scalar, struct, table
 from proposals_by_hand import moved
 from replay.traces import Step, turns, write_trace
 
-from linesmith.analyzer.errors import TraceError
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.base.errors import TraceError
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Interval, Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
-from linesmith.tuner.replay import Replay, mean, open_trace
-from linesmith.tuner.resampling import change_interval
-from linesmith.tuner.scene import Scene, scene
+from linesmith.tuner.replay.plan import Plan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.replayer import Replay, change_interval, mean, open_trace
+from linesmith.tuner.replay.scene import Scene, scene
 
 KERNEL = 0xFFFF888000000000
 ROUNDS = 100

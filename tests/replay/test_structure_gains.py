@@ -11,7 +11,7 @@ from access.hand_written import LAYOUTS, Code, raw
 from hand_made import finding, held, hot, scalar, struct, table
 from replay.traces import Step, turns, write_trace
 
-from linesmith.analyzer.access import AccessMap
+from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.building import build
 from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import Advised

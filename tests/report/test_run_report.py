@@ -27,12 +27,9 @@ from linesmith.analyzer.model import (
     Trial,
     VerdictKind,
 )
-from linesmith.analyzer.report.bench import render_text
-from linesmith.analyzer.report.bench_json import render_json
-from linesmith.analyzer.report.bench_markdown import render_markdown
-from linesmith.analyzer.report.evidence import evidence
-from linesmith.analyzer.report.matrix import render_json as matrix_json
-from linesmith.analyzer.report.two_runs import render_two_runs
+from linesmith.analyzer.report.run import render_text
+from linesmith.analyzer.report.run_forms import evidence, render_json, render_markdown, render_two_runs
+from linesmith.analyzer.report.run_forms import samples_json as matrix_json
 
 EXPECTED = Path(__file__).with_name("expected")
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema-report.json"

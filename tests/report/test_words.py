@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linesmith_command import LINESMITH
 
-from linesmith.analyzer import rules
-from linesmith.analyzer.findings import findings
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.lint.rules import catalogue
 from linesmith.analyzer.model import (
     Access,
     Accessor,
@@ -41,10 +40,12 @@ from linesmith.analyzer.model import (
     StructureKind,
 )
 from linesmith.analyzer.report import hot as hot_report
-from linesmith.analyzer.report import structure, structure_json
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.page_text import page_lines
+from linesmith.analyzer.report import structure
+from linesmith.analyzer.report import structure as structure_json
+from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
+from linesmith.analyzer.sharing.findings import findings
 
 ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
 NOBODY = Profile("test", "", "hitm", ())
@@ -263,10 +264,10 @@ def test_a_page_is_wrapped_for_a_terminal(text: str, columns: int, shown: list[s
     assert page(text, columns) == shown
 
 
-@pytest.mark.parametrize("name", [one.name for one in rules.RULES])
+@pytest.mark.parametrize("name", [one.name for one in catalogue.RULES])
 def test_no_word_of_a_page_is_lost_and_no_markup_left(name: str) -> None:
-    shown = "\n".join(page(rules.page(name)))
-    plain = re.sub(r"^```.*\n|^#+ |\]\([^)]*\)|\[(?=`)", "", rules.page(name), flags=re.MULTILINE)
+    shown = "\n".join(page(catalogue.page(name)))
+    plain = re.sub(r"^```.*\n|^#+ |\]\([^)]*\)|\[(?=`)", "", catalogue.page(name), flags=re.MULTILINE)
     assert shown.replace("`", "").split() == plain.replace("`", "").split()
     assert not re.search(r"^#|```|\]\(", shown, flags=re.MULTILINE)
 

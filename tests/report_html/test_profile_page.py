@@ -14,13 +14,13 @@ from linesmith_command import linesmith
 from report_html.browser import Browser
 from report_html.profiled import built
 
-from linesmith.analyzer.geometry import lines
+from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Prediction, Profile, Residual
-from linesmith.analyzer.report.chosen import Chosen
-from linesmith.analyzer.report.html.meetings import meetings
-from linesmith.analyzer.report.html.profile_page import render_profile
-from linesmith.analyzer.report.suggested import Proposed, Suggested
-from linesmith.tuner.suggestions import answers
+from linesmith.analyzer.report.candidate import Proposed, Suggested
+from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.html.candidate import meetings
+from linesmith.analyzer.report.html.pages import render_profile
+from linesmith.tuner.propose.candidates import answers
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")

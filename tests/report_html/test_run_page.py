@@ -16,9 +16,8 @@ from measured import comparison
 from report_html.browser import Browser
 
 from linesmith.analyzer.model import Better, Comparison, MemoryUse, Metric, SlabBasis, VerdictKind
-from linesmith.analyzer.report.html.layout_pair import Emphasis, layout_pair
-from linesmith.analyzer.report.html.memory_table import memory_rows
-from linesmith.analyzer.report.html.run_page import RunFiles, render_run
+from linesmith.analyzer.report.html.candidate import Emphasis, layout_pair, memory_rows
+from linesmith.analyzer.report.html.pages import RunFiles, render_run
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")

@@ -12,11 +12,11 @@ from enum import StrEnum
 from legality.random_heat import Case
 from legality.study import candidates
 
-from linesmith.analyzer.errors import DeclarationNotFound, EditRefused, VerificationFailed
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, VerificationFailed
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate
-from linesmith.patches.confirmed import Confirmed, confirm
-from linesmith.patches.tree import Tree
+from linesmith.patches.edit.patch import Confirmed, confirm
+from linesmith.patches.source.tree import Tree
 
 UNCOMPILED = "before any change"
 UNLIKE = "another layout than predicted"

@@ -14,8 +14,8 @@ from matrix.small_kernel import small_kernel
 from patch_cases import write_files
 from rewriting.study import Outcome, study
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.patches.tree import Tree
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.patches.source.tree import Tree
 
 FILE = "include/linux/odd.h"
 HEADERS = 40

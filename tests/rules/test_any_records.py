@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_cases import KERNEL, before_and_now
 
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.lint.rules.catalogue import RULES, Side, Subject
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, SizeBudget, TypeIntent
-from linesmith.analyzer.rules import RULES, Side, Subject
 
 # Names that the kernel gives records with slab caches, locks, and markers of groups.
 RECORDS = ("inode", "vmap_area", "spinlock", "rw_semaphore", "subject")

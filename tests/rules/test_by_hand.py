@@ -18,7 +18,7 @@ from linesmith_command import linesmith
 from rule_cases import alone, before_and_now, broken, side
 from rule_tables import NAMED, changed
 
-from linesmith.analyzer.geometry import Span, meet, phases
+from linesmith.analyzer.layouts.gaps import Span, meet, phases
 from linesmith.analyzer.model import FactKind, Isolation, Layout, Member, SourceFact, TypeIntent, Violation
 
 HOT = struct("subject", scalar("hot"))

@@ -9,7 +9,7 @@ import pytest
 from linesmith_command import linesmith
 from lint_commits import Commits, repository
 
-from linesmith.analyzer.lint.group_docs import group_docs
+from linesmith.analyzer.lint.tuned import group_docs
 
 FILE = "Documentation/networking/net_cachelines/s.rst"
 SOURCES = Path(__file__).with_name("sources")

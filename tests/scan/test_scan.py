@@ -9,7 +9,7 @@ import pytest
 from patch_cases import stamps, write_files
 from scan.trees import program_tree
 
-from linesmith.analyzer.errors import ScanFailed
+from linesmith.analyzer.base.errors import ScanFailed
 from linesmith.analyzer.model import SourceScan
 from linesmith.patches.scan.scan import Watch, scanned
 

@@ -10,19 +10,12 @@ import pytest
 from patch_cases import write_files
 from text_cases import text_rows
 
-from linesmith.analyzer.model import (
-    Dependency,
-    DependencyKind,
-    MemberSource,
-    RecordSource,
-    SourceScan,
-    SourceSpan,
-)
-from linesmith.patches.scan import stamped, text_scan
-from linesmith.patches.scan.facts import facts_of
-from linesmith.patches.scan.text_places import RecordText, TextPlace
-from linesmith.patches.scan.text_scan import text_places
-from linesmith.patches.source_bytes import source_bytes
+from linesmith.analyzer.model import Dependency, DependencyKind, MemberSource, RecordSource, SourceScan, SourceSpan
+from linesmith.patches.scan import cache as stamped
+from linesmith.patches.scan import text_scan
+from linesmith.patches.scan.scan import facts_of
+from linesmith.patches.scan.text_scan import RecordText, TextPlace, text_places
+from linesmith.patches.source.tree import source_bytes
 
 
 @text_rows(Path(__file__).with_name("cases") / "text_places.txt")

@@ -9,10 +9,10 @@ import pytest
 from patch_cases import write_files
 from scan.trees import kernel_tree, program_tree, recorded
 
-from linesmith.analyzer.errors import ScanFailed
+from linesmith.analyzer.base.errors import ScanFailed
 from linesmith.analyzer.model import SourceScan
-from linesmith.patches.scan.database import database
 from linesmith.patches.scan.scan import Watch, scanned
+from linesmith.patches.scan.units import database
 
 
 def silent(_remark: str) -> None:

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from search.conformance import SMALL, Conformance, Cost, answer, interacting, run, separable, tried
 
-from linesmith.analyzer.extras import install_command
+from linesmith.analyzer.base.errors import install_command
 from linesmith.analyzer.model import Ask, Dimension, Space, Told
 from linesmith.plugins import registry
 from linesmith.plugins.api import Optimizer

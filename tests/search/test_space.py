@@ -12,9 +12,9 @@ from hand_made import bits, finding, flexible, held, hot, lock, meeting, offsets
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry import line_of
-from linesmith.analyzer.geometry.placement import refusal
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.gaps import line_of
+from linesmith.analyzer.layouts.placement import refusal
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -29,9 +29,9 @@ from linesmith.analyzer.model import (
     Point,
     Searching,
 )
-from linesmith.tuner.candidates import propose
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import Proposals, proposals
-from linesmith.tuner.space.room import room_wanted
 
 
 def record(name: str, *members: str, cold: int = 14, align: int | None = 64) -> Layout:

@@ -10,10 +10,11 @@ import pytest
 from hand_made import finding, hot, offsets
 from patch_cases import write_files
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
-from linesmith.patches.patch import Tree, write
+from linesmith.patches.edit.patch import write
+from linesmith.patches.source.tree import Tree
 from linesmith.tuner.space.proposals import Proposals, proposals
 
 pytestmark = pytest.mark.xdist_group("search-written")

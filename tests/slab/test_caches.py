@@ -10,20 +10,12 @@ from pathlib import Path
 import pytest
 from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.errors import ElfError, SlabFactsError
+from linesmith.analyzer.base.errors import ElfError, SlabFactsError
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
-from linesmith.analyzer.slab import (
-    Asked,
-    Kernel,
-    Served,
-    cache_of,
-    has_slabs,
-    measured_caches,
-    own_cache,
-    release_of,
-    slab_places,
-)
+from linesmith.analyzer.slab.allocation import Asked, Kernel, Served, cache_of, has_slabs, own_cache
+from linesmith.analyzer.slab.kernel import measured_caches, release_of
+from linesmith.analyzer.slab.possible import slab_places
 
 DENTRY_FACTS = {"object_size": "192", "slab_size": "200", "align": "8", "objs_per_slab": "20", "order": "0"}
 

@@ -8,12 +8,13 @@ from math import exp
 import pytest
 from c_source import compiled
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry
-from linesmith.analyzer.slab import Kernel, PlacedStart, SlabStarts, machines_with
-from linesmith.analyzer.slab.observed import observed_geometry
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.kernel import observed_geometry
+from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
 
 PAGE = 0xFFFF_8880_0001_0000
 SOURCE = """

@@ -17,7 +17,7 @@ from snapshots import guest
 from snapshots.places import places_of, slab_places
 
 from linesmith.analyzer.model import Snapshot
-from linesmith.plugins.machines import child, cpio, qmp
+from linesmith.plugins.machines import child, guest_files, talk
 from linesmith.plugins.registry import snapshot_source
 from linesmith.plugins.snapshots.kernel import opened
 
@@ -40,7 +40,7 @@ GuestOf = Callable[[str], Guest]
 @pytest.fixture(scope="session")
 def guest_of(kernel_image: Path, kernel_module: Path, vmlinux: Path, kept: Keeper) -> GuestOf:
     """The guest that was booted with one of the command lines."""
-    made_by = [kernel_image, kernel_module, *(Path(one.__file__ or "") for one in (guest, child, cpio, qmp))]
+    made_by = [kernel_image, kernel_module, *(Path(one.__file__ or "") for one in (guest, child, guest_files, talk))]
     digest = blake2b(b"".join(blake2b(one.read_bytes()).digest() for one in made_by)).hexdigest()
     version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout
 

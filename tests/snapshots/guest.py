@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from linesmith.plugins.machines.child import Streams, child
-from linesmith.plugins.machines.cpio import archive, file, folder
-from linesmith.plugins.machines.qmp import Qmp
+from linesmith.plugins.machines.guest_files import archive, file, folder
+from linesmith.plugins.machines.talk import Qmp
 
 SECONDS = 600
 _BUSY = b"guest is busy"

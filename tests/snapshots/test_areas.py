@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots.areas import AreaMap, Chunk
 from linesmith.plugins.snapshots.identify import areas_of
-from linesmith.plugins.snapshots.page_kinds import FrameLayout, PageKind, PageTypes, PageWords
-from linesmith.plugins.snapshots.per_cpu_chunks import Chunk
-from linesmith.plugins.snapshots.symbols import DataSymbol, SymbolMap
-from linesmith.plugins.snapshots.vmalloc import AreaMap
+from linesmith.plugins.snapshots.pages import FrameLayout, PageKind, PageTypes, PageWords
+from linesmith.plugins.snapshots.variables import DataSymbol, SymbolMap
 
 TABLE = DataSymbol(0x100, 0x40, "table")
 FIELD = DataSymbol(0x110, 8, "table_field")

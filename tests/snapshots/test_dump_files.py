@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from snapshots.elf_bytes import CORE, EXECUTABLE, elf, note
 
-from linesmith.analyzer.errors import SnapshotError, ToolMissing
+from linesmith.analyzer.base.errors import SnapshotError, ToolMissing
 from linesmith.plugins.registry import snapshot_source
-from linesmith.plugins.snapshots.elf_file import ElfFile, Note
-from linesmith.plugins.snapshots.vmcoreinfo import value_of, vmcoreinfo_of
+from linesmith.plugins.snapshots.kernel import ElfFile, Note, value_of, vmcoreinfo_of
 
 DUMP = elf(CORE, note(b"CORE", 1, b"status") + note(b"GNU", 3, bytes(20)), b"....here....here", physical=0x1000)
 

@@ -11,7 +11,7 @@ import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.cache_types import types_of
-from linesmith.plugins.snapshots.pointed import TypedMemory, as_array, believed, split, votes_for
+from linesmith.plugins.snapshots.pointers import TypedMemory, as_array, believed, split, votes_for
 
 # Sizes as some kernel has them.
 RECORDS = {

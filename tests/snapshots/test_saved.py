@@ -17,10 +17,10 @@ from linesmith_command import linesmith
 from snapshots.conftest import Guest
 from snapshots.kernel_lists import listed
 
-from linesmith.analyzer.errors import SnapshotError
+from linesmith.analyzer.base.errors import SnapshotError
 from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine, Snapshot
 from linesmith.plugins.profiles.recorded import encode as encode_profile
-from linesmith.plugins.snapshots.saved import encode, read_snapshot
+from linesmith.plugins.snapshots.identify import encode, read_snapshot
 
 SLAB = 0xFFFF_8880_0400_0000
 SESSIONS = ObjectArea(ObjectKind.SLAB, "sessions", SLAB, 192, 192, 21, ("session",))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from hand_made import bits, finding, held, hot, meeting, offsets, scalar, struct, table
 
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Candidate, ConflictPair, Finding, Layout
-from linesmith.tuner.as_built import as_built
-from linesmith.tuner.candidates import propose
-from linesmith.tuner.subject import subject
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.notes import as_built
+from linesmith.tuner.propose.subject import subject
 
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 LINE = meeting(POOL, "limit", "used")

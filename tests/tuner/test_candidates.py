@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from hand_made import bits, finding, held, hot, lock, meeting, offsets, scalar, struct, table, union
 
-from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import (
     Candidate,
     ConflictPair,
@@ -21,8 +21,8 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.tuner.candidates import proposal, propose
-from linesmith.tuner.premises import NO_PREMISES
+from linesmith.tuner.constraints.facts import NO_PREMISES
+from linesmith.tuner.propose.candidates import proposal, propose
 
 I_MMAP_RWSEM, RWSEM = lock("i_mmap_rwsem", 40)
 

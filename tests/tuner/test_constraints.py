@@ -8,13 +8,16 @@ from dataclasses import replace
 import pytest
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry.atoms import atoms, visible_places
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.placement import atoms, visible_places
+from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import FactKind, Layout, Member, MemberCategory, SlabMachine, SourceFact, SourceFacts
-from linesmith.analyzer.slab import Kernel, cache_of
-from linesmith.tuner.constraints import Freedom, facts_of, freedom, unmovable
-from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.subject import subject
+from linesmith.analyzer.slab.allocation import Kernel, cache_of
+from linesmith.tuner.constraints.elsewhere import facts_of
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import Freedom
+from linesmith.tuner.constraints.rules import freedom
+from linesmith.tuner.propose.subject import subject
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 FIRST, LAST, ALIGNED = "stays first", "stays last", "keeps its alignment"

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from hand_made import held, scalar, struct, table, union
 
-from linesmith.analyzer.errors import ConstraintsError
+from linesmith.analyzer.base.errors import ConstraintsError
 from linesmith.analyzer.model import FactKind, SourceFact, SourceFacts
-from linesmith.tuner.constraints.checked import check_facts
-from linesmith.tuner.constraints.reading import read_facts
+from linesmith.tuner.constraints.facts import check_facts, read_facts
 
 FILE = """
 [[mapping]]

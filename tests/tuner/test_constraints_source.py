@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struct, table, union
 
-from linesmith.analyzer.geometry.atoms import Atom, atoms, spoken_name
-from linesmith.analyzer.geometry.placement import BYTE, place
+from linesmith.analyzer.layouts.placement import BYTE, Atom, atoms, place, spoken_name
 from linesmith.analyzer.model import (
     Candidate,
     ConflictPair,
@@ -22,12 +21,13 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceFacts,
 )
-from linesmith.tuner.arrangement import swaps, unchanged
-from linesmith.tuner.candidates import propose
-from linesmith.tuner.constraints import Freedom, facts_within, freedom
-from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere
-from linesmith.tuner.premises import Configuration, Premises
-from linesmith.tuner.subject import Subject, subject
+from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_within
+from linesmith.tuner.constraints.facts import Configuration, Premises
+from linesmith.tuner.constraints.freedom import Freedom
+from linesmith.tuner.constraints.rules import freedom
+from linesmith.tuner.propose.arrangement import swaps, unchanged
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.subject import Subject, subject
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 X, Y, WIDE, REST = scalar("x", 4), scalar("y", 4), scalar("wide", 64), flexible("rest")

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, held, hot, lock, meeting, scalar, struct, table
 
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry import ObjectStarts
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.analyzer.model import (
     AccessCounts,
     ConflictPair,
@@ -21,14 +21,13 @@ from linesmith.analyzer.model import (
     MemberFunction,
     TypeAccesses,
 )
-from linesmith.tuner.candidates import Proposal, proposal
-from linesmith.tuner.cost.conflict import cost, hot_lines, hot_neighbours
-from linesmith.tuner.cost.forecast import turns_of
-from linesmith.tuner.cost.interest import interest
-from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.constraints.facts import NO_PREMISES
+from linesmith.tuner.cost.heat import interest
+from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.turns import Turns, turns_of
 from linesmith.tuner.cost.uses import Scope
-from linesmith.tuner.premises import NO_PREMISES
-from linesmith.tuner.subject import Subject, subject
+from linesmith.tuner.propose.candidates import Proposal, proposal
+from linesmith.tuner.propose.subject import Subject, subject
 
 
 def members(**sizes: int) -> Layout:

@@ -26,13 +26,12 @@ from linesmith.analyzer.model import (
     Simulation,
     SlabMachine,
 )
-from linesmith.analyzer.slab import Kernel
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.layout_cost import layout_cost
-from linesmith.tuner.cost.proofs import proofs
-from linesmith.tuner.cost.replayed_saving import replayed_saving
-from linesmith.tuner.cost.saving import saving
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.subject import Subject, subject
+from linesmith.tuner.cost.meetings import proofs
+from linesmith.tuner.cost.saving import replayed_saving, saving
+from linesmith.tuner.propose.subject import Subject, subject
 
 KERNEL = Premises(kernel=Kernel(SlabMachine(cpus=8, release=(6, 1))))
 

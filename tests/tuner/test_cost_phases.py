@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
-from linesmith.analyzer.geometry import ObjectStarts
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, SlabBasis, SlabMachine, VariableRow
-from linesmith.analyzer.slab import Kernel
-from linesmith.tuner.candidates import propose
-from linesmith.tuner.cost.conflict import cost
-from linesmith.tuner.cost.phase_mixes import PhaseMixes
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.subject import Subject, subject
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.meetings import cost
+from linesmith.tuner.cost.phases import PhaseMixes
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.subject import Subject, subject
 
 KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
 # A record that lies in inodes, as address_space does.

@@ -16,7 +16,7 @@ from hand_made import finding, flexible, held, hot, meeting, offsets, scalar, st
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import (
     ConflictPair,
     FactKind,
@@ -27,12 +27,12 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceFacts,
 )
-from linesmith.tuner.arrangement import Arrangement
-from linesmith.tuner.candidates import propose
-from linesmith.tuner.packing.packed import packed
-from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.search import options, price
-from linesmith.tuner.subject import Subject, subject
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.packing.solve import packed
+from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.search import options, price
+from linesmith.tuner.propose.subject import Subject, subject
 
 SAMPLES = 100
 

@@ -9,14 +9,14 @@ import pytest
 from c_source import compiled
 from hand_made import held, meeting, scalar, struct, table
 
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Searching, SlabMachine
-from linesmith.analyzer.slab import Kernel
-from linesmith.tuner.candidates import proposal
-from linesmith.tuner.cost.phase_mixes import PhaseMixes
-from linesmith.tuner.holders import Holders
-from linesmith.tuner.premises import Premises
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.phases import PhaseMixes
+from linesmith.tuner.propose.candidates import proposal
+from linesmith.tuner.propose.subject import Holders
 from linesmith.tuner.space.proposals import proposals
 
 SOURCE = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import PlanError
-from linesmith.tuner.plan_file import read_plan
+from linesmith.analyzer.base.errors import PlanError
+from linesmith.tuner.run.plan_file import read_plan
 
 PROGRAM = """
 [source]

@@ -8,13 +8,13 @@ from dataclasses import replace
 from proposals_by_hand import LINE, aligned, moved
 
 from linesmith.analyzer.model import Bounds, Interval, Misses, Move, MoveKind, Saving, SimulatedLines, Simulation
-from linesmith.tuner.arrangement import Arrangement
-from linesmith.tuner.cost.conflict import Cost
-from linesmith.tuner.merit import Merit
-from linesmith.tuner.recommendation import declined, reason, recommended
-from linesmith.tuner.replayed_choice import replayed_choice
-from linesmith.tuner.search import Option
-from linesmith.tuner.suggestions import Suggestion
+from linesmith.tuner.cost.meetings import Cost
+from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.candidates import Suggestion
+from linesmith.tuner.propose.merit import Merit
+from linesmith.tuner.propose.recommendation import declined, reason, recommended
+from linesmith.tuner.propose.search import Option
+from linesmith.tuner.replay.simulated import replayed_choice
 
 SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
 DOUBTFUL = replace(SURE, contended=Bounds(-60, 100))

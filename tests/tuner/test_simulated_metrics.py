@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording, SharedLine
-from linesmith.tuner.simulated_metrics import Places, Question, metrics_for, simulated_metrics
+from linesmith.tuner.replay.simulated import Places, Question, metrics_for, simulated_metrics
 
 
 def inodes(*names: str) -> LayoutTable:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hand_made import finding, hot, lock, meeting, scalar, struct, table
 
-from linesmith.analyzer.geometry.placement import lay_out
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Bounds,
     Candidate,
@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     Side,
     StepTable,
 )
-from linesmith.tuner.steps.step_table import step_tables
+from linesmith.tuner.propose.steps import step_tables
 
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 LINE = meeting(POOL, "used", "limit")

@@ -15,9 +15,10 @@ import pytest
 from c_source import compiled
 from hand_made import finding, held, hot, scalar, struct, table
 
-from linesmith.analyzer.access import AccessMap, read_accesses
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
     Bounds,
     ConflictPair,

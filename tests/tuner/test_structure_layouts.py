@@ -14,19 +14,18 @@ from c_source import compiled
 from hand_made import bits, flexible, held, offsets, scalar, struct, table
 from linesmith_command import linesmith
 
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Member, MemberCategory, SlabMachine, StructuralAdvice
-from linesmith.analyzer.report import structure_json
-from linesmith.analyzer.slab import Kernel
-from linesmith.tuner.structure.embedding import Pulling
-from linesmith.tuner.structure.memory import Allocation
-from linesmith.tuner.structure.pull_in import pulled_in
-from linesmith.tuner.structure.push_out import put_apart
+from linesmith.analyzer.report import structure
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.tuner.structure.case import Allocation
+from linesmith.tuner.structure.embedding import Pulling, pulled_in
+from linesmith.tuner.structure.locks import made_smaller
+from linesmith.tuner.structure.readers import put_apart
 from linesmith.tuner.structure.reshape import without
-from linesmith.tuner.structure.shrink import made_smaller
 
 LOCK = struct("vma_lock", scalar("word", 40))
 KERNEL = Kernel(SlabMachine(64, release=(6, 12)))
@@ -188,7 +187,7 @@ def test_what_pulling_in_costs_is_told_in_pages(kernel: Path) -> None:
         "              then  256 bytes, 64 pages for 1,000 objects, 24.4 MiB for 100,000",
         "                    vm_area_struct: 32 in 2 pages",
     ]
-    schema = json.loads(json.dumps(structure_json.schema()))
+    schema = json.loads(json.dumps(structure.schema()))
     assert json.loads((DOCS / "schema-structure.json").read_text()) == schema
 
 
@@ -217,7 +216,7 @@ def test_gcc_lays_the_changed_record_out_alike(
     (layout,) = read_layouts(compiled(tmp_path, source)).layouts.variants("vm_area_struct")
     offsets = {member.name: member.offset for member in layout.members}
     assert (after["size"], {name: offset for name, offset, _ in after["members"]}) == (layout.size, offsets)
-    jsonschema.validate(document, structure_json.schema())
+    jsonschema.validate(document, structure.schema())
 
 
 @pytest.mark.parametrize(

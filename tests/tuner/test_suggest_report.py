@@ -33,11 +33,9 @@ from linesmith.analyzer.model import (
     Strategy,
 )
 from linesmith.analyzer.report import suggest, suggest_json
-from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.analyzer.report.member_heat import member_heat
-from linesmith.analyzer.report.moves import short_change
-from linesmith.analyzer.report.suggested import Proposed
-from linesmith.tuner.suggestions import Suggestion, first_candidates
+from linesmith.analyzer.report.candidate import Proposed, short_change
+from linesmith.analyzer.report.layout import excerpt, member_heat
+from linesmith.tuner.propose.candidates import Suggestion, first_candidates
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WHOLE = Path(__file__).with_name("sources") / "suggest.txt"

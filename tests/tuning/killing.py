@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 from linesmith.analyzer.model import Fidelity, Result
-from linesmith.tuner.tuning.result import read_result
+from linesmith.tuner.run.result import read_result
 
 _DRIVER = """
 import sys

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linesmith.analyzer.model import Result, Variant
-from linesmith.analyzer.report.excerpt import excerpt
+from linesmith.analyzer.report.layout import excerpt
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.progress import Progress
-from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.tune import tune
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.progress import Progress
+from linesmith.tuner.run.run_directory import RunDirectory
+from linesmith.tuner.run.tune import tune
 
 SOURCES = Path(__file__).with_name("sources")
 QUEUE_H, QUEUE_C = ((SOURCES / f"queue.{end}").read_text() for end in "hc")

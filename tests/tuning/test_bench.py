@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tuning.project import APART, PLAN, QUEUE_C, SYNTAX_ERROR, TOGETHER, at_work, benched, project, silent
 
-from linesmith.analyzer.errors import BaselineFailed, JournalError, PlanError
+from linesmith.analyzer.base.errors import BaselineFailed, JournalError, PlanError
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.progress import Progress
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.progress import Progress
 
 pytestmark = pytest.mark.xdist_group("bench")
 

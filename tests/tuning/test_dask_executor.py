@@ -21,13 +21,13 @@ from tuning.jobs import die_once, double, leave_children, living_in, refuse, spa
 from tuning.killing import samples_of, trials_of
 from tuning.project import APART, PLAN, TOGETHER, benched, project, silent
 
-from linesmith.analyzer.errors import ExecutorFailed
+from linesmith.analyzer.base.errors import ExecutorFailed
 from linesmith.analyzer.model import Variant
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.run_directory import RunDirectory
 
 pytestmark = pytest.mark.xdist_group("dask")
 

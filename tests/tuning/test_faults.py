@@ -11,13 +11,13 @@ import pytest
 from tuning.killing import samples_of
 from tuning.project import APART, PLAN, QUEUE_C, benched, project, silent
 
-from linesmith.analyzer.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
+from linesmith.analyzer.base.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import FailureKind, Result, Variant
 from linesmith.plugins.registry import executor
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.failures import failure_of
-from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.run_directory import RunDirectory
+from linesmith.tuner.run.simulated import failure_of
 
 _BUILD_SH = "cc -g -O1 -pthread -o queue queue.c\n"
 _TEXT = PLAN.replace("cc -g -O1 -pthread -o queue queue.c", "sh build.sh").replace(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.errors import DiskFull, JournalError
-from linesmith.tuner.tuning.result import read_result
-from linesmith.tuner.tuning.run_directory import RunDirectory
+from linesmith.analyzer.base.errors import DiskFull, JournalError
+from linesmith.tuner.run.result import read_result
+from linesmith.tuner.run.run_directory import RunDirectory
 
 _REMARK = "INSERT INTO remarks (sentence) VALUES (?)"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tuning.jobs import die, die_once, double, leave_children, living_in, refuse, span, unsendable, wait_until
 
-from linesmith.analyzer.errors import ExecutorFailed, WorkerLost
+from linesmith.analyzer.base.errors import ExecutorFailed, WorkerLost
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 

@@ -10,14 +10,12 @@ from builders.projects import CASES, plant
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from tuning.project import APART, PLAN, project, tuned
 
-from linesmith.analyzer.errors import JournalError, PlanError, ProfileError, ToolMissing
+from linesmith.analyzer.base.errors import JournalError, PlanError, ProfileError, ToolMissing
 from linesmith.analyzer.model import Evidence, Fidelity, Step, Variant
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.placeholders import stray
-from linesmith.tuner.tuning.preview import of_bench, of_tune
-from linesmith.tuner.tuning.run_directory import RunDirectory
-from linesmith.tuner.tuning.run_profile import RunProfile, run_profile
-from linesmith.tuner.tuning.settling import Settled, settled
+from linesmith.tuner.run.evidence import RunProfile, run_profile
+from linesmith.tuner.run.plan_file import plan_in, stray
+from linesmith.tuner.run.preparation import Settled, of_bench, of_tune, settled
+from linesmith.tuner.run.run_directory import RunDirectory
 
 _SOURCE = """
 [source]
@@ -72,7 +70,7 @@ def test_work_for_a_set_time_is_not_simulated_and_that_is_said(tmp_path: Path) -
 
 
 def test_the_time_of_an_emulated_machine_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linesmith.tuner.tuning.settling.kvm_obstacle", lambda: "there is no KVM here")
+    monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "there is no KVM here")
     settling = settled(plan_in('[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED, tmp_path))
     assert settling.plan.search.ladder == _SIMULATED
     assert settling.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")

@@ -10,12 +10,17 @@ from pathlib import Path
 import pytest
 from tuning.project import SOURCES
 
-from linesmith.analyzer.errors import BenchmarkFailed, PlanError
+from linesmith.analyzer.base.errors import BenchmarkFailed, PlanError
 from linesmith.analyzer.model import Built, Evidence, Step, Use
-from linesmith.tuner.recording_order import kernel_order, program_order
-from linesmith.tuner.simulated_metrics import Question
-from linesmith.tuner.tuning.recordable import order_of
-from linesmith.tuner.tuning.simulated import SimulatedBenchmark, recorded, simulated_block
+from linesmith.tuner.replay.simulated import Question
+from linesmith.tuner.run.simulated import (
+    SimulatedBenchmark,
+    kernel_order,
+    order_of,
+    program_order,
+    recorded,
+    simulated_block,
+)
 
 TWO_COUNTERS = (SOURCES / "two_counters.c").read_text()
 QUESTION = Question("counters", frozenset([frozenset(("first", "second"))]))

@@ -13,9 +13,9 @@ from hand_made import meeting, scalar, struct, table
 from measured import comparison
 from tuning.project import silent
 
-from linesmith.analyzer.cli.tuning import fitting, line
-from linesmith.analyzer.dwarf import read_layouts
-from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.cli.runs import fitting, line
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
     SIMULATED,
     Access,
@@ -34,14 +34,12 @@ from linesmith.analyzer.model import (
     VerdictKind,
 )
 from linesmith.plugins.registry import optimizer
-from linesmith.tuner.judge.prospect import blocks_needed, reach_at_the_end
-from linesmith.tuner.tuning.advice import advice
-from linesmith.tuner.tuning.evidence import Explained, with_all_lines
-from linesmith.tuner.tuning.exploration import Exploration
-from linesmith.tuner.tuning.journal import Journal
-from linesmith.tuner.tuning.narration import Narration
-from linesmith.tuner.tuning.progress import Progress
-from linesmith.tuner.tuning.searched import searched
+from linesmith.tuner.judge.stopping import blocks_needed, reach_at_the_end
+from linesmith.tuner.run.evidence import Explained, with_all_lines
+from linesmith.tuner.run.exploration import Exploration, searched
+from linesmith.tuner.run.journal import Journal
+from linesmith.tuner.run.progress import Narration, Progress
+from linesmith.tuner.run.result import advice
 
 SOURCE = """\
 struct account { long opened[4]; long balance; };

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from tuning.project import PLAN, SHORT, at_work, project, silent, tuned
 
-from linesmith.analyzer.cli.results import keep
-from linesmith.analyzer.errors import NothingToSuggest, PlanError
+from linesmith.analyzer.base.errors import NothingToSuggest, PlanError
+from linesmith.analyzer.cli.runs import keep
 from linesmith.analyzer.model import Budget, Fidelity, Result, VerdictKind
-from linesmith.analyzer.report.excerpt import excerpt
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.tune import tune
+from linesmith.analyzer.report.layout import excerpt
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.tune import tune
 
 pytestmark = pytest.mark.xdist_group("tune")
 

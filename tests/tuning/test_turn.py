@@ -14,16 +14,16 @@ import pytest
 from tuning.project import APART, PLAN, at_work, project
 
 from linesmith.analyzer.model import Result, Site, Variant
-from linesmith.tuner.plan_file import plan_in
-from linesmith.tuner.tuning.bench import bench
-from linesmith.tuner.tuning.progress import Progress
-from linesmith.tuner.tuning.turn import measured_machine, turn, waiting_for
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.block import measured_machine, turn, waiting_for
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.progress import Progress
 
 _SECONDS = 300
 _HOLDER = """
 import sys
 from pathlib import Path
-from linesmith.tuner.tuning.turn import turn
+from linesmith.tuner.run.block import turn
 with turn("lab", Path("killed.run"), Path(), print):
     print("begun", flush=True)
     sys.stdin.read()

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from linesmith.analyzer import _native
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import Layout, Member
 
 CLANG = next((name for name in ("clang-19", "clang") if shutil.which(name)), "clang-19")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from unit.c_records import Bench, Producer, line, member, only, places
 
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import Layout
 
 SOURCE, TABLE = (Path(__file__).with_name("sources") / name for name in ("members.c", "members.txt"))

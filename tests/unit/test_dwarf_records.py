@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from unit.c_records import Bench, member, only, places, records
 
-from linesmith.analyzer.layouts import LayoutTable
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import RecordKind
 
 SOURCE = """

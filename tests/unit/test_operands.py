@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from unit.c_records import CLANG
 
-from linesmith.analyzer.dwarf import operands
-from linesmith.analyzer.errors import ElfError
+from linesmith.analyzer.base.errors import ElfError
+from linesmith.analyzer.layouts.dwarf import operands
 
 SOURCES = Path(__file__).with_name("sources")
 RECORD = "struct s { int a; int b; long c; long d; };\n"

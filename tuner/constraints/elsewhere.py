@@ -5,16 +5,101 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 
-from linesmith.analyzer.geometry.atoms import Atom, anonymous_struct, atoms, spoken_name, visible, visible_places
-from linesmith.analyzer.geometry.inference import with_inferred_alignment
-from linesmith.analyzer.geometry.placement import BYTE, place, refusal
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import FactKind, Layout, Member, Move, MoveKind, SourceFact
-from linesmith.tuner.constraints.constraint import Constraint, ConstraintKind
+from linesmith.analyzer.layouts.alignment import with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import (
+    BYTE,
+    GROUP_BEGIN,
+    GROUP_END,
+    Atom,
+    anonymous_struct,
+    atoms,
+    place,
+    refusal,
+    spoken_name,
+    visible,
+    visible_places,
+)
+from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SlabGeometry, SourceFact
+from linesmith.analyzer.slab.allocation import Kernel, cache_of
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Constraint, ConstraintKind
+from linesmith.tuner.constraints.kernel_rules import linux_facts
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.constraints.scoped import facts_within
+
+# Facts of a record as they bind the part of it whose members move.
+
+_ASSERTED = "include/linux/cache.h, CACHELINE_ASSERT_GROUP_MEMBER()"
+
+
+def facts_within(
+    facts: tuple[SourceFact, ...], outer: Layout, inner: Layout, layouts: Layouts
+) -> tuple[SourceFact, ...]:
+    """The ``facts`` of ``outer`` that bind ``inner``, the record itself or an anonymous struct inside it."""
+    if outer.id == inner.id or not facts:
+        return facts
+    order = {name: place for place, name in enumerate(visible_places(outer, layouts))}
+    inside = tuple(visible_places(inner, layouts))
+    return tuple(one for fact in facts for one in _within(fact, order, inside))
+
+
+def _within(fact: SourceFact, order: Mapping[str, int], inside: tuple[str, ...]) -> Iterator[SourceFact]:
+    """The fact for the names ``inside``; ``order`` numbers all names of the outer record."""
+    places = [order[name] for name in fact.members if name in order]
+    if fact.kind is FactKind.SIZE:
+        # Only a struct that is all of the record may change its size, and then both have one size.
+        yield fact
+    if not places or not inside:
+        return
+    first, last = order[inside[0]], order[inside[-1]]
+    if fact.kind is FactKind.POSITIONAL:
+        if max(places) >= first:
+            yield replace(fact, members=tuple(name for name in inside if order[name] <= max(places)))
+    elif fact.kind is FactKind.RANGE and (first <= min(places) <= last) != (first <= max(places) <= last):
+        # The range begins or ends here: what is in it by now must stay in it.
+        yield replace(fact, kind=FactKind.OFFSET, members=inside)
+    else:
+        yield replace(fact, members=tuple(name for name in fact.members if name in inside))
+
+
+def opened(
+    facts: tuple[SourceFact, ...], pairs: Iterable[ConflictPair], layout: Layout, layouts: Layouts
+) -> tuple[SourceFact, ...]:
+    """``facts`` with each range, and each cacheline group of ``layout``, opened in which a pair meets.
+
+    Such a run stays what it is when the members between its ends change places, and nothing crosses the ends.
+    """
+    places = {name: place.member for name, place in visible_places(layout, layouts).items()}
+    met = [(places[one.first], places[one.second]) for one in pairs if {one.first, one.second} <= places.keys()]
+    told = tuple(one for fact in facts for one in _opened(fact, met, places))
+    groups = ((names, range(places[names[0]], places[names[1]])) for names in _groups(layout))
+    reason = "its group is asserted at compile time: what is in it stays in it"
+    walls = (SourceFact(FactKind.WALL, names, reason, _ASSERTED) for names, run in groups if _meets(run, met))
+    return (*told, *walls)
+
+
+def _groups(layout: Layout) -> Iterator[tuple[str, str]]:
+    """The markers of each cacheline group."""
+    names = [member.name for member in layout.members]
+    for name in names:
+        end = GROUP_END + name.removeprefix(GROUP_BEGIN)
+        if name.startswith(GROUP_BEGIN) and end in names:
+            yield name, end
+
+
+def _opened(fact: SourceFact, met: Sequence[tuple[int, int]], places: Mapping[str, int]) -> tuple[SourceFact, ...]:
+    ends = sorted((name for name in fact.members if name in places), key=places.__getitem__)
+    if fact.kind is not FactKind.RANGE or not ends or not _meets(range(places[ends[0]], places[ends[-1]] + 1), met):
+        return (fact,)
+    return tuple(replace(fact, kind=FactKind.WALL, members=(end,)) for end in (ends[0], ends[-1]))
+
+
+def _meets(run: range, met: Iterable[tuple[int, int]]) -> bool:
+    """Whether two different members at positions of ``run`` meet."""
+    return any(one in run and other in run and one != other for one, other in met)
+
 
 # Anonymous structs are looked for this deep.
 _DEPTH = 8
@@ -155,3 +240,53 @@ def _constraint(part: Atom, reason: str) -> Constraint:
 
 def _aligned(member: Member, alignment: int | None) -> Member:
     return replace(member, alignment=alignment) if alignment else member
+
+
+# How many bytes a record may have: what it may grow by, what fits into its slabs, and a page.
+
+_POINTER_BYTES = 8
+_GENERAL = "kmalloc-"
+
+
+def facts_of(layout: Layout, premises: Premises, layouts: Layouts) -> tuple[SourceFact, ...]:
+    """All facts of the record under these premises, every limit in bytes."""
+    blocks = (only_here(layout, layouts, one.layouts, one.title) for one in premises.configurations)
+    told = (*premises.facts.of(layout.name), *linux_facts(layout), *chain.from_iterable(blocks))
+    return (*(_in_bytes(fact, layout, premises.kernel) for fact in told), *_unasked(layout, premises))
+
+
+def _in_bytes(fact: SourceFact, layout: Layout, kernel: Kernel | None) -> SourceFact:
+    if fact.kind is FactKind.PAGE:
+        most = kernel.machine.page_bytes if kernel else layout.size
+        return replace(fact, kind=FactKind.SIZE, bytes=most)
+    if fact.kind is FactKind.SLAB:
+        most = room_in_slabs(layout, kernel) if kernel else layout.size
+        return replace(fact, kind=FactKind.SIZE, bytes=most)
+    return fact
+
+
+def _unasked(layout: Layout, premises: Premises) -> Iterator[SourceFact]:
+    """What the premises allow; where they do not say, an object that fits into a page of the kernel still does."""
+    if premises.growth is not None:
+        reason = f"it may grow by {premises.growth} bytes" if premises.growth else "it may not grow"
+        yield SourceFact(FactKind.SIZE, (), reason, "--growth", layout.size + premises.growth)
+    elif premises.kernel is not None and layout.size <= premises.kernel.machine.page_bytes:
+        reason = "its objects fit into a page each, and a larger one needs several that lie side by side"
+        yield SourceFact(FactKind.SIZE, (), reason, "mm/slub.c, calculate_order()", premises.kernel.machine.page_bytes)
+
+
+def room_in_slabs(layout: Layout, kernel: Kernel) -> int:
+    """The largest size in bytes of which as many objects fit into a slab as do now."""
+    cache = cache_of(layout, kernel)
+    geometry = cache.geometry
+    if cache.name.startswith(_GENERAL):
+        return max(geometry.object_bytes, layout.size)
+    room = (geometry.slab_bytes - geometry.lead) // max(geometry.objects, 1)
+    room -= room % max(geometry.alignment, 1)
+    return max(room - _behind(geometry), layout.size)
+
+
+def _behind(geometry: SlabGeometry) -> int:
+    """Bytes behind each object that the allocator's free pointer needs."""
+    pointer = geometry.free_pointer
+    return _POINTER_BYTES if pointer is not None and pointer >= geometry.object_bytes else 0

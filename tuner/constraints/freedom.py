@@ -5,9 +5,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import pairwise
 
-from linesmith.tuner.constraints.constraint import Constraint
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import Atom, Place, visible_places
+from linesmith.analyzer.model import FactKind, Layout, SourceFact
+
+# A rule that binds a record, in words.
+
+
+class ConstraintKind(StrEnum):
+    """The rule that binds; the value is what a user reads."""
+
+    FIRST = "stays first"
+    LAST = "stays last"
+    MARKER = "stays between the same members"
+    GROUP = "moves as a whole"
+    BIT_FIELDS = "move together"
+    BIT_FIELDS_APART = "stays apart from other bit-fields"
+    ALIGNED = "keeps its alignment"
+    RANGE = "moves with its range"
+    BLOCK = "moves with its block"
+    POSITION = "keeps its turn"
+    OFFSET = "keeps its offset"
+    APART = "stays on another line"
+    SIZE = "is limited in size"
+    RANDOMIZED = "may be shuffled"
+    BASE = "is what others begin with"
+    FREE_POINTER = "shares its place"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One rule for one atom (or the record, by its title); ``source`` is where the rule comes from.
+
+    ``everywhere`` tells a rule that limits every order from one that only binds those who move ``member``.
+    """
+
+    kind: ConstraintKind
+    member: str
+    reason: str
+    source: str
+    everywhere: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.member} {self.kind.value}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +202,67 @@ class Freedom:
         )
         low, high = sorted((self.segments[place], self.segments[atom]))
         return next(why for one, why in self.fixed.items() if low <= self.segments[one] <= high)
+
+
+# What every rule looks at, and the effects that rules have.
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The atom stays where it is among the others, and none crosses it."""
+
+    atom: int
+    why: Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A rule that no order breaks, or that the atoms keep already; a reader should know it."""
+
+    why: Constraint
+
+
+Effect = Fixed | Pin | Apart | Below | Limit | Run | Remark
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The record to rearrange, at byte ``base`` of its object, cut into ``parts``; ``facts`` are of its source.
+
+    ``outer`` is the object's record: itself, or that in which it is an anonymous struct. ``owners`` are the atoms by
+    member position.
+    """
+
+    layout: Layout
+    parts: tuple[Atom, ...]
+    layouts: Layouts
+    facts: tuple[SourceFact, ...]
+    base: int
+    outer: Layout
+    owners: tuple[int, ...]
+    places: dict[str, Place]
+
+    def of(self, *kinds: FactKind) -> Iterator[SourceFact]:
+        """The facts of these kinds."""
+        return (fact for fact in self.facts if fact.kind in kinds)
+
+    def known(self, fact: SourceFact) -> list[Place]:
+        """The places of the fact's members that this build has."""
+        return [self.places[name] for name in fact.members if name in self.places]
+
+    def atoms_of(self, fact: SourceFact) -> list[int]:
+        """The atoms of the fact's members, each once, ascending."""
+        return sorted({self.owners[place.member] for place in self.known(fact)})
+
+
+def record_of(
+    layout: Layout, parts: tuple[Atom, ...], layouts: Layouts, facts: tuple[SourceFact, ...], base: int, outer: Layout
+) -> Record:
+    """The record as rules see it."""
+    owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
+    return Record(layout, parts, layouts, facts, base, outer, owners, visible_places(layout, layouts))
+
+
+def source_of(fact: SourceFact) -> str:
+    """Where the fact is from."""
+    return fact.place or "the source"

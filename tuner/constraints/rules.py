@@ -3,23 +3,206 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 
-from linesmith.analyzer.geometry.atoms import Atom
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Layout, SourceFact
-from linesmith.tuner.constraints.alignment import explicit_alignments
-from linesmith.tuner.constraints.bit_fields import separate_runs
-from linesmith.tuner.constraints.freedom import Apart, Below, Freedom, Limit, Pin, Run
-from linesmith.tuner.constraints.holders import bases, common_beginnings, rigid_holders
-from linesmith.tuner.constraints.lines import asserted_apart
-from linesmith.tuner.constraints.offsets import relied_first, relied_offsets, relied_order, relied_walls
-from linesmith.tuner.constraints.order import first_members, last_members, markers
-from linesmith.tuner.constraints.reclaim import free_pointers, heads_for_rcu
-from linesmith.tuner.constraints.record import Effect, Fixed, Record, record_of
-from linesmith.tuner.constraints.shuffled import randomized
-from linesmith.tuner.constraints.size import ceilings, kept_size
-from linesmith.tuner.constraints.together import bit_field_runs, groups, ranges_and_blocks
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import flatten
+from linesmith.analyzer.layouts.placement import Atom, alignment_of
+from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, SourceFact
+from linesmith.tuner.constraints.freedom import (
+    Apart,
+    Below,
+    Constraint,
+    ConstraintKind,
+    Effect,
+    Fixed,
+    Freedom,
+    Limit,
+    Pin,
+    Record,
+    Remark,
+    Run,
+    Stretch,
+    record_of,
+    source_of,
+)
+from linesmith.tuner.constraints.kernel_rules import (
+    bases,
+    common_beginnings,
+    free_pointers,
+    heads_for_rcu,
+    relied_first,
+    relied_offsets,
+    relied_order,
+    relied_walls,
+    rigid_holders,
+)
+
+# Alignments that the source asks for.
+
+
+def explicit_alignments(record: Record) -> Iterator[Remark]:
+    """A member that is more aligned than its type asks for stays so, wherever it goes."""
+    for member in record.layout.members:
+        if (member.alignment or 1) > max(member.natural_alignment, 8):
+            reason = f"the source asks for {member.alignment} bytes"
+            yield Remark(Constraint(ConstraintKind.ALIGNED, member.name, reason, "DW_AT_alignment"))
+
+
+# Bit-fields of different runs stay apart: next to each other they would be one memory location.
+
+_REASON = "beside other bit-fields it would share memory with them, which is read and written as one"
+
+
+def separate_runs(record: Record) -> Iterator[Run]:
+    """A run of bit-fields may have its own lock, which does not protect what a neighbouring run shares with it."""
+    for atom, part in enumerate(record.parts):
+        first, last = part.members[0].is_bit_field, part.members[-1].is_bit_field
+        if first or last:
+            why = Constraint(ConstraintKind.BIT_FIELDS_APART, part.name, _REASON, "C11 3.14p3")
+            yield Run(atom, first, last, why)
+
+
+# Members that must not meet on a line.
+
+
+def asserted_apart(record: Record) -> Iterator[Apart]:
+    """Members that an assertion has on different lines stay, or come, on different lines."""
+    for fact in record.of(FactKind.APART):
+        named = ((name, record.places[name]) for name in fact.members if name in record.places)
+        stretches = [(name, Stretch(place.member, place.start, place.size)) for name, place in named]
+        for (name, first), (_, second) in combinations(stretches, 2):
+            why = Constraint(ConstraintKind.APART, name, fact.reason, source_of(fact))
+            yield Apart(first, second, fact.bytes or CACHE_LINE_BYTES, why)
+
+
+# Records that a compiler plugin may shuffle.
+
+
+def randomized(record: Record) -> Iterator[Remark]:
+    """An order of members is legal but holds only where the compiler does not shuffle them."""
+    for fact in record.of(FactKind.RANDOMIZED):
+        reason = f"{fact.reason}; an order counts only in builds without CONFIG_RANDSTRUCT"
+        title = record.layout.title
+        yield Remark(Constraint(ConstraintKind.RANDOMIZED, title, reason, source_of(fact), everywhere=True))
+
+
+# How large the record may become.
+
+
+def ceilings(record: Record) -> Iterator[Limit]:
+    """Sizes that the source, or somebody who knows, does not let the record exceed."""
+    for fact in record.of(FactKind.SIZE):
+        most = max(fact.bytes if fact.bytes is not None else record.layout.size, record.layout.size)
+        why = Constraint(ConstraintKind.SIZE, record.layout.title, fact.reason, source_of(fact))
+        yield Limit(0, most, why)
+
+
+def kept_size(record: Record) -> Iterator[Limit]:
+    """A struct inside another record keeps its size, so that what follows it stays; unless nothing does."""
+    if record.base == 0 and record.outer.size == record.layout.size:
+        return
+    name = record.parts[0].name if record.parts else "an anonymous struct"
+    reason = "another size would move what follows it"
+    why = Constraint(ConstraintKind.SIZE, name, reason, "DW_TAG_member without a name")
+    yield Limit(record.layout.size, record.layout.size, why)
+
+
+# Members that are one atom, and why: groups, runs of bit-fields, ranges and blocks of the source.
+
+
+def groups(record: Record) -> Iterator[Remark]:
+    """A cacheline group moves as one."""
+    for atom in record.parts:
+        if atom.is_group:
+            reason = "the range between its group markers is asserted at compile time"
+            yield Remark(Constraint(ConstraintKind.GROUP, atom.name, reason, "include/linux/cache.h"))
+
+
+def bit_field_runs(record: Record) -> Iterator[Remark]:
+    """Bit-fields next to each other share storage units."""
+    for atom in record.parts:
+        if len(atom.members) > 1 and all(member.is_bit_field for member in atom.members):
+            reason = f"{len(atom.members)} bit-fields share storage units"
+            yield Remark(Constraint(ConstraintKind.BIT_FIELDS, atom.name, reason, "C11 6.7.2.1p11"))
+
+
+def ranges_and_blocks(record: Record) -> Iterator[Remark]:
+    """Ranges that code treats as one, and blocks that the source keeps together."""
+    for fact in record.of(FactKind.RANGE, FactKind.TOGETHER):
+        for atom in record.atoms_of(fact):
+            if len(record.parts[atom].members) > 1:
+                kind = ConstraintKind.RANGE if fact.kind is FactKind.RANGE else ConstraintKind.BLOCK
+                yield Remark(Constraint(kind, record.parts[atom].name, fact.reason, source_of(fact)))
+
+
+# Members that the layout itself holds in their place: the first, the last, and those that part others.
+
+
+def last_members(record: Record) -> Iterator[Fixed]:
+    """A flexible array, a record that ends in one, and a last array of 0 or 1 end the record."""
+    if record.parts and (reason := _open_end(record.parts[-1].members[-1], record.layouts)):
+        name = record.parts[-1].name
+        why = Constraint(ConstraintKind.LAST, name, reason, "C11 6.7.2.1p18", everywhere=True)
+        yield Fixed(len(record.parts) - 1, why)
+
+
+def first_members(record: Record) -> Iterator[Fixed]:
+    """A record in front is what the whole may be cast to."""
+    if record.parts and _is_base(record.parts[0].members[0], record.layouts):
+        reason = "code may cast between the struct and the record it begins with"
+        why = Constraint(ConstraintKind.FIRST, record.parts[0].name, reason, "C11 6.7.2.1p15", everywhere=True)
+        yield Fixed(0, why)
+
+
+def markers(record: Record) -> Iterator[Fixed]:
+    """Members without size mark offsets, and those aligned to a line keep groups apart."""
+    for number, atom in enumerate(record.parts):
+        reasons = (_marker(member, record.layouts) for member in atom.members if not atom.is_group)
+        found = next((one for one in reasons if one), None)
+        if found:
+            reason, source = found
+            yield Fixed(number, Constraint(ConstraintKind.MARKER, atom.name, reason, source, everywhere=True))
+
+
+def _marker(member: Member, layouts: Layouts) -> tuple[str, str] | None:
+    """Why nothing may cross ``member``, and the source of that."""
+    if not member.size and not member.flexible and alignment_of(member) >= CACHE_LINE_BYTES:
+        reason = "it was put there to keep what is before it and what is behind it on different lines"
+        return reason, "include/linux/cache.h, CACHELINE_PADDING"
+    if _marks_offset(member, layouts):
+        return "a member without size marks an offset that code relies on", "offsetof() on the marker"
+    return None
+
+
+def _is_base(member: Member, layouts: Layouts) -> bool:
+    """Whether the first member is a record that code may cast to; a single word such as ``atomic_t`` is none."""
+    if member.record is None or not member.name or member.dimensions:
+        return False
+    return len(flatten(layouts.by_id(member.record), layouts)) > 1
+
+
+def _open_end(member: Member, layouts: Layouts) -> str | None:
+    """Why ``member``, the last one, must stay last."""
+    if member.flexible:
+        return "a flexible array ends the struct"
+    if member.dimensions and member.dimensions[0] in (0, 1):
+        return f"a last array of {member.dimensions[0]} is often allocated longer than declared"
+    if member.record is None or member.dimensions:
+        return None
+    inner = layouts.by_id(member.record).members
+    return "it ends with a flexible array" if inner and inner[-1].flexible else None
+
+
+def _marks_offset(member: Member, layouts: Layouts) -> bool:
+    """A zero-length array or an empty anonymous struct; a named empty record is a feature compiled out."""
+    if member.size or member.is_bit_field or not member.name or member.flexible:
+        return False
+    if member.record is not None and not member.dimensions:
+        return not layouts.by_id(member.record).name
+    return 0 in member.dimensions
+
 
 # A rule that comes first gives the reason where several bind the same atom.
 RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (

@@ -7,20 +7,91 @@ not carry a member from one contended line to the next.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
+from math import sqrt
 
-from linesmith.analyzer.geometry import meet
-from linesmith.analyzer.geometry.atoms import Place
-from linesmith.analyzer.geometry.phase import Span
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases
-from linesmith.analyzer.sharing.own_members import own_members
-from linesmith.tuner.cost.line_heat import LineHeat
-from linesmith.tuner.cost.phase_mix import PhaseMix, phase_mix
-from linesmith.tuner.cost.phase_mixes import PhaseMixes
-from linesmith.tuner.cost.takeover import Takeover
+from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.layouts.gaps import Span, meet
+from linesmith.analyzer.layouts.placement import Place
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases, TypeAccesses
+from linesmith.analyzer.sharing.cost import NEIGHBOURS_SHARE
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.cost.phases import PhaseMix, PhaseMixes, phase_mix
+from linesmith.tuner.cost.uses import Scope
+from linesmith.tuner.cost.victims import MISS_CYCLES, Takeover, Victim, victims
+
+# What one line of the profile tells of a record: who waits for whom there, in which phase, and what is not told.
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LineHeat:
+    """A line with ``contended`` accesses that took ``cycles``, a ``share`` of all that the record has.
+
+    Its object has ``phase`` (``None``: not known). ``untold`` are accesses that parting members may save though no pair
+    explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are the
+    members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact`` tells
+    that every miss names its writer. ``waited_for`` are locks that are held for longer because of their
+    neighbours.
+    """
+
+    phase: int | None
+    contended: float
+    cycles: float
+    share: float
+    victims: tuple[Victim, ...]
+    untold: float
+    together: frozenset[Names]
+    functions: tuple[tuple[str, str, int], ...]
+    exact: bool = False
+    waited_for: Names = frozenset()
+
+    @property
+    def pairs(self) -> frozenset[Names]:
+        """Members of which one waits for the other here."""
+        return frozenset(frozenset((one.name, name)) for one in self.victims for name, _ in one.disturbers)
+
+
+def contended_on(finding: Finding) -> int:
+    """Contended accesses of a line; of a recording also the stores that took it."""
+    return finding.cost.contended or finding.contended
+
+
+def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[str, object]) -> LineHeat:
+    """What ``finding`` tells of the members that are keys of ``names``."""
+    found = victims(finding, names)
+    told = sum(one.whole.most for one in found)
+    untold = max(finding.cost.removable.most - told, 0.0) if found and not finding.cost.exact else 0.0
+    start = finding.objects[0].start
+    own = [one for one in finding.members if one.object_offset is not None and one.offset - one.object_offset == start]
+    hot = dict.fromkeys(one.top for one in own if one.top in names)
+    sampled = tuple(
+        (function.name, one.top, function.records or function.contended + function.stores)
+        for one in own
+        if one.top in names
+        for function in one.functions
+    )
+    together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
+    contended = contended_on(finding)
+    cycles = finding.cost.cycles or MISS_CYCLES * contended
+    return LineHeat(
+        phase, contended, cycles, share, found, untold, together, sampled, finding.cost.exact, _waited_for(own)
+    )
+
+
+def _waited_for(members: Sequence[LineMember]) -> Names:
+    """Locks that are held for longer by who waits for their neighbours (docs/conflict-cost.md)."""
+    contended: dict[str, int] = defaultdict(int)
+    for one in members:
+        contended[one.top] += sum(function.contended for function in one.functions)
+    total = sum(contended.values())
+    waited = {one.top for one in members if one.lock and any(waits_for_lock(it.name) for it in one.functions)}
+    return frozenset(one for one in waited if total - contended[one] >= NEIGHBOURS_SHARE * total > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +265,28 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
     """Whether both spots are on one line in this phase; never, when the phase is not known."""
     one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (contact.first, contact.second))
     return phase is not None and meet(one, other, line_bytes, phase)
+
+
+# How much each member is probably read where no sample tells: by the code, else by its place in the declaration.
+
+# Functions that read a member which is then taken to be read all the time.
+MANY = 32
+# What the first member of a declaration counts for where nothing is known of the code.
+BY_PLACE = 1 / 3
+
+
+def interest(scope: Scope, code: TypeAccesses | None) -> tuple[float, ...]:
+    """From 0 to 1 for each member of the scope, by position.
+
+    Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,
+    members declared early count for more: authors put first what most code reads.
+    """
+    count = len(scope.starts)
+    readers: dict[int, set[str]] = defaultdict(set)
+    for member in code.members if code is not None else ():
+        use = scope.use(member.offset)
+        if use.position is not None:
+            readers[use.position].update(member.readers)
+    if not readers:
+        return tuple(BY_PLACE * (1 - position / count) for position in range(count))
+    return tuple(min(1.0, sqrt(len(readers[position]) / MANY)) for position in range(count))

@@ -6,13 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, LayoutCost
-from linesmith.tuner.cost.co_access import co_access
-from linesmith.tuner.cost.conflict import mean_hot_lines, share_together
-from linesmith.tuner.cost.forecast import forecast
-from linesmith.tuner.cost.meeting import straddles
-from linesmith.tuner.cost.memory import memory
-from linesmith.tuner.cost.noise import as_counted
-from linesmith.tuner.cost.placed import Placed
+from linesmith.tuner.cost.meetings import Placed, mean_hot_lines, share_together, straddles
+from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.cost.saving import (
     around,
     contended_now,
@@ -24,7 +19,9 @@ from linesmith.tuner.cost.saving import (
     saved_everywhere,
     with_exposed,
 )
-from linesmith.tuner.subject import Subject
+from linesmith.tuner.cost.turns import co_access, forecast
+from linesmith.tuner.cost.victims import as_counted
+from linesmith.tuner.propose.subject import Subject
 
 
 def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int) -> LayoutCost:

@@ -5,17 +5,85 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from linesmith.analyzer.model import Bounds, Saving
-from linesmith.tuner.cost.conflict import Cost, cost
-from linesmith.tuner.cost.exposure import exposure
-from linesmith.tuner.cost.forecast import forecast
-from linesmith.tuner.cost.heat import Contact, Heat
-from linesmith.tuner.cost.line_heat import LineHeat, Names
-from linesmith.tuner.cost.noise import difference
-from linesmith.tuner.cost.placed import Placed, Waiting, partners
-from linesmith.tuner.cost.regrouping import Regrouped, Regroupings
-from linesmith.tuner.cost.victims import Victim
-from linesmith.tuner.subject import Subject
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, ReplayedSaving, Saving, Simulation
+from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Names, Spot
+from linesmith.tuner.cost.meetings import Cost, Placed, Regrouped, Regroupings, Waiting, cost, partners, share_together
+from linesmith.tuner.cost.turns import forecast
+from linesmith.tuner.cost.victims import Victim, difference
+from linesmith.tuner.propose.subject import Subject
+
+# How far a predicted saving is from that of a replayed trace.
+
+
+def replayed_saving(saving: Saving, simulation: Simulation) -> ReplayedSaving | None:
+    """Both at lines of 64 bytes, objects where the trace had them; ``None`` where either says nothing.
+
+    They are compared as shares of what the record costs before: the profile has the hottest lines, the trace all.
+    """
+    lines = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES and one.phases == 1]
+    if not lines or not lines[0].before.total or not saving.before:
+        return None
+    predicted = saving.contended.times(1 / saving.before)
+    likely, replayed = saving.likely / saving.before, -lines[0].change
+    holds = predicted.least <= replayed <= predicted.most
+    return ReplayedSaving(predicted, likely, replayed, likely - replayed, holds)
+
+
+# Members that a profile cannot speak for: those that would newly share a line with a written one.
+#
+# A line without contention is not in a profile, however often it is read. A reader moved there finds no writer; but a
+# writer moved there disturbs readers that nobody saw.
+
+
+def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
+    """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
+
+    Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
+    member position; objects start every ``granule`` bytes) make it more than it is now.
+    """
+    sampled = {spot.member for spot in target.heat.spots}
+    return sum(
+        target.interest[position] * _more(target, position, starts, granule)
+        for position in range(len(starts))
+        if position not in sampled
+    )
+
+
+def _more(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
+    then = _exposed(target, position, starts, granule)
+    return max(0.0, then - _exposed(target, position, target.starts, target.heat.granule)) if then else 0.0
+
+
+def _exposed(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
+    """The same with the members at ``starts``: that of the written one it meets most."""
+    return max(
+        (
+            _together(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
+            for spot in target.heat.spots
+            if spot.written and _near(target, spot, position, starts)
+        ),
+        default=0.0,
+    )
+
+
+def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> bool:
+    """Whether the member at ``position`` could share a line with ``spot`` at all."""
+    first = starts[spot.member] + spot.start
+    size = target.layout.members[position].size
+    reach = target.heat.line_bytes
+    return first - reach - size < starts[position] < first + spot.size + reach
+
+
+def _whole(target: Subject, position: int) -> Spot:
+    member = target.layout.members[position]
+    return Spot(member.name, position, 0, member.size, 0, False)
+
+
+def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
+    """How much of the time the two share a line."""
+    heat = target.heat
+    mixes = (heat.here(granule), heat.mix(granule))
+    return sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2
 
 
 def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> Saving:
@@ -25,7 +93,7 @@ def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> S
     """
     before, after = present(target), placed(target, starts, size, granule)
     noise, likely = noise_floor(target), likely_savings(target, after).here
-    known, exposed = saved(before, after), _exposed(target, after)
+    known, exposed = saved(before, after), _saving_exposed(target, after)
     total, each = contended_now(target.heat), mean_cycles(target.heat)
     contended = _limits(known.contended, exposed, likely, noise)
     cycles = _limits(known.cycles, exposed * each, likely * each, noise * each)
@@ -83,10 +151,10 @@ def likely_savings(target: Subject, after: Placed) -> Cost:
 
 def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:
     """The limits, when members without samples that newly meet a written one cost what they may."""
-    return Bounds(limits.least - _exposed(target, after), limits.most)
+    return Bounds(limits.least - _saving_exposed(target, after), limits.most)
 
 
-def _exposed(target: Subject, after: Placed) -> float:
+def _saving_exposed(target: Subject, after: Placed) -> float:
     """What members without samples that newly meet a written one may cost: as much as any that was seen."""
     hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
     return min(exposure(target, after.starts, after.granule), 1.0) * hottest

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linesmith.analyzer.access import AccessMap, accesses_of
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Finding,
@@ -18,7 +19,7 @@ from linesmith.analyzer.model import (
     MemberFunction,
     TypeAccesses,
 )
-from linesmith.analyzer.sharing.own_members import own_members
+from linesmith.analyzer.sharing.parts import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
 USUAL_CPUS = 8

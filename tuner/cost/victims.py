@@ -4,12 +4,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from typing import TYPE_CHECKING
 
+from linesmith.analyzer.layouts.gaps import lines_touched
 from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, MemberFunction, SharingCost
-from linesmith.analyzer.sharing.own_members import own_members
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.cost.phases import PhaseMix
 from linesmith.tuner.cost.uses import USUAL_CPUS
+
+if TYPE_CHECKING:
+    from linesmith.tuner.cost.heat import Spot
+
 
 MISS_CYCLES = float(Latencies().hitm_local)
 
@@ -150,3 +159,70 @@ def _waiting(reader: str, writers: Mapping[str, float]) -> Victim:
     count = max(writers.values())
     each = tuple((writer, count if len(writers) == 1 else 0.0) for writer in writers)
     return Victim(reader, each, Bounds(count, count), MISS_CYCLES)
+
+
+# Misses of a recording that stay when the store they are blamed on is elsewhere: another would have taken the line.
+
+
+class Takeover:
+    """Who waits for stores that others would take over, on lines of ``line_bytes``.
+
+    Many lines of a recording have the same members on them, and layouts the same members together: what those who are
+    together take over is worked out once.
+    """
+
+    def __init__(self, victims: Iterable[Victim], spots: Iterable[Spot], line_bytes: int) -> None:
+        self._waiting: dict[str, list[Victim]] = defaultdict(list)
+        for one in victims:
+            if one.takers:
+                self._waiting[one.name].append(one)
+        concerned = {*self._waiting}.union(*(one.others for some in self._waiting.values() for one in some))
+        self._spots = [spot for spot in spots if spot.name in concerned]
+        self._line_bytes = line_bytes
+        self._taken = lru_cache(maxsize=None)(self._taken_by)
+
+    def of(self, starts: Sequence[int], mix: PhaseMix) -> float:
+        """Misses of members at bytes ``starts`` of the object (by position), on average over the phases of ``mix``."""
+        if not self._waiting:
+            return 0.0
+        return sum(share * self._in_phase(starts, phase) for phase, share in mix.phases(self._line_bytes))
+
+    def _in_phase(self, starts: Sequence[int], phase: int) -> float:
+        places = [
+            (spot.name, lines_touched(starts[spot.member] + spot.start + phase, spot.size, self._line_bytes))
+            for spot in self._spots
+        ]
+        names: dict[int, set[str]] = defaultdict(set)
+        for name, lines in places:
+            for line in lines:
+                names[line].add(name)
+        met = {line: frozenset(some) for line, some in names.items()}
+        return sum(self._taken(name, tuple(met[line] for line in lines)) for name, lines in places)
+
+    def _taken_by(self, name: str, on_lines: Sequence[frozenset[str]]) -> float:
+        """What the victims called so lose to all members on their lines."""
+        met = frozenset[str]().union(*on_lines)
+        return sum(one.taken_over(met) for one in self._waiting.get(name, ()))
+
+
+# What counting leaves to chance: by how much two runs of one layout differ.
+
+# Two-sided 95 % of the normal distribution.
+_Z = 1.959964
+# Relative deviation of the misses on one record between runs that differ in nothing but the seed (docs/cost.md).
+RUN_SCATTER = 0.03
+
+
+def deviation(count: float) -> float:
+    """By how much a count of one run may be off: samples are counts, and runs differ besides."""
+    return _Z * sqrt(count + (RUN_SCATTER * count) ** 2)
+
+
+def difference(count: float) -> float:
+    """By how much two runs with this count on average may differ."""
+    return sqrt(2) * deviation(count)
+
+
+def as_counted(amount: Bounds) -> Bounds:
+    """Limits of a count in another run, where ``amount`` are those of its mean."""
+    return Bounds(max(amount.least - deviation(max(amount.least, 0.0)), 0.0), amount.most + deviation(amount.most))

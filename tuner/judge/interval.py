@@ -10,14 +10,123 @@ chapters 6 and 12.
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
-from linesmith.tuner.judge.paired import Means
-from linesmith.tuner.judge.seeds import seed_of
+from linesmith.analyzer.base.errors import BenchmarkNonsense
+from linesmith.analyzer.model import Rules, Sample
+
+# Samples of two variants side by side: means of boots first, then of the blocks in which both ran.
+
+Means = NDArray[np.float64]
+Boots = Mapping[tuple[int, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """``base_boots`` and ``head_boots`` are means of boots, oldest first; ``base`` and ``head`` are means of blocks.
+
+    Only blocks in which both sides gave a number are there, and entry i of ``base`` and ``head`` is the same block.
+    """
+
+    base_boots: tuple[float, ...]
+    head_boots: tuple[float, ...]
+    base: Means
+    head: Means
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are: the number of independent observations."""
+        return len(self.base)
+
+
+def paired(samples: Iterable[Sample], baseline: str, variant: str) -> Paired:
+    """The two sides of one metric; ``samples`` are of that metric only, other variants are left out.
+
+    Raises ``BenchmarkNonsense`` for a value that is negative or no number: such values have no ratio.
+    """
+    kept = [sample for sample in samples if sample.variant in (baseline, variant)]
+    for sample in kept:
+        if not math.isfinite(sample.value) or sample.value < 0:
+            raise BenchmarkNonsense(
+                f"{sample.benchmark} gave {sample.value} for {sample.metric} (variant {sample.variant}, block "
+                f"{sample.block}); only numbers from zero on can be compared, so check the benchmark's pattern"
+            )
+    base, head = boot_means(kept, baseline), boot_means(kept, variant)
+    both = sorted({block for block, _ in base} & {block for block, _ in head})
+    return Paired(_of_blocks(base, both), _of_blocks(head, both), _block_means(base, both), _block_means(head, both))
+
+
+def boot_means(samples: Iterable[Sample], variant: str) -> dict[tuple[int, int], float]:
+    """The mean of each boot of a variant, by block and boot."""
+    values: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
+    for sample in samples:
+        if sample.variant == variant:
+            values[sample.block, sample.boot].append(sample.value)
+    return {place: math.fsum(taken) / len(taken) for place, taken in sorted(values.items())}
+
+
+def _of_blocks(boots: Boots, blocks: Iterable[int]) -> tuple[float, ...]:
+    wanted = set(blocks)
+    return tuple(mean for (block, _), mean in boots.items() if block in wanted)
+
+
+def _block_means(boots: Boots, blocks: Iterable[int]) -> Means:
+    return np.array(
+        [np.mean([mean for (of, _), mean in boots.items() if of == block]) for block in blocks], dtype=float
+    )
+
+
+# How sure each look at growing data must be, so that all looks together err no more often than was asked for.
+#
+# The same level holds at every look (Pocock, "Group sequential methods in the design and analysis of clinical trials",
+# Biometrika 64, 1977), so a large effect is told at the first one. It is found by playing the looks through on blocks
+# of pure noise: formulas for normal noise of known size let too much pass with blocks as few as four.
+
+PLAYED = 100_000
+
+
+def planned_looks(rules: Rules) -> int:
+    """How many looks there are when one is taken after each block from the least to the most."""
+    return max(1, rules.most_blocks - rules.least_blocks + 1)
+
+
+def level(rules: Rules, looks: int) -> float:
+    """The share of errors allowed at each of ``looks`` looks, spread evenly from the least to the most blocks."""
+    if looks <= 1:
+        return 1 - rules.confidence
+    return _level(round(1 - rules.confidence, 9), max(2, rules.least_blocks), rules.most_blocks, looks)
+
+
+@lru_cache(maxsize=64)
+def _level(errors: float, least: int, most: int, looks: int) -> float:
+    at = {round(float(blocks)) for blocks in np.linspace(least, most, looks)}
+    draw = np.random.default_rng(1)
+    total, squares, smallest = np.zeros(PLAYED), np.zeros(PLAYED), np.ones(PLAYED)
+    for blocks in range(1, most + 1):
+        noise = draw.standard_normal(PLAYED)
+        total, squares = total + noise, squares + noise * noise
+        if blocks in at:
+            error = np.sqrt((squares - total * total / blocks) / (blocks - 1) / blocks)
+            smallest = np.minimum(smallest, 2 * stdtr(blocks - 1, -np.abs(total) / blocks / error))
+    return float(np.quantile(smallest, errors))
+
+
+# Seeds of drawings that are made again alike on another day, by another process and on another machine.
+
+
+def seed_of(*parts: int | str | float) -> int:
+    """A seed of 64 bits from what the drawing is about; the built-in ``hash`` differs from process to process."""
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "big")
+
 
 RESAMPLES = 999
 # Nothing is known of a ratio beyond it.

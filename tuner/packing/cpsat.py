@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from math import ceil
 from typing import TYPE_CHECKING
 
-from linesmith.analyzer.geometry.placement import BYTE
-from linesmith.tuner.packing.fill import Filling
+from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.tuner.packing.positions import FILL_WORK, Settled
-from linesmith.tuner.packing.rooms import rooms
-from linesmith.tuner.packing.scene import Judged, Scene
+from linesmith.tuner.packing.scene import Filling, Judged, Scene, rooms
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

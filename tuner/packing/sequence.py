@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import NamedTuple
 
-from linesmith.analyzer.geometry.placement import BYTE
+from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.tuner.packing.scene import Judged, Scene
 
 Link = tuple[int, "Link"] | None

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.errors import NothingToSuggest
+from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import Move, MoveKind
-from linesmith.tuner.arrangement import Arrangement
-from linesmith.tuner.search import Option, price
-from linesmith.tuner.subject import Subject
+from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.search import Option, price
+from linesmith.tuner.propose.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,83 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.geometry.placement import round_up
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
-from linesmith.tuner.arrangement import moves, unchanged
-from linesmith.tuner.cost.conflict import meets, residual_share
-from linesmith.tuner.search import Option
-from linesmith.tuner.space.companies import Company, companies, hottest
+from linesmith.tuner.cost.meetings import contention, meets, residual_share
+from linesmith.tuner.propose.arrangement import moves, unchanged
+from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.search import companies as grouped
+from linesmith.tuner.propose.subject import Subject
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.estimate import estimate
-from linesmith.tuner.space.hot_record import HotRecord
-from linesmith.tuner.subject import Subject
+from linesmith.tuner.space.hot_record import HotRecord, estimate
+
+# Hot members that may stay together: those that do not disturb each other, as far as the profile shows.
+#
+# A lock and the word it protects, or what one thread writes, move as one; each alone would leave half of the
+# contention.
+
+# Hot atoms that are looked at, the hottest.
+MOST_ATOMS = 8
+# Groups of them that are moved.
+MOST_COMPANIES = 4
+# What of the record's contention an atom must have had a part in to be worth a dimension.
+WORTHWHILE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Atoms that move together, the hottest first."""
+
+    atoms: tuple[int, ...]
+
+
+def companies(record: HotRecord) -> tuple[Company, ...]:
+    """The companies of the record's hot atoms, the hottest first; each atom is in one."""
+    costs = _costs(record)
+    found = grouped(hottest(record)[:MOST_ATOMS], partial(_with, costs))
+    return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
+
+
+def hottest(record: HotRecord) -> list[int]:
+    """Atoms with hot members that may move, those that cost most first; of equal ones the written before the read."""
+    target = record.subject
+    heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
+    for contact in target.heat.sampled:
+        for spot in (contact.first, contact.second):
+            heat[spot][0] += contact.weight
+    for pair in record.neighbours:
+        for spot in (pair.first, pair.second):
+            heat[spot][0] += pair.weight
+    least = WORTHWHILE * record.contended
+    worth = [spot for spot in heat if contention(spot.name, record.lines) >= least]
+    ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
+    atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
+    return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
+
+
+def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
+    """What each two atoms cost each other, for each disturbance: of what stands in for it, the worst counts."""
+    owners = record.subject.owners
+    found: list[dict[frozenset[int], float]] = []
+    for group in record.disturbances:
+        costs: dict[frozenset[int], float] = {}
+        for contact in (one for one in group if one.sampled):
+            pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
+            costs[pair] = max(costs.get(pair, 0.0), contact.weight)
+        found.append(costs)
+    return found
+
+
+def _with(costs: list[dict[frozenset[int], float]], atom: int, company: Sequence[int] | None) -> float:
+    """What the atom costs with those of the company, ``None`` for all there are."""
+    met = (
+        [pair for pair in one if atom in pair and (company is None or pair - {atom} <= set(company))] for one in costs
+    )
+    return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))
+
 
 # Members that get a dimension for their alignment.
 MOST_ALIGNED = 2
@@ -185,3 +250,56 @@ def _own_size(record: HotRecord, atom: int) -> int:
     parts = max((sum(1 for one in record.touches if one.spot == spot) for spot in spots), default=0)
     size = target.parts[atom].members[0].size
     return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
+
+
+# What a record has no room for: alignments that are out of the question because it may not grow.
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``member`` could begin a cache line if ``record`` grew by so many ``bytes``: the one searched, or a holder."""
+
+    member: str
+    record: str
+    bytes: int
+
+    def told(self, searched: str, growth: int) -> str:
+        """Why no alignment of the record ``searched``, which may grow by ``growth`` bytes, was looked at."""
+        held, of_holder = ("", "") if self.record == searched else (" and what holds it", f" of {self.record}")
+        allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
+        place = f"{self.member} at the start of a line takes {self.bytes} bytes more{of_holder}"
+        return f"no alignment was searched, for {searched}{held} {allowed}: {place} (growth = {self.bytes} in [search])"
+
+
+def room_wanted(record: HotRecord, growth: int) -> Room | None:
+    """The hot member that takes the fewest bytes more to begin a cache line.
+
+    ``None`` where alignments are searched, as a record that is ``growth`` bytes larger can be of whole lines and what
+    holds it has room for them, and where none would help.
+    """
+    target = record.subject
+    if target.grown(round_up(target.layout.size, CACHE_LINE_BYTES), CACHE_LINE_BYTES) <= growth:
+        return None
+    return min(_needed(record), key=lambda one: one.bytes, default=None)
+
+
+def _needed(record: HotRecord) -> Iterator[Room]:
+    """What each alignment to a line takes which the space would have, were there room."""
+    target = record.subject
+    for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
+        name = target.parts[atom].members[0].name
+        choice = Choice(f"{CACHE_LINE_BYTES} bytes", (Move(MoveKind.ALIGN, name, align=CACHE_LINE_BYTES),))
+        try:
+            option = composed(target, [choice], growth=MOST_GROWTH)
+        except NothingToSuggest:
+            continue
+        if option.arrangement.aligned:
+            yield _room(target, name, option)
+
+
+def _room(target: Subject, member: str, option: Option) -> Room:
+    more = option.size - target.layout.size
+    largest = target.holders.largest(option.granule, more)
+    if largest is None or largest.after - largest.before <= more:
+        return Room(member, target.title, more)
+    return Room(member, largest.record, largest.after - largest.before)

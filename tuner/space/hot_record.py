@@ -3,19 +3,196 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd
 
 from linesmith.analyzer.attribution.lock import is_lock
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import Finding, LineObject, Outcome
-from linesmith.analyzer.sharing.own_members import own_members
-from linesmith.tuner.advice import refuse_hopeless
-from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.space.disturbances import Disturbance, disturbances
-from linesmith.tuner.space.touches import Neighbours, Touch, neighbours, touches
-from linesmith.tuner.subject import Subject, subject
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meet
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Finding, LineObject, Outcome
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.cost.heat import Contact, Heat, Spot
+from linesmith.tuner.cost.meetings import Cost, hot_lines, residual_share, share_together
+from linesmith.tuner.cost.saving import exposure
+from linesmith.tuner.propose.advice import refuse_hopeless
+from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.subject import Subject, subject
+
+# Contacts with those that stand in for them: who disturbs once the writer that is blamed now has gone.
+#
+# A worker that writes several members of a line takes the line once, with the first of them, and a profile blames that
+# one alone. The others disturb the same readers as soon as they are left behind, so moving the first gains nothing.
+
+# A contact of the profile, and those of which the worst takes its place where it does not meet any more.
+Disturbance = tuple[Contact, ...]
+# Stores by function, for each member.
+Stores = Mapping[str, Mapping[str, int]]
+# A spot and how often it is written, of the times that the one is for which it stands in.
+Deputy = tuple[Spot, float]
+
+# Spots that stand in for one that is written: those written most.
+MOST_DEPUTIES = 3
+
+
+def disturbances(heat: Heat, lines: Sequence[Finding]) -> tuple[Disturbance, ...]:
+    """Each contact of ``heat``, followed by what stands in for it; ``lines`` are the findings on the record."""
+    hostile = {frozenset((one.first.name, one.second.name)) for one in heat.sampled}
+    lined = [_stores(line) for line in lines]
+    return tuple((one, *_instead(heat, one, lined, hostile)) for one in heat.contacts)
+
+
+def disturbance(heat: Heat, groups: Sequence[Disturbance], starts: Sequence[int], granule: int) -> Cost:
+    """Contended samples of members that begin at bytes ``starts`` of objects that can start each ``granule`` bytes.
+
+    Of each group the worst counts.
+    """
+    here, anywhere = heat.here(granule), heat.mix(granule)
+    return Cost(
+        _worst(groups, lambda one: share_together(one, starts, here, heat.line_bytes)),
+        _worst(groups, lambda one: share_together(one, starts, anywhere, heat.line_bytes)),
+    )
+
+
+def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], objects: ObjectStarts) -> float:
+    """The same on average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
+    return _worst(groups, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
+
+
+def _worst(groups: Sequence[Disturbance], share: Callable[[Contact], float]) -> float:
+    return sum(max(one.weight * share(one) for one in group) for group in groups)
+
+
+def _stores(line: Finding) -> Stores:
+    found: dict[str, dict[str, int]] = {}
+    for member in own_members(line):
+        for function in member.functions:
+            known = found.setdefault(member.top, {})
+            known[function.name] = known.get(function.name, 0) + function.stores
+    return found
+
+
+def _instead(heat: Heat, contact: Contact, lined: Sequence[Stores], hostile: set[frozenset[str]]) -> Iterator[Contact]:
+    """The contacts of all that stand in for its spots with each other, where both were seen on one line."""
+    if not contact.sampled:
+        return
+    for stores in lined:
+        if contact.first.name in stores and contact.second.name in stores:
+            sides = [(one, *_deputies(heat, one, stores, hostile)) for one in _sides(contact)]
+            for (first, often), (second, as_often) in list(product(*sides))[1:]:
+                if first != second:
+                    yield replace(contact, first=first, second=second, weight=contact.weight * often * as_often)
+
+
+def _sides(contact: Contact) -> tuple[Deputy, Deputy]:
+    return (contact.first, 1.0), (contact.second, 1.0)
+
+
+def _deputies(heat: Heat, of: Deputy, stores: Stores, hostile: set[frozenset[str]]) -> list[Deputy]:
+    """Who is written by the same functions, those written most first; none that the spot was seen to disturb."""
+    spot = of[0]
+    friends = [
+        (one, _share(stores[one.name], stores[spot.name]))
+        for one in heat.spots
+        if one != spot and one.name in stores and frozenset((one.name, spot.name)) not in hostile
+    ]
+    return sorted((one for one in friends if one[1]), key=lambda one: -one[1])[:MOST_DEPUTIES]
+
+
+def _share(stores: Mapping[str, int], others: Mapping[str, int]) -> float:
+    """How often a member is stored to by functions that store to another, of the times that this one is; at most 1."""
+    common = [name for name, count in stores.items() if count and others.get(name)]
+    whole = sum(others[name] for name in common)
+    return min(1.0, sum(stores[name] for name in common) / whole) if whole else 0.0
+
+
+# What a line costs beside members of one object that meet: a member on two lines, and the end of a neighbour.
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Bytes of a spot that are accessed together with its others: ``start`` counts from the spot's member.
+
+    ``weight`` is its part of the contended samples of the line on which it was seen.
+    """
+
+    spot: Spot
+    start: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Spots of two objects in a row that cost ``weight`` contended samples: the second is ``objects`` further on.
+
+    ``phase`` is that of one of the objects.
+    """
+
+    first: Spot
+    second: Spot
+    objects: int
+    weight: float
+    phase: int
+
+
+def touches(heat: Heat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[Touch, ...]:
+    """All touches of spots that fit a line; ``starts`` are bytes in the object by member position."""
+    spots = {spot.name: spot for spot in heat.spots if spot.size <= CACHE_LINE_BYTES}
+    found: dict[tuple[Spot, int], float] = defaultdict(float)
+    for line in lines:
+        members = [one for one in own_members(line) if one.top in spots]
+        total: dict[str, int] = defaultdict(int)
+        for one in members:
+            total[one.top] += one.reads + one.writes
+        for one in members:
+            spot = spots[one.top]
+            share = (one.reads + one.writes) / max(total[one.top], 1)
+            found[spot, (one.object_offset or 0) - starts[spot.member]] += share * line.contended
+    return tuple(Touch(spot, start, weight) for (spot, start), weight in found.items())
+
+
+def straddling(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], granule: int) -> float:
+    """Contended samples of spots on a second line, in the profile's phase or on average over all phases."""
+    seen = heat.here(granule).phases(heat.line_bytes)
+    return sum(share * _beside_the_first(heat, touched, starts, phase) for phase, share in seen)
+
+
+def _beside_the_first(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], phase: int) -> float:
+    by_spot: dict[Spot, dict[int, float]] = {}
+    for one in touched:
+        lines = by_spot.setdefault(one.spot, defaultdict(float))
+        lines[(starts[one.spot.member] + one.start + phase) // heat.line_bytes] += one.weight
+    return sum(sum(lines.values()) - max(lines.values()) for lines in by_spot.values())
+
+
+def neighbours(finding: Finding, heat: Heat, size: int) -> Iterator[Neighbours]:
+    """Pairs of the finding whose ends belong to different objects of ``size`` bytes in a row."""
+    spots = {spot.name: spot for spot in heat.spots}
+    places = {member.top: member.offset - (member.object_offset or 0) for member in finding.members}
+    for pair in finding.triage.pairs:
+        if pair.first in spots and pair.second in spots:
+            apart = places.get(pair.second, 0) - places.get(pair.first, 0)
+            if apart and apart % size == 0:
+                first, second = spots[pair.first], spots[pair.second]
+                yield Neighbours(first, second, apart // size, pair.weight, finding.objects[0].phase)
+
+
+def meeting(one: Neighbours, starts: Sequence[int], size: int, line_bytes: int, granule: int) -> float:
+    """How often the two meet in a row of objects of ``size`` bytes, each looking at the one behind and before it.
+
+    The row is taken to begin where it does now, as far as the alignment ``granule`` of its objects allows. The sum of
+    both shares: a layout that turns the two round has only changed which neighbour it is.
+    """
+    step = gcd(size, line_bytes)
+    base = one.phase % step // granule * granule
+    first, second = (Span(starts[spot.member] + spot.start, spot.size) for spot in (one.first, one.second))
+    rows = (replace(second, offset=second.offset + far) for far in (one.objects * size, -one.objects * size))
+    meetings = [meet(first, other, line_bytes, phase) for other in rows for phase in range(base, line_bytes, step)]
+    return sum(meetings) / len(range(base, line_bytes, step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +284,60 @@ def _inside(finding: Finding) -> Finding:
     names = {member.top for member in own_members(finding)}
     pairs = tuple(pair for pair in finding.triage.pairs if pair.first in names and pair.second in names)
     return replace(finding, triage=replace(finding.triage, pairs=pairs))
+
+
+# What a layout is predicted to cost as a ratio to the layout as it is: the cheapest fidelity.
+#
+# Contacts count as in docs/cost.md, half in the profile's phase and half over all phases, and a little for meeting on
+# a pair of lines; what lies on a second line, and neighbours in a row of objects, count likewise. The ratio is that of
+# contended samples, not of time: it orders layouts, and promises no gain.
+
+# What meeting on a 128-byte pair of lines costs of meeting on a line: a prefetcher may bring the pair together.
+ADJACENT = 0.1
+# What of its samples a member on a second line costs.
+STRADDLE = 0.8
+# What one member without samples that newly meets a writer costs, as a share of all contended samples.
+EXPOSED = 0.02
+# What one more line of hot members costs: each is fetched by itself.
+LINE = 0.03
+# What a record twice as large costs more: fewer of them fit a cache.
+SIZE = 0.02
+# What a step more costs, so that of layouts that promise the same the smaller change comes first.
+STEP = 0.003
+# No layout removes all contention.
+LEAST = 0.02
+
+
+def estimate(record: HotRecord, option: Option) -> float:
+    """The predicted ratio, below 1 when better."""
+    target = record.subject
+    before = _cost(record, target.starts, target.layout.size, target.heat.granule)
+    after = _cost(record, option.starts, option.size, option.granule)
+    total = max(record.contended, before, 1.0)
+    return max((total - before + after) / total, LEAST) + _beside(target, option)
+
+
+def _beside(target: Subject, option: Option) -> float:
+    """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
+    exposed = exposure(target, option.starts, option.granule)
+    lines = hot_lines(target.heat, option.starts, option.granule)
+    lines -= hot_lines(target.heat, target.starts, target.heat.granule)
+    larger = option.size / max(target.layout.size, 1) - 1
+    return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
+
+
+def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
+    heat = record.subject.heat
+    met = disturbance(heat, record.disturbances, starts, granule)
+    paired = adjacent_disturbance(record.disturbances, starts, heat.mixes.starts(granule))
+    split = straddling(heat, record.touches, starts, granule)
+    row = sum(one.weight * _still_met(record, one, starts, size, granule) for one in record.neighbours)
+    return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row
+
+
+def _still_met(record: HotRecord, one: Neighbours, starts: Sequence[int], size: int, granule: int) -> float:
+    """How often neighbours meet of the times that they meet now, which gave them their weight."""
+    target = record.subject
+    line_bytes = target.heat.line_bytes
+    now = meeting(one, target.starts, target.layout.size, line_bytes, target.heat.granule)
+    return meeting(one, starts, size, line_bytes, granule) / now if now else 0.0

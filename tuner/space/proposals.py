@@ -6,23 +6,134 @@ A better proposer brings other dimensions and other priors; whoever searches, bu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import product
+from math import prod
 
-from linesmith.analyzer.errors import NothingToSuggest
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.patches.message import said
-from linesmith.tuner.candidates import candidate, propose
-from linesmith.tuner.premises import NO_PREMISES, Premises
-from linesmith.tuner.search import Option
-from linesmith.tuner.space.companies import hottest
-from linesmith.tuner.space.dimensions import Decision, assigned, decisions
-from linesmith.tuner.space.estimate import estimate
-from linesmith.tuner.space.hot_record import HotRecord, hot_records
-from linesmith.tuner.space.legality import Legality, key_of, legality
-from linesmith.tuner.space.narrowing import narrowed
+from linesmith.patches.message.message import said
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.propose.arrangement import unchanged
+from linesmith.tuner.propose.candidates import candidate, propose
+from linesmith.tuner.propose.search import Option, price
+from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.space.composition import Choice, composed
+from linesmith.tuner.space.dimensions import Decision, assigned, decisions, hottest
+from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
+
+# Every point of a space as a layout, or the reason why it is none: each layout belongs to one point only.
+
+# What makes a layout: bytes at which members start, the record's size, and the alignments asked for.
+Key = tuple[tuple[int, ...], int, tuple[tuple[int, int], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Legality:
+    """``options`` by point; of points that give the same layout the one with the fewest changes has it.
+
+    ``refused`` has the reason for every other point; ``same`` the point that has the layout, where one has.
+    """
+
+    options: Mapping[Point, Option]
+    refused: Mapping[Point, str]
+    same: Mapping[Point, Point]
+
+
+def legality(target: Subject, made: Sequence[Decision], growth: int) -> Legality:
+    """All points of the decisions, the layout as it is among those refused."""
+    options: dict[Point, Option] = {}
+    refused: dict[Point, str] = {}
+    same: dict[Point, Point] = {}
+    owners = {key_of(price(target, unchanged(target))): (0,) * len(made)}
+    for point in sorted(product(*(range(len(one.choices)) for one in made)), key=_changes):
+        try:
+            option = composed(target, picked(made, point), growth)
+        except NothingToSuggest as reason:
+            refused[point] = str(reason)
+            continue
+        same[point] = owners.setdefault(key_of(option), point)
+        if same[point] == point and any(point):
+            options[point] = option
+        else:
+            refused[point] = _repeats(made, same[point])
+    return Legality(options, refused, same)
+
+
+def key_of(option: Option) -> Key:
+    """Equal for equal layouts."""
+    return option.starts, option.size, tuple(sorted(option.arrangement.aligned.items()))
+
+
+def picked(made: Sequence[Decision], point: Point) -> Iterator[Choice]:
+    """The choices of a point."""
+    for decision, number in zip(made, point, strict=True):
+        yield decision.choices[number]
+
+
+def _changes(point: Point) -> tuple[int, Point]:
+    return sum(1 for number in point if number), point
+
+
+def _repeats(made: Sequence[Decision], point: Point) -> str:
+    words = ", ".join(_spoken(made, point))
+    return f"the layout is the same as with {words}" if words else "the layout stays as it is"
+
+
+def _spoken(made: Iterable[Decision], point: Point) -> Iterator[str]:
+    for decision, number in zip(made, point, strict=True):
+        if number:
+            yield f"{decision.name} {decision.choices[number].words}"
+
+
+# Keeps a space small: of too many choices, those go first that alone are predicted worst.
+
+# Points of a space, the illegal ones included.
+MOST_POINTS = 600
+# What a choice counts for that is not legal alone: it may be in company.
+_UNKNOWN = 1.0
+
+
+def narrowed(
+    record: HotRecord, made: Sequence[Decision], suggested: Sequence[Sequence[Candidate]], growth: int
+) -> tuple[Decision, ...]:
+    """The decisions with so few choices that there are at most ``MOST_POINTS`` points.
+
+    Large decisions lose a choice first, those of colder members before; in each, what ``suggested`` chooses goes last.
+    """
+    kept = {item for group in suggested for one in group for item in assigned(record, one).items()}
+    ranked = [_ranked(record, decision, growth, kept) for decision in made]
+    while prod(len(choices) for choices in ranked) > MOST_POINTS:
+        poorest = max(range(len(ranked)), key=lambda number: _burden(number, len(ranked[number])))
+        ranked[poorest] = ranked[poorest][:-1]
+    named = zip(made, ranked, strict=True)
+    return tuple(_in_order(decision, choices) for decision, choices in named if len(choices) > 1)
+
+
+def _burden(number: int, choices: int) -> tuple[float, int]:
+    """What makes a decision lose a choice: to have many, and to be of a colder member than others."""
+    return choices * (1 + number / 2) if choices > 1 else 0.0, number
+
+
+def _in_order(decision: Decision, choices: Sequence[Choice]) -> Decision:
+    return Decision(decision.name, tuple(choice for choice in decision.choices if choice in choices))
+
+
+def _ranked(record: HotRecord, decision: Decision, growth: int, kept: set[tuple[str, Choice]]) -> list[Choice]:
+    """The choices by worth: as it is, those suggested, then those predicted best alone."""
+    now, *others = decision.choices
+    return [now, *sorted(others, key=lambda one: ((decision.name, one) not in kept, _alone(record, one, growth)))]
+
+
+def _alone(record: HotRecord, choice: Choice, growth: int) -> float:
+    try:
+        return estimate(record, composed(record.subject, [choice], growth))
+    except NothingToSuggest:
+        return _UNKNOWN
+
 
 # A prior that removes less than this share of what the best of them does comes behind all that remove more.
 GOOD_PART = 0.7

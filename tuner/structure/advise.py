@@ -6,18 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
-from linesmith.tuner.premises import NO_PREMISES, Premises
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.structure.case import Case, Ground, case_of, ground
-from linesmith.tuner.structure.count_apart import counting_apart
-from linesmith.tuner.structure.owned import pulling_in
-from linesmith.tuner.structure.push_out import pushing_out
-from linesmith.tuner.structure.read_copy import reading_copies
-from linesmith.tuner.structure.read_first import reading_first
-from linesmith.tuner.structure.shard import sharding
-from linesmith.tuner.structure.shrink import shrinking
+from linesmith.tuner.structure.embedding import pulling_in
+from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
+from linesmith.tuner.structure.readers import pushing_out, reading_copies, reading_first
 
 Rule = Callable[[Case], Iterator[StructuralAdvice]]
 

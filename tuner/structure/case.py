@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from linesmith.analyzer.access import AccessMap, accesses_of
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
-from linesmith.analyzer.containment import Containment
-from linesmith.analyzer.geometry.atoms import Place, visible_places
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.placement import Place, visible_places
 from linesmith.analyzer.model import (
     Accessor,
     Finding,
@@ -20,14 +21,68 @@ from linesmith.analyzer.model import (
     Member,
     MemberAccesses,
     MemberFunction,
+    MemoryUse,
     Outcome,
+    SlabCache,
     TriageKind,
     TypeAccesses,
 )
-from linesmith.analyzer.sharing.own_members import own_members
-from linesmith.tuner.premises import Premises
-from linesmith.tuner.relocation import DEPTH
-from linesmith.tuner.structure.memory import Allocation
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cache
+from linesmith.analyzer.slab.possible import slab_places
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.phases import memory_use
+from linesmith.tuner.replay.scene import DEPTH
+from linesmith.tuner.structure.reshape import around
+
+# What the objects of a record cost in their slab cache, as it is and changed.
+
+NOTHING_ASKED = Asked()
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Where objects come from: the slab caches of ``kernel``, ``None`` for a program, of which nothing is known.
+
+    ``asked`` is what somebody says of the cache of the record that changes. A record that others hold by value costs
+    what those cost: the objects of the cache called ``cache``, where that is known and holds it, else of the first.
+    """
+
+    kernel: Kernel | None
+    containment: Containment
+    asked: Asked = NOTHING_ASKED
+    cache: str = ""
+
+    def now(self, layout: Layout) -> tuple[MemoryUse, ...]:
+        """What objects of the record that changes cost as it is."""
+        return () if self.kernel is None else (memory_use(cache_of(self._outer(layout), self.kernel, self.asked)),)
+
+    def then(self, layout: Layout) -> tuple[MemoryUse, ...]:
+        """What they cost when it is changed to ``layout``."""
+        cache = self.changed(layout)
+        return () if cache is None else (memory_use(cache),)
+
+    def changed(self, layout: Layout) -> SlabCache | None:
+        """The cache of the changed objects, by the rules: nobody has measured it."""
+        if self.kernel is None:
+            return None
+        outer = around(self._outer(layout), layout, self.containment.layouts)
+        return cache_of(outer, replace(self.kernel, measured={}), self.asked)
+
+    def of_another(self, layout: Layout, alignment: int = 0) -> tuple[MemoryUse, ...]:
+        """What objects of another record cost, of which an alignment may be asked."""
+        cache = None if self.kernel is None else cache_of(layout, self.kernel, Asked(alignment=alignment))
+        return () if cache is None else (memory_use(cache),)
+
+    def _outer(self, layout: Layout) -> Layout:
+        """The record whose objects are allocated: itself, or one that holds it."""
+        if self.kernel is None or self.asked.flags or own_cache(layout, self.kernel, self.asked) is not None:
+            return layout
+        known = [one for one in self.containment.layouts.variants(layout.name) if one.id == layout.id]
+        held = [place for one in known for place in slab_places(one, self.containment, self.kernel) if place.path]
+        held.sort(key=lambda place: place.cache.name != self.cache)
+        return self.containment.layouts.variants(held[0].outer)[0] if held else layout
+
 
 CodeOf = Callable[[int], TypeAccesses | None]
 PointersTo = Callable[[str], tuple[tuple[Layout, str], ...]]
@@ -211,3 +266,17 @@ def _add(tally: Tally, name: str, function: MemberFunction) -> None:
     tally.samples += seen
     tally.reads |= {name: None} if function.contended or seen > function.stores else {}
     tally.writes |= {name: None} if function.stores or function.writes_inferred else {}
+
+
+# Which members of a record the code names least: a guess at what is cold where no profile tells.
+
+
+def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | None) -> dict[str, int]:
+    """How many functions touch each member, by its name; empty where the code was not followed."""
+    if accesses is None:
+        return {}
+    found: dict[str, set[str]] = {member.name: set() for member in layout.members if member.name}
+    for part in accesses_of(layout, layouts, accesses).members:
+        if top(part.path) in found:
+            found[top(part.path)].update(one.function for one in part.functions)
+    return {name: len(functions) for name, functions in found.items()}

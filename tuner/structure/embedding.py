@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An object that a record points to as a member of it: where it can lie, and which members come to lie with it."""
+"""Pulling in: an object that a record points to becomes a member of it, on a line where it disturbs nobody hot."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.geometry.atoms import atoms
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
-from linesmith.tuner.constraints import freedom
+from linesmith.analyzer.attribution.lock import has_lock, is_lock
+from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import flatten
+from linesmith.analyzer.layouts.placement import atoms
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Finding,
+    Layout,
+    SlabBasis,
+    StructuralAdvice,
+    StructureKind,
+    TriageKind,
+)
+from linesmith.tuner.constraints.rules import freedom
+from linesmith.tuner.structure.case import Allocation, Case, accessors, functions_by_member
+from linesmith.tuner.structure.locks import SMALL_LOCK
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
+
+# An object that a record points to as a member of it: where it can lie, and which members come to lie with it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +143,160 @@ def coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[st
     sizes = {member.name: member.size for member in layout.members}
     known = [name for name in functions if name != keep and name in sizes]
     return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
+
+
+ONE_EACH = "Whether each {outer} has a {inner} of its own, and as long as it lives, no layout tells."
+
+
+def pulled_in(
+    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
+) -> Iterator[StructuralAdvice]:
+    """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
+
+    ``functions`` says how many touch each member: those with the fewest move behind the object where none are named.
+    Raises ``StructureRefused`` for what is no pointer to a known record.
+    """
+    target = target_of(layout, wish.member, layouts)
+    plain = in_place(layout, layouts, replace(wish, size=None))
+    yield _advice(plain, home, wish, functions)
+    small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
+    least = plain
+    if small is not None and small < target.size:
+        least = in_place(layout, layouts, replace(wish, size=small))
+        yield _advice(least, home, wish, functions)
+    smaller = replace(wish, size=small, cold=coldest(layout, functions, wish.member))
+    cold = wish.cold or fewest_cold(layout, layouts, smaller)
+    if cold:
+        placed = with_cold_behind(layout, layouts, replace(smaller, cold=cold))
+        if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
+            yield _advice(placed, home, wish, functions)
+
+
+def _advice(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:
+    return StructuralAdvice(
+        StructureKind.PULL_IN,
+        one.before.name,
+        (one.member, *one.moved),
+        _sentence(one, wish),
+        before=(one.before, one.target),
+        after=(one.after,),
+        memory_before=(*home.now(one.before), *home.of_another(one.target)),
+        memory_after=home.then(one.after),
+        notes=tuple(_notes(one, home, wish, functions)),
+    )
+
+
+def _sentence(one: Embedding, wish: Pulling) -> str:
+    smaller = f" with {one.size} bytes" if one.size != one.target.size else ""
+    cold = f", {', '.join(one.moved)} behind it" if one.moved else ""
+    sizes = f"{one.before.size} + {one.target.size} -> {one.after.size} bytes"
+    what = f"{one.target.title} becomes the member {one.member} of {one.before.title}{smaller}"
+    return f"{what}, aligned to {wish.alignment} bytes{cold}: {sizes}"
+
+
+def _notes(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
+    yield _pull_in_beside(one)
+    if not functions and not wish.cold:
+        yield "Which members are so cold that they could lie behind it no code tells."
+    if one.moved and not wish.cold:
+        told = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
+        yield f"Taken for cold because the fewest functions touch them: {told}. A profile may tell otherwise."
+    if one.size != one.target.size:
+        yield f"What does the work of {one.target.title} in {one.size} bytes is to be written first."
+    yield from _alignment(one, home, wish)
+    yield ONE_EACH.format(outer=one.before.name, inner=one.target.name)
+
+
+def _pull_in_beside(one: Embedding) -> str:
+    if not one.beside:
+        return f"{one.member} has its line to itself where objects begin with a line."
+    return f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
+
+
+def _alignment(one: Embedding, home: Allocation, wish: Pulling) -> Iterator[str]:
+    """Whether the cache keeps the alignment, and how much of the answer is assumed."""
+    cache = home.changed(one.after)
+    if cache is None:
+        yield f"Holds where objects are allocated at multiples of {wish.alignment} bytes."
+        return
+    if cache.geometry.alignment % wish.alignment:
+        yield f"The cache aligns its objects to {cache.geometry.alignment} bytes: create it with SLAB_HWCACHE_ALIGN."
+    if cache.basis is SlabBasis.ASSUMED:
+        yield f"The cache is assumed: {cache.reason}."
+
+
+# Small objects that disturb their neighbours in the slab: each can lie in the record that points to it.
+
+# Fewer contended accesses between neighbours are noise.
+LEAST_BETWEEN = 30
+# What an object has that several others hold or find by a list.
+_SHARED = re.compile(r"refcount|refcnt|kref|list_head|hlist|llist|rb_node")
+
+
+def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice to pull a small object into the only record that points to such, when neighbours were seen to meet.
+
+    It is given once, at the first line that holds such objects.
+    """
+    if any(one.rank < case.finding.rank for one in case.same):
+        return
+    if TriageKind.SEVERAL_OBJECTS not in case.kinds or case.layout.size >= CACHE_LINE_BYTES:
+        return
+    lines = [one for one in case.same if TriageKind.SEVERAL_OBJECTS in one.triage.kinds]
+    between = sum(_between(one) for one in lines)
+    owner = _owner(case)
+    if between < LEAST_BETWEEN or owner is None or _shared(case.layout, case.ground.layouts):
+        return
+    record, pointer = owner
+    reasons = (
+        _disturbed(case.layout, len(lines), between),
+        f"{pointer} of {record.title} is the only member of any record that points to one",
+    )
+    yield from _owned_advice(case, record, pointer, reasons)
+
+
+def _disturbed(layout: Layout, lines: int, between: float) -> str:
+    held = f"{lines} line{'s' if lines > 1 else ''} with several {layout.title} of {layout.size} bytes"
+    return f"{held}: at most {between:,.0f} contended accesses wait for a store to a neighbour"
+
+
+def _between(finding: Finding) -> float:
+    """Contended accesses of a line that waited, at most, for stores to another object."""
+    names = [(one.victim.member, one.writer.member, one.contended.most) for one in finding.cost.sharings]
+    return sum(most for victim, writer, most in names if (" of the " in victim) != (" of the " in writer))
+
+
+def _owner(case: Case) -> tuple[Layout, str] | None:
+    """The only record with a member that points to such an object, and that member."""
+    found = case.ground.pointers_to(case.layout.name)
+    names = {(record.name, member) for record, member in found if record.name != case.layout.name}
+    return found[0] if len(names) == 1 and found[0][0].name else None
+
+
+def _shared(layout: Layout, layouts: Layouts) -> bool:
+    """Whether the object is counted or listed, so that it may outlive the record or belong to several."""
+    outside = [leaf for leaf in flatten(layout, layouts) if not has_lock(record for record, _ in leaf.chain[1:])]
+    return any(_SHARED.search(f"{leaf.path} {leaf.chain}") for leaf in outside)
+
+
+def _owned_advice(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
+    """The object as it is, then smaller or with cold members behind it."""
+    base = case.ground
+    home = Allocation(base.premises.kernel, base.containment)
+    functions = functions_by_member(record, base.layouts, base.accesses)
+    try:
+        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer), functions))
+    except StructureRefused:
+        return
+    reached = accessors(replace(case, layout=record), (pointer,))
+    for one in dict.fromkeys((ways[0], ways[-1])):
+        yield replace(one, reasons=reasons, accessors=reached, notes=(*one.notes, *_instead(home, case.layout)))
+
+
+def _instead(home: Allocation, target: Layout) -> Iterator[str]:
+    """What it costs to keep the object where it is, alone on its line."""
+    for use in home.of_another(target, CACHE_LINE_BYTES):
+        yield (
+            f"Aligned to a line where it is, {target.title} takes {use.stride} bytes: {use.pages_per_1000} pages for"
+            " 1,000 of them."
+        )

@@ -12,18 +12,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.access import AccessMap
-from linesmith.analyzer.errors import NotSimulated
-from linesmith.analyzer.geometry.atoms import visible_places
-from linesmith.analyzer.geometry.placement import round_up
-from linesmith.analyzer.layouts import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Gain, Layout, ObjectArea, StructuralAdvice, StructureKind
-from linesmith.tuner.plan import Plan, ShardBy, Sharding, aligned, unchanged
-from linesmith.tuner.replay import Outcome, Replay, open_trace
-from linesmith.tuner.resampling import change_interval
-from linesmith.tuner.scene import Scene, scene
-from linesmith.tuner.simulated import View, outcomes
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.base.errors import NotSimulated, TypeNotFound
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import round_up, visible_places
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Gain,
+    Layout,
+    ObjectArea,
+    Simulation,
+    StructuralAdvice,
+    StructureKind,
+)
+from linesmith.tuner.replay.plan import Plan, ShardBy, Sharding, aligned, unchanged
+from linesmith.tuner.replay.replayer import Outcome, Replay, change_interval, open_trace
+from linesmith.tuner.replay.scene import Scene, scene
+from linesmith.tuner.replay.simulated import View, outcomes, run
 from linesmith.tuner.structure.advise import Advised
+from linesmith.tuner.structure.reshape import known_members
 
 OWN_LINE = "a line of its own"
 ONE_COPY = "one copy for each access"
@@ -153,3 +160,36 @@ def _reading(accesses: AccessMap | None) -> tuple[range, ...]:
         return ()
     numbers = [number for number, name in enumerate(accesses.functions) if _READERS.fullmatch(name.partition(".")[0])]
     return tuple(range(int(accesses.function_low[one]), int(accesses.function_high[one])) for one in numbers)
+
+
+# A lock and what it protects in several copies, replayed on a trace: what the structural change could save.
+
+
+def simulate_shards(
+    record: str, sharding: Sharding, areas: Iterable[ObjectArea], layouts: Layouts, trace: Path
+) -> Simulation:
+    """The members of ``sharding`` in every ``record`` of the profile's ``areas``, split: misses before and after.
+
+    Raises ``TypeNotFound``, ``NotSimulated`` for a member that the record does not have and for copies by node on
+    one node, and ``TraceError``.
+    """
+    here = scene(_record(record, sharding, layouts), tuple(areas), layouts)
+    if not here.kinds:
+        return Simulation(refusal=f"The profile knows no object that is or holds a {record}, so the trace cannot tell.")
+    replay = open_trace(trace, (here,))
+    if sharding.by is ShardBy.NODE and len(set(replay.nodes)) < 2:
+        raise NotSimulated(f"all CPUs of {trace} are on one node and would use one copy; say --by cpu")
+    as_it_is = unchanged(here)
+    before = outcomes(replay, 0, as_it_is)
+    return run(replay, 0, replace(as_it_is, sharding=sharding), before, layouts)
+
+
+def _record(name: str, sharding: Sharding, layouts: Layouts) -> Layout:
+    variants = layouts.variants(name)
+    if not variants:
+        raise TypeNotFound(f"no record is called {name}; name one that `linesmith layout` shows")
+    names = [member.name for member in variants[0].members]
+    for member in sharding.members:
+        if member not in names:
+            raise NotSimulated(f"{variants[0].title} has no member {member}; {known_members(member, names)}")
+    return variants[0]

@@ -10,12 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
-from linesmith.analyzer.errors import StructureRefused
-from linesmith.analyzer.geometry.inference import record_alignment, with_inferred_alignment
-from linesmith.analyzer.geometry.placement import lay_out, refusal, round_up
-from linesmith.analyzer.layouts import Layouts
+from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import lay_out, refusal, round_up
 from linesmith.analyzer.model import Layout, Member, MemberCategory, RecordKind
-from linesmith.tuner.relocation import DEPTH, elements, holds
+from linesmith.tuner.replay.scene import DEPTH, elements, holds
 
 WORD = 8
 # Members that a message lists.

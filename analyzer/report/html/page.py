@@ -14,8 +14,8 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from linesmith.analyzer.base.visible import visible
-from linesmith.analyzer.report.short_names import short
+from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.report.prose import short
 
 _PACKAGE = "linesmith.analyzer.report.html"
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import IO
 
-from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Reading, text_of
-from linesmith.plugins.profiles.perf_data.records import Kind
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, Kind, Reading, text_of
 
 MAGICS = {b"PERFILE2": ByteOrder("<"), b"2ELIFREP": ByteOrder(">")}
 _PIPE_BYTES = 16

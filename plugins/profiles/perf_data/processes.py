@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import FileMapping
-from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Words, text_of
-from linesmith.plugins.profiles.perf_data.records import Kind
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, Kind, Words, text_of
 from linesmith.plugins.profiles.samples import Mode, Rows
 
 KERNEL = -1

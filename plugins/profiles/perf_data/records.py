@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,7 +13,79 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.plugins.profiles.perf_data.byte_order import ByteOrder, Words
+from linesmith.analyzer.base.errors import ToolMissing
+
+# Numbers and strings in a perf.data file, which has the byte order of the machine that recorded it.
+
+Words = NDArray[np.uint64]
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteOrder:
+    """``sign`` is that of struct and numpy: ``<`` or ``>``."""
+
+    sign: str
+
+    def unpack(self, form: str, data: bytes, at: int = 0) -> tuple[int, ...]:
+        """The numbers of a ``struct`` form at an offset; raises ``struct.error`` behind the end."""
+        return struct.unpack_from(self.sign + form, data, at)
+
+    def words(self, data: bytes, at: int = 0) -> Words:
+        """The whole 64-bit words of ``data`` from an offset on."""
+        found = np.frombuffer(data, f"{self.sign}u8", (len(data) - at) // 8, at)
+        return found.astype(np.uint64, copy=False)
+
+    def halves(self, words: Words) -> tuple[Words, Words]:
+        """The 32-bit numbers in each word, in the order of memory."""
+        low, high = words & _LOW, words >> _HALF
+        return (low, high) if self.sign == "<" else (high, low)
+
+    def heads(self, words: Words) -> tuple[Words, Words, Words]:
+        """Type, miscellaneous bits and size in bytes of the records that begin with these words."""
+        short = np.uint64(0xFFFF)
+        if self.sign == "<":
+            return words & _LOW, words >> _HALF & short, words >> np.uint64(48)
+        return words >> _HALF, words >> np.uint64(16) & short, words & short
+
+
+class Reading:
+    """Reads one thing after the other; raises ``struct.error`` behind the end."""
+
+    def __init__(self, data: bytes, order: ByteOrder, at: int = 0) -> None:
+        self.data = data
+        self.order = order
+        self.at = at
+
+    def numbers(self, form: str) -> tuple[int, ...]:
+        """The next numbers."""
+        found = self.order.unpack(form, self.data, self.at)
+        self.at += struct.calcsize(self.order.sign + form)
+        return found
+
+    def number(self, form: str = "I") -> int:
+        """The next number."""
+        return self.numbers(form)[0]
+
+    def counted(self) -> str:
+        """The next string with its length in front (``do_write_string``)."""
+        length = self.number()
+        if self.at + length > len(self.data):
+            raise struct.error("a string ends behind its section")
+        self.at += length
+        return text_of(self.data[self.at - length : self.at])
+
+    def rest(self) -> bytes:
+        """All that is left."""
+        return self.data[self.at :]
+
+
+def text_of(data: bytes) -> str:
+    """The string up to its zero; bytes that are no UTF-8 are replaced, control characters too."""
+    text = data.partition(b"\0")[0].decode("utf-8", "replace")
+    return text if text.isprintable() else "".join(one if one.isprintable() else "\ufffd" for one in text)
+
 
 # Probes at which records of one size are counted before a record is looked at by itself.
 _RUNS = 500
@@ -171,3 +246,51 @@ def _each(words: Words, at: int, order: ByteOrder) -> list[int]:
             break
         here = following
     return found
+
+
+# Unpacks the compressed records of a perf.data file with libzstd, which perf uses too.
+
+_PIECE = 1 << 20
+
+
+class _Buffer(ctypes.Structure):
+    """``ZSTD_inBuffer`` and ``ZSTD_outBuffer`` of zstd.h."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t))
+
+
+class Unpacker:
+    """One stream of any number of frames. Raises ``ToolMissing`` where there is no libzstd."""
+
+    def __init__(self) -> None:
+        name = ctypes.util.find_library("zstd") or "libzstd.so.1"
+        try:
+            self._library = ctypes.CDLL(name)
+        except OSError as error:
+            raise ToolMissing(
+                "the profile is compressed, and libzstd is not installed (package libzstd1); install it, "
+                "or record without -z"
+            ) from error
+        for function in ("ZSTD_createDStream", "ZSTD_decompressStream"):
+            getattr(self._library, function).restype = (
+                ctypes.c_void_p if function == "ZSTD_createDStream" else ctypes.c_size_t
+            )
+        self._stream = ctypes.c_void_p(self._library.ZSTD_createDStream())
+        self._output = ctypes.create_string_buffer(_PIECE)
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """What ``data``, the next part of the stream, unpacks to. Raises ``ValueError`` when it is damaged."""
+        given = ctypes.create_string_buffer(data, len(data))
+        packed = _Buffer(ctypes.cast(given, ctypes.c_void_p), len(data), 0)
+        while True:
+            plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _PIECE, 0)
+            status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))
+            if self._library.ZSTD_isError(ctypes.c_size_t(status)):
+                raise ValueError("a compressed record cannot be unpacked")
+            yield ctypes.string_at(self._output, plain.at)
+            if packed.at == packed.size and plain.at < plain.size:
+                return
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stream"):
+            self._library.ZSTD_freeDStream(self._stream)

@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from linesmith.analyzer.dwarf import read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Comparison, Result, VerdictKind
-from linesmith.analyzer.report.bench_json import read_json
+from linesmith.analyzer.report.run_forms import read_json
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors a user can meet, one class per kind; each message says what is wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from linesmith.analyzer.model import Refusal
+
+
+class LinesmithError(Exception):
+    """Base of every expected failure; the command line prints the message and exits with 2."""
+
+
+class ElfError(LinesmithError):
+    """The file is no ELF object, is cut off, or is damaged."""
+
+
+class DebugInfoMissing(LinesmithError):
+    """The ELF file is sound but carries neither DWARF nor BTF, nor can its debug file be found."""
+
+
+class DebugInfoDamaged(LinesmithError):
+    """DWARF or BTF is present but breaks its own rules."""
+
+
+class TypeNotFound(LinesmithError):
+    """No record of that name; the message offers the nearest names."""
+
+
+class MemberNotFound(LinesmithError):
+    """No member of that name in a record; the message offers the nearest names."""
+
+
+class FunctionNotFound(LinesmithError):
+    """No function of that name; the message offers the nearest names."""
+
+
+class AddressNotFound(LinesmithError):
+    """No code that is known lies at the address."""
+
+
+class CodeMissing(LinesmithError):
+    """The file holds no code for a machine that can be decoded."""
+
+
+class ProfileError(LinesmithError):
+    """The text is not a profile that any reader knows, or holds no shared line."""
+
+
+class ProfileWithoutOffsets(LinesmithError):
+    """The profile names lines but no offsets, so members cannot be named."""
+
+
+class BuildIdDiffers(LinesmithError):
+    """A recording and an ELF file are of different builds; the message names both build-ids."""
+
+
+class NothingToSuggest(LinesmithError):
+    """No finding of the profile can be improved by moving members; the message says why."""
+
+
+class TreeError(LinesmithError):
+    """The source tree is not there, not a tree, or not configured."""
+
+
+class DeclarationNotFound(LinesmithError):
+    """The tree does not declare the record where DWARF says, nor anywhere near."""
+
+
+class EditRefused(LinesmithError):
+    """The declaration cannot be edited as asked; ``refusal`` says where, why, and what would lift it."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+
+
+class ScanFailed(LinesmithError):
+    """The sources of a build cannot be scanned: there is no compilation database, or no unit of it can be parsed."""
+
+
+class SnapshotError(LinesmithError):
+    """The memory is no ELF dump, is cut off, or is another kernel's."""
+
+
+class ConstraintsError(LinesmithError):
+    """A file with facts of the source is no TOML, says what none can be, or names what the ELF file does not have."""
+
+
+class SlabFactsError(LinesmithError):
+    """What is given as /sys/kernel/slab cannot be read, or describes no cache."""
+
+
+class ToolMissing(LinesmithError):
+    """A program that a stage needs is not installed; the message names the package."""
+
+
+class VerificationFailed(LinesmithError):
+    """The patched source does not compile, or compiles to another layout than the candidate's."""
+
+
+class CommandTimedOut(VerificationFailed):
+    """A command that a verification needs did not end in its time, and was stopped."""
+
+
+class DeadlinePassed(Exception):
+    """The time for text that is not trusted is over before all of it was judged; a finding, with exit status 1.
+
+    It is no ``LinesmithError``: where one step may fail and the next begins, the deadline still ends the command.
+    """
+
+
+class WorkStopped(Exception):
+    """A thread's child was ended because nobody waits for its result any more; what waited for it is at its end."""
+
+
+class SemanticPatchFailed(LinesmithError):
+    """Coccinelle does not take the rules of a semantic patch."""
+
+
+class OutputError(LinesmithError):
+    """The result cannot be written where the user asked."""
+
+
+class CacheError(LinesmithError):
+    """The cache directory cannot be used: others can write to it, it is another user's, or it cannot be made."""
+
+
+class TraceError(LinesmithError):
+    """The trace cannot be read, is cut off, damaged, or of another version."""
+
+
+class NotSimulated(LinesmithError):
+    """A candidate cannot be simulated on the trace at hand; the message says why."""
+
+
+class StructureRefused(LinesmithError):
+    """The members of a record cannot be changed as asked; the message says why."""
+
+
+class KernelNotBootable(LinesmithError):
+    """The file is no kernel image that QEMU can boot."""
+
+
+class GuestFailed(LinesmithError):
+    """The guest panicked, hung, ended early, or could not run the command; the message has its last lines."""
+
+
+class NotRecorded(LinesmithError):
+    """There is no recording, or it is cut off, empty, or of another build; the message says what to do."""
+
+
+class GuestNotBooted(GuestFailed):
+    """The kernel never came as far as its first program."""
+
+
+class GuestPanicked(GuestFailed):
+    """The kernel died of a panic or an oops; the message has what it said."""
+
+
+class GuestHung(GuestFailed):
+    """Nothing came from the machine in the time it was given."""
+
+
+class GuestOutOfMemory(GuestFailed):
+    """The kernel killed a process, or itself, for want of memory."""
+
+
+class PatchRefused(LinesmithError):
+    """A patch does not apply to the tree it is for."""
+
+
+class BuildFailed(LinesmithError):
+    """The build ended with an error; the message has its first complaint and the log."""
+
+
+class CompilerKilled(BuildFailed):
+    """A program of the build was killed by a signal, most often for want of memory."""
+
+
+class DiskFull(LinesmithError):
+    """There is no room left where something had to be written."""
+
+
+class BenchmarkUnknown(LinesmithError):
+    """No benchmark of that name, or its settings make no sense."""
+
+
+class BenchmarkFailed(LinesmithError):
+    """A command of a benchmark ended with an error."""
+
+
+class BenchmarkNonsense(LinesmithError):
+    """The output of a benchmark holds no sound number where there should be one."""
+
+
+class PlanError(LinesmithError):
+    """The file that describes what to tune or to benchmark cannot be read or contradicts itself."""
+
+
+class BaselineFailed(LinesmithError):
+    """The tree as it is does not build, boot or run, so that there is nothing to compare with."""
+
+
+class JournalError(LinesmithError):
+    """The run directory is another run's, in use, or damaged."""
+
+
+class ExecutorFailed(LinesmithError):
+    """The workers cannot be reached or cannot do what is asked of them."""
+
+
+class WorkerLost(ExecutorFailed):
+    """One worker after the other was lost with the same task."""
+
+
+class IntentError(LinesmithError):
+    """A file with intents is no TOML, says what none can be, or asks for what no such file may; the place is named."""
+
+
+class BaselineError(LinesmithError):
+    """A baseline of accepted violations cannot be read or is of another version."""
+
+
+class RuleUnknown(LinesmithError):
+    """No lint rule is called so; the message offers the name that is near, or says what lists them."""
+
+
+class ConfigurationError(LinesmithError):
+    """A file with settings is no TOML, or sets what cannot be set there; the place is named."""
+
+
+# The command that adds an optional part to the installation that runs.
+
+
+def install_command(extra: str) -> str:
+    """What a shell is told to install an extra of ours, with the pip of the environment that runs.
+
+    A pip of another one, or the distribution's, would put it where this linesmith does not look, or refuse.
+    """
+    return f"{_pip()} install 'linesmith[{extra}]'"
+
+
+def _pip() -> str:
+    """As short as it can be written from here; that of PATH where linesmith runs in no virtual environment."""
+    if sys.prefix == sys.base_prefix:
+        return "pip"
+    python = Path(sys.executable)
+    pip = python.with_name("pip")
+    return _written(pip) if pip.exists() else f"{_written(python)} -m pip"
+
+
+def _written(program: Path) -> str:
+    here = Path.cwd()
+    if here == Path("/") or not program.is_relative_to(here):
+        return shlex.quote(str(program))
+    short = program.relative_to(here)
+    # A name alone would be looked for on PATH.
+    return shlex.quote(str(short) if len(short.parts) > 1 else f"./{short}")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Replaces files as a whole: a full disk, a crash or a second writer leaves the old file or the new one.
+
+The new content goes to a file of its own in the same folder, to the disk, and only then to its name. Links are
+followed by their text and by open folders, so nobody who can write to a folder on the way can redirect what is written.
+What is no regular file (a pipe, a device, ``/dev/stdout``) cannot be replaced, and is written to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import IntentError
+
+# Ends the names of files that are being written; a process that is killed leaves one.
+UNFINISHED = ".part"
+# What the system says where there is no room.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPENED = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+_OPEN_FILES = re.compile(r"/proc/(\d+)(/task/\d+)?/fd")
+# As many as the kernel follows, see path_resolution(7).
+_MOST_LINKS = 40
+# A name may have 255 bytes, a letter four.
+_KEPT_LETTERS = 50
+# What is said of a folder that cannot be synced, or not be read; the content of the file is on the disk nevertheless.
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+
+
+def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Make ``content`` the whole of the file at ``path``, in one step.
+
+    A link stays, and the file that it leads to is replaced. The file keeps its permissions, and its owner where we may
+    give it to them; a new one gets ``mode`` less the umask. Raises ``OSError`` with the path; the old file is as it was
+    then, and nothing lies beside it.
+    """
+    replace_by_parts(path, (content,), mode)
+
+
+def replace_by_parts(path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666) -> None:
+    """Do what ``replace`` does, with content that need not be in memory as a whole."""
+    with _errors_name(path), _place_of(path) as (folder, name):
+        existing = _status(folder, name)
+        if existing is not None and not stat.S_ISREG(existing.st_mode):
+            _write_to(folder, name, parts)
+        else:
+            _replace(folder, name, existing, parts, mode)
+
+
+def check(path: Path) -> None:
+    """Raise the ``OSError`` that ``replace`` would raise for want of access, before there is anything to write."""
+    with _errors_name(path), _place_of(path) as (folder, name):
+        existing = _status(folder, name)
+        if existing is None or stat.S_ISREG(existing.st_mode):
+            _check_access(".", os.W_OK | os.X_OK, folder)
+        if existing is not None and not _whose_open_files(folder):
+            _check_access(name, os.W_OK, folder)
+
+
+def sync(path: Path) -> None:
+    """Have the file, or the names in the folder, on the disk. Raises ``OSError``."""
+    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def _errors_name(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def _place_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The open folder in which the file lies that ``path`` leads to, and its name there."""
+    folder, name = os.open(path.parent, _FOLDER), path.name
+    try:
+        for _ in range(_MOST_LINKS):
+            link = _link(folder, name)
+            if link is None:
+                yield folder, name
+                return
+            beside, folder = folder, os.open(link.parent, _FOLDER, dir_fd=folder)
+            os.close(beside)
+            name = link.name
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    finally:
+        os.close(folder)
+
+
+def _link(folder: int, name: str) -> Path | None:
+    """Where the link of that name leads; ``None`` for what is no link to be followed.
+
+    In a folder that everybody writes to, such as /tmp, links of others are refused: see protected_symlinks in proc(5).
+    """
+    found = _status(folder, name)
+    if found is None or not stat.S_ISLNK(found.st_mode) or _whose_open_files(folder):
+        return None
+    place = os.fstat(folder)
+    is_shared = place.st_mode & stat.S_ISVTX and place.st_mode & stat.S_IWOTH
+    if is_shared and found.st_uid not in (os.geteuid(), place.st_uid):
+        raise PermissionError(errno.EACCES, "a link there belongs to another user")
+    return Path(os.readlink(name, dir_fd=folder))
+
+
+def _status(folder: int, name: str) -> os.stat_result | None:
+    """What is there under the name; ``None`` for nothing."""
+    if not name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    with suppress(FileNotFoundError):
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    return None
+
+
+def _whose_open_files(folder: int) -> str:
+    """The process whose open files are in the folder, see /proc/pid/fd in proc(5); empty for any other folder.
+
+    What looks like a link there leads to the open file itself, not to where its text says.
+    """
+    with suppress(OSError):  # not everybody has a /proc
+        found = _OPEN_FILES.fullmatch(str(Path(f"/proc/self/fd/{folder}").readlink()))
+        return found[1] if found else ""
+    return ""
+
+
+def _check_access(name: str, wanted: int, folder: int) -> None:
+    if not os.access(name, wanted, dir_fd=folder, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _write_to(folder: int, name: str, parts: Iterable[bytes | memoryview]) -> None:
+    """Write to what cannot be replaced; an open file of ours is gone on with where it stands."""
+    is_ours = _whose_open_files(folder) == str(os.getpid())
+    number = os.dup(int(name)) if is_ours else os.open(name, _OPENED, dir_fd=folder)
+    with os.fdopen(number, "wb") as file:
+        file.writelines(parts)
+
+
+def _replace(
+    folder: int, name: str, existing: os.stat_result | None, parts: Iterable[bytes | memoryview], mode: int
+) -> None:
+    part = f".{name[:_KEPT_LETTERS]}.{os.urandom(8).hex()}{UNFINISHED}"
+    number = os.open(part, _NEW_FILE, 0o600 if existing else mode, dir_fd=folder)
+    try:
+        with os.fdopen(number, "wb") as file:
+            if existing:
+                _keep_permissions(number, existing)
+            file.writelines(parts)
+            file.flush()
+            os.fsync(number)
+        os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part, dir_fd=folder)
+        raise
+    _sync_folder(folder)
+
+
+def _keep_permissions(number: int, existing: os.stat_result) -> None:
+    with suppress(PermissionError):
+        os.fchown(number, existing.st_uid, existing.st_gid)
+    os.fchmod(number, existing.st_mode & 0o777)
+
+
+def _sync_folder(folder: int) -> None:
+    try:
+        number = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
+# A small file that somebody else may have put there: a regular one, opened without following a link.
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The bytes of the regular file at ``path``, ``most`` of them at most; raises ``IntentError``.
+
+    The last part of the path may not be a symbolic link, and nothing is waited for (a FIFO).
+    """
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise IntentError(f"{path} is a symbolic link, which is not followed; put the file itself there") from None
+        raise IntentError(f"cannot read {path}: {error.strerror}; name a TOML file with intents") from None
+    with os.fdopen(opened, "rb") as file:
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            raise IntentError(f"{path} is no regular file; name a TOML file with intents")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise IntentError(f"{path} is larger than {most >> 20} MiB, too large for intents; keep only intents in it")
+    return content

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The formats that draw cache lines, and how maps get to the terminal or into a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.output import deliver
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.cli.colour import Screen
+    from linesmith.analyzer.model import LineMap
+
+
+# Maps or pairs of them in one result; more cannot be looked at.
+MOST_MAPS = 40
+DRAWN = ("map", "markdown", "svg", "png")
+_PICTURES = {".svg": "svg", ".png": "png"}
+_OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".webp"))
+
+format_ = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("text", "json", *DRAWN)),
+    help="How the result is written: as text unless -o ends in .svg or .png. "
+    "map, markdown, svg and png draw the cache lines.",
+)
+
+
+def chosen_format(asked: str | None, destination: Path | None) -> str:
+    """What ``--format`` says on the command line, then the name of the file, then what is set for all commands.
+
+    Raises ``click.UsageError`` for the name of a picture that is not drawn.
+    """
+    suffix = destination.suffix.lower() if destination else ""
+    picture = _PICTURES.get(suffix)
+    given = click.get_current_context().get_parameter_source("format_") is ParameterSource.COMMANDLINE
+    if suffix in _OTHER_PICTURES and not given:
+        raise click.UsageError(f"no {suffix} is drawn; name a file that ends in .svg or .png with -o")
+    return (asked if given or not picture else picture) or "text"
+
+
+def refuse_many(count: int, what: str = "records") -> None:
+    """Raise ``click.UsageError`` for more maps than anybody looks at."""
+    if count > MOST_MAPS:
+        raise click.UsageError(f"{count:,} {what} would be drawn, at most {MOST_MAPS} can be; name a TYPE")
+
+
+def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: Path | None) -> None:
+    """Put the maps where ``-o`` says; a group is one map, or two of a change.
+
+    Raises ``click.UsageError`` for a picture that would go to a terminal, ``ToolMissing`` and ``OutputError``.
+    """
+    if drawn_as == "png":
+        from linesmith.analyzer.report.map_svg import line_maps_png
+
+        if destination is None and sys.stdout.isatty():
+            raise click.UsageError("a PNG cannot be shown in a terminal; write it to a file with -o")
+        deliver(line_maps_png([one for group in groups for one in group]), destination)
+    elif drawn_as == "svg":
+        from linesmith.analyzer.report.map_svg import line_maps_svg
+
+        options.write(line_maps_svg([one for group in groups for one in group]), destination)
+    elif drawn_as == "markdown":
+        from linesmith.analyzer.report.map_text import render_markdown
+
+        options.write(render_markdown(groups), destination)
+    else:
+        _write_text(groups, destination)
+
+
+def _write_text(groups: Sequence[Sequence[LineMap]], destination: Path | None) -> None:
+    from linesmith.analyzer.cli.colour import screen
+
+    shown = screen(destination)
+    text = "\n".join(_text(group, shown) for group in groups)
+    deliver(text.encode("utf-8", "backslashreplace"), destination)
+
+
+def _text(group: Sequence[LineMap], shown: Screen) -> str:
+    from linesmith.analyzer.base.text import visible
+    from linesmith.analyzer.cli.colour import painted
+    from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows, table
+
+    rows = group_rows(group, shown.columns, BLOCKS if shown.blocks else PLAIN)
+    members = visible(table(group[0], shown.columns))
+    return painted(rows, shown.colour) + (f"\n{members}" if members else "")

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether anything here can record a profile: one way is enough."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import ToolMissing
+from linesmith.analyzer.doctor.programs import Distribution, Program, check, ended, found, release
+from linesmith.analyzer.model import Check, Readiness
+from linesmith.plugins.machines.system import kvm_obstacle
+from linesmith.plugins.machines.user import plugin_file
+
+# perf and the PMU: whether loads are sampled with the addresses of their data, and what they say of other caches.
+
+AREA = "record"
+PMU = "PMU"
+_DEVICES = Path("/sys/bus/event_source/devices")
+# A program may sample itself up to this value. See perf_event_open(2).
+_PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+_MOST_PARANOID = 2
+_SECONDS = 20
+# Which event gives c2c its samples, by the file that tells of it. See perf-c2c(1) and perf-mem(1).
+_EVENTS = (
+    ("cpu/events/mem-loads", "Intel's load latency event: loads that hit a modified line elsewhere (HITM)"),
+    ("cpu_core/events/mem-loads", "Intel's load latency event: loads that hit a modified line elsewhere (HITM)"),
+    ("ibs_op", "AMD's IBS: HITM where the processor tells it, otherwise which cache a load came from"),
+    ("arm_spe_0", "Arm's SPE: loads that came from another CPU's cache"),
+)
+_PURPOSE_OF_PMU = "`record --on perf`, `perf c2c record`"
+
+
+def sampling_checks(distribution: Distribution) -> Iterator[Check]:
+    """perf, and what it can sample here."""
+    perf = found("perf")
+    purpose = "records profiles on this machine, reads perf.data"
+    if perf is None:
+        remedy = distribution.install("linux-perf")
+        yield Check(AREA, "perf", Readiness.MISSING, "not installed", purpose, remedy)
+    else:
+        yield Check(AREA, "perf", Readiness.READY, f"perf {release(str(perf))}".strip(), purpose)
+    yield _pmu(perf, distribution)
+
+
+def events(devices: Path) -> str:
+    """The event of c2c that this machine has; empty where it has none."""
+    return next((meaning for path, meaning in _EVENTS if (devices / path).exists()), "")
+
+
+def _pmu(perf: Path | None, distribution: Distribution) -> Check:
+    event = events(_DEVICES)
+    if not event:
+        place = "a virtual machine" if _virtual() else "this processor"
+        said = f"no event with addresses of data ({place}); `record` emulates instead"
+        return Check(AREA, PMU, Readiness.MISSING, said, _PURPOSE_OF_PMU)
+    if perf is None:
+        return Check(AREA, PMU, Readiness.LIMITED, f"{event}, but no perf", _PURPOSE_OF_PMU)
+    done = ended(str(perf), "c2c", "record", "-o", "/dev/null", "--", "true", seconds=_SECONDS)
+    if done and done.status == 0:
+        return Check(AREA, PMU, Readiness.READY, event, _PURPOSE_OF_PMU)
+    remedy = distribution.as_root("sysctl kernel.perf_event_paranoid=1") if _forbidden() else ""
+    return Check(AREA, PMU, Readiness.LIMITED, f"{event}, but perf may not use it", _PURPOSE_OF_PMU, remedy)
+
+
+def _virtual() -> bool:
+    """Whether the processor says that it is not a real one. See proc_cpuinfo(5)."""
+    try:
+        return "hypervisor" in Path("/proc/cpuinfo").read_text("ascii", "replace").partition("\n\n")[0]
+    except OSError:
+        return False
+
+
+def _forbidden() -> bool:
+    try:
+        return int(_PARANOID.read_text("ascii")) >= _MOST_PARANOID
+    except (OSError, ValueError):
+        return False
+
+
+# QEMU, the plugin that follows its accesses, and whether KVM really runs guests.
+
+EMULATION_AREA = "emulate"
+WHOLE = "QEMU, whole machines"
+PROGRAMS_ONLY = "QEMU, programs"
+PLUGIN = "plugin for QEMU"
+_SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
+
+
+def emulation_checks(distribution: Distribution) -> Iterator[Check]:
+    """What emulates, what follows, what is in the guest, and KVM."""
+    machine = os.uname().machine
+    whole = Program(
+        EMULATION_AREA,
+        WHOLE,
+        (f"qemu-system-{machine}",),
+        _SYSTEMS.get(machine, "qemu-system"),
+        "records and boots kernels (`record --on qemu`, machine `qemu`)",
+    )
+    programs = Program(
+        EMULATION_AREA, PROGRAMS_ONLY, (f"qemu-{machine}",), "qemu-user", "records programs (`record --on qemu-user`)"
+    )
+    shell = Program(
+        EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "is the userland of guests", (), "--help"
+    )
+    yield check(whole, distribution)
+    yield check(programs, distribution)
+    yield _plugin()
+    yield check(shell, distribution)
+    yield _kvm(distribution)
+
+
+def _plugin() -> Check:
+    purpose = "counts the misses of emulated caches: what `record` needs without a PMU"
+    try:
+        plugin_file()
+    except ToolMissing:
+        return Check(
+            EMULATION_AREA, PLUGIN, Readiness.MISSING, "not in this installation", purpose, "install linesmith again"
+        )
+    return Check(EMULATION_AREA, PLUGIN, Readiness.READY, "in this installation", purpose)
+
+
+def _kvm(distribution: Distribution) -> Check:
+    purpose = "runs guests of `tune` and `bench` at full speed; `record` emulates in any case"
+    try:
+        obstacle = kvm_obstacle()
+    except ToolMissing as error:
+        obstacle = str(error).partition(";")[0]
+    if obstacle is None:
+        return Check(EMULATION_AREA, "KVM", Readiness.READY, "ran a guest", purpose)
+    denied = "may not be used" in obstacle
+    remedy = distribution.as_root('usermod --append --groups kvm "$USER"') if denied else ""
+    return Check(EMULATION_AREA, "KVM", Readiness.MISSING, f"{obstacle}; guests are emulated", purpose, remedy)
+
+
+# By the name that `record --on` takes: the parts that all have to be there.
+_WAYS = {
+    "perf": ("perf", PMU),
+    "qemu-user": (PROGRAMS_ONLY, PLUGIN),
+    "qemu": (WHOLE, PLUGIN, "busybox"),
+}
+
+
+def recording_check(others: Sequence[Check]) -> Check:
+    """What `record` can do by what the other checks found."""
+    ready = {one.name for one in others if one.readiness is Readiness.READY}
+    ways = [way for way, parts in _WAYS.items() if ready.issuperset(parts)]
+    purpose = "`record`: a profile of what runs here"
+    if ways:
+        return Check("record", "recorder", Readiness.READY, f"--on {', '.join(ways)}", purpose, "", ("record",))
+    remedy = next((one.remedy for one in others if one.name == PROGRAMS_ONLY), "")
+    return Check("record", "recorder", Readiness.MISSING, "nothing can record", purpose, remedy, ("record",))

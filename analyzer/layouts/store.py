@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index: every layout of one ELF file, kept in the user's cache directory by build-id.
+
+One file per index: a prefix (magic, checksum and length of the head), the head (msgpack), then the body, one JSON
+document per record. A warm lookup of one type decodes the head and that type's records only. Whatever does not
+check out (magic, shape, checksums, stamp) makes the index as good as absent, so that the caller builds it again.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+
+import msgspec
+
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import ElfError
+from linesmith.analyzer.layouts.collection import Layouts, flaw
+from linesmith.analyzer.model import ElfIdentity, Layout
+
+FORMAT = b"linesmith-index3"
+SUFFIX = ".index"
+# Everything that is kept of a build; it shares the room there is.
+KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places", "*.held")
+MOST_CACHED_BYTES = 1 << 30
+LEFTOVER_SECONDS = 3600
+_PREFIX = struct.Struct("<16sII")
+
+
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """What an index was made of and by: it is stale once any of it changes.
+
+    ``path``, ``size`` (bytes) and ``mtime_ns`` are those of the file with the debug information; ``core`` tells
+    which build of the native core read it.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    core: str
+
+
+NO_STAMP = Stamp("", 0, 0, "")
+
+
+class Head(msgspec.Struct, frozen=True, array_like=True):
+    """``names`` gives the ids by name, most used first; ``ends`` where each record's document ends in the body.
+
+    ``digests`` has as many bytes for each record, by id: records of two files with equal ones have the same layout.
+    """
+
+    stamp: Stamp
+    names: dict[str, tuple[int, ...]]
+    ends: tuple[int, ...]
+    body_crc: int
+    digests: bytes
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Of a member what tells where a record lies in another, as in ``Member``."""
+
+    offset: int
+    dimensions: tuple[int, ...] = ()
+    record: int | None = None
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """Of a record what tells which others it holds; reading all of them takes a fifth of the time of all layouts."""
+
+    id: int
+    size: int
+    members: tuple[Part, ...]
+
+
+class IndexedLayouts:
+    """Layouts decoded one by one from an index, each at most once."""
+
+    def __init__(self, head: Head, body: bytes | memoryview) -> None:
+        self.head = head
+        self.body = body
+        self._decoded: dict[int, Layout] = {}
+        self._digest_bytes = len(head.digests) // max(len(head.ends), 1)
+        self._decoder = msgspec.json.Decoder(Layout)
+
+    def by_id(self, layout_id: int) -> Layout:
+        """The layout with this id; raises ``KeyError`` when there is none."""
+        found = self._decoded.get(layout_id)
+        if found is None:
+            if not 0 <= layout_id < len(self.head.ends):
+                raise KeyError(layout_id)
+            found = self._decoder.decode(self._document(layout_id))
+            self._decoded[layout_id] = found
+        return found
+
+    def digest(self, layout_id: int) -> bytes:
+        """What is equal for layouts of two files that do not differ."""
+        each = self._digest_bytes
+        return self.head.digests[layout_id * each : (layout_id + 1) * each]
+
+    def variants(self, name: str) -> tuple[Layout, ...]:
+        """Every layout of records called ``name``, the one used by most compile units first."""
+        return tuple(self.by_id(layout_id) for layout_id in self.head.names.get(name, ()))
+
+    def names(self) -> tuple[str, ...]:
+        """Every record name once, sorted."""
+        return tuple(sorted(self.head.names))
+
+    def outlines(self) -> Iterator[Outline]:
+        """Those of all records, by id."""
+        decoder = msgspec.json.Decoder(Outline)
+        return (decoder.decode(self._document(number)) for number in range(len(self.head.ends)))
+
+    def _document(self, number: int) -> bytes | memoryview:
+        return self.body[self.head.ends[number - 1] if number else 0 : self.head.ends[number]]
+
+    def __iter__(self) -> Iterator[Layout]:
+        """Every layout by id."""
+        return (self.by_id(layout_id) for layout_id in range(len(self.head.ends)))
+
+
+def outlines_of(layouts: Layouts) -> Iterable[Layout | Outline]:
+    """The outlines of all records of a file, by id; where there is no index, the records themselves."""
+    return layouts.outlines() if isinstance(layouts, IndexedLayouts) else layouts
+
+
+def built(
+    stamp: Stamp, names: dict[str, tuple[int, ...]], ends: tuple[int, ...], digests: bytes, body: bytes | memoryview
+) -> IndexedLayouts:
+    """An index in memory, of the parts that ``Head`` describes; ``body`` has the layouts as JSON by id."""
+    return IndexedLayouts(Head(stamp, names, ends, zlib.crc32(body), digests), body)
+
+
+def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
+    """The index kept under ``key`` if it is sound and made of what ``stamp`` says; ``None`` otherwise."""
+    path = directory / (key + SUFFIX)
+    try:
+        found = parsed(path.read_bytes())
+    except OSError:
+        return None
+    if found is None or found.head.stamp != stamp:
+        return None
+    with suppress(OSError):
+        os.utime(path)  # the least recently used index is the first to go
+    return found
+
+
+def parsed(content: bytes) -> IndexedLayouts | None:
+    """The index that ``encoded`` made these bytes of; ``None`` where checksums or the version say otherwise."""
+    try:
+        magic, head_crc, head_bytes = _PREFIX.unpack_from(content)
+        encoded_head = content[_PREFIX.size : _PREFIX.size + head_bytes]
+        if magic != FORMAT or zlib.crc32(encoded_head) != head_crc:
+            return None
+        head = msgspec.msgpack.decode(encoded_head, type=Head)
+    except (struct.error, msgspec.MsgspecError):
+        return None
+    body = memoryview(content)[_PREFIX.size + head_bytes :]  # a copy of it would take as long as reading it
+    return IndexedLayouts(head, body) if zlib.crc32(body) == head.body_crc else None
+
+
+def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes, bytes | memoryview]:
+    """The parts of the file: prefix, head, body."""
+    head = msgspec.msgpack.encode(layouts.head)
+    return _PREFIX.pack(FORMAT, zlib.crc32(head), len(head)), head, layouts.body
+
+
+def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
+    """Keep an index under ``key``; readers see the old file or the new one, never a part.
+
+    Raises ``OSError`` when the directory cannot be written; nothing is left behind then.
+    """
+    keep(directory, key + SUFFIX, encoded(layouts))
+
+
+def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file of the cache in one step, for its user alone, then make room in the directory.
+
+    Raises ``OSError`` and leaves nothing behind then.
+    """
+    files.replace_by_parts(directory / name, parts, 0o600)
+    with suppress(OSError):
+        _clear(directory, name)
+
+
+def _clear(directory: Path, newest: str) -> None:
+    """Remove what killed processes left, and the least recently used files beyond ``MOST_CACHED_BYTES``."""
+    for leftover in directory.glob(f".*{files.UNFINISHED}"):
+        if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+            leftover.unlink(missing_ok=True)
+    kept = (path for pattern in KEPT for path in directory.glob(pattern))
+    newest_first = sorted(kept, key=lambda path: -path.stat().st_mtime)
+    sizes = accumulate(path.stat().st_size for path in newest_first)
+    for path, total in zip(newest_first, sizes, strict=True):
+        if total > MOST_CACHED_BYTES and path.name != newest:
+            path.unlink(missing_ok=True)
+
+
+# An index in a file of its own: the layouts of a build without the build, to compare others with.
+#
+# The file is a magic number, one line of JSON that says what the build is, and the index as the cache keeps it. Unlike
+# the cache it may come from anywhere, so every record is decoded before any is used.
+
+MAGIC = b"linesmith-saved1\n"
+_MOST_HEAD_BYTES = 1 << 16
+
+
+class SavedIndex(msgspec.Struct, frozen=True):
+    """``banner`` is how a kernel's image begins to name its release (``Linux version 6.12``), empty for others.
+
+    ``reader`` is ``DWARF`` or ``BTF``.
+    """
+
+    identity: ElfIdentity
+    reader: str
+    banner: str = ""
+
+
+def is_saved(path: Path) -> bool:
+    """Whether the file begins as one; ``False`` for what cannot be read, or is no regular file."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def content(saved: SavedIndex, layouts: IndexedLayouts) -> bytes:
+    """The bytes of the file."""
+    return b"".join((MAGIC, msgspec.json.encode(saved), b"\n", *encoded(layouts)))
+
+
+def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
+    """What ``content`` was made of, the identity with the path of this file; raises ``ElfError``."""
+    try:
+        head, _, rest = path.read_bytes()[len(MAGIC) :].partition(b"\n")
+        saved = msgspec.json.decode(head[:_MOST_HEAD_BYTES], type=SavedIndex)
+        layouts = parsed(rest)
+        if layouts is None or not _has_sound_head(layouts):
+            raise ElfError(_damaged(path))
+        wrong = flaw(layouts)
+    except (OSError, UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
+        raise ElfError(_damaged(path)) from error
+    if wrong is not None:
+        raise ElfError(f"{path} is a saved index that is damaged: {wrong}; make it again with `linesmith index -o`")
+    return msgspec.structs.replace(saved, identity=replace(saved.identity, path=str(path))), layouts
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is a saved index that is cut off, damaged, or of another version; make it with `linesmith index -o`"
+
+
+def _has_sound_head(layouts: IndexedLayouts) -> bool:
+    """Whether names are of records that are there, and every record has as long a digest."""
+    count = len(layouts.head.ends)
+    numbers = (number for ids in layouts.head.names.values() for number in ids)
+    return len(layouts.head.digests) % max(count, 1) == 0 and all(0 <= number < count for number in numbers)

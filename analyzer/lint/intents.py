@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Intents held against one build: whether their names are there, whether they hold now, whether they contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.intent.check import applies, contradictions, impossible, undecided, unknown_types
+from linesmith.analyzer.intent.entry import budget
+from linesmith.analyzer.intent.file import Rewrite
+from linesmith.analyzer.intent.statements import KeyPath
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.lint.accepted import misnamed
+from linesmith.analyzer.lint.groups import marked_groups
+from linesmith.analyzer.lint.linting import Linted, Policy, lint
+from linesmith.analyzer.lint.pairs import of_one, of_two
+from linesmith.analyzer.lint.renames import Names, called, joined, renamed, said_members
+from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
+from linesmith.analyzer.lint.rules.catalogue import RULES, Side
+from linesmith.analyzer.model import (
+    Intent,
+    Layout,
+    LintReport,
+    MemberGroup,
+    SizeBudget,
+    Suppression,
+    TypeIntent,
+    Violation,
+)
+
+# Those that hold one build against what intents want of it.
+_RULES = (
+    "group-left",
+    "group-overflow",
+    "isolation-broken",
+    "budget-exceeded",
+    "write-near-read-mostly",
+    "straddle",
+    "intent-stale",
+)
+
+
+def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str] | None) -> LintReport:
+    """What is wrong with the intents themselves, and what the build called ``head`` breaks of them.
+
+    Those of another configuration are left out; where it is not known, a remark tells which.
+    """
+    holding = tuple(filter(applies(configuration), intent.types))
+    layouts = side.layouts
+    unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
+    wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
+    names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
+    found = of_one(layouts, tuple(names)) if names else None
+    linted = Linted(head, side, found.pairs if found else ())
+    rules = tuple(rule for rule in RULES if rule.name in _RULES)
+    broken = lint(linted, Policy(rules, lambda *_: "", intent, applies(configuration)))
+    return LintReport(
+        head,
+        violations=tuple(sorted((*wrong, *broken.violations), key=lambda one: one.order)),
+        compared=len(names),
+        watched=broken.watched,
+        rules=broken.rules,
+        remarks=undecided(intent, configuration),
+    )
+
+
+# An intent file that goes after records and members to the names that a change gave them.
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The intent with the names that hold now, what its file has to say for them, and sentences on what has another."""
+
+    intent: Intent
+    rewrites: tuple[Rewrite, ...] = ()
+    told: tuple[str, ...] = ()
+
+
+def followed(intent: Intent, old: Layouts, new: Layouts) -> Followed:
+    """The intent of the build before as it is to be for the build with the change.
+
+    Raises ``TypeNotFound`` where the builds have no record in common.
+    """
+    said = {*intent.lint.types, *(one.record for one in intent.types), *(one.record for one in intent.suppressions)}
+    pairs = of_two(old, new, (), said).pairs
+    # Where the new name has an entry of its own, there is nothing to follow.
+    gone = renamed(pairs, (old, new), lambda layout: layout.name in said)
+    found = [one for one in gone if not intent.of(one.new.name)]
+    records = {one.old.name: one.new.name for one in found}
+    kept = [pair for pair in joined(pairs, found) if pair[0] and pair[1] and pair[0].name in said]
+    members = {name: said_members(name, intent, kept, (old, new)) for name in sorted(said)}
+    types = tuple(
+        replace(called(one, members[one.record]), record=records.get(one.record, one.record)) for one in intent.types
+    )
+    suppressions = tuple(_suppression(one, records, members[one.record]) for one in intent.suppressions)
+    lint = replace(intent.lint, types=tuple(records.get(name, name) for name in intent.lint.types))
+    now = replace(intent, types=types, suppressions=suppressions, lint=lint)
+    told = (
+        *(f"{one.old.title} is gone, and {one.told}: its entries go with it" for one in found),
+        *(f"{was} of {name} is called {is_} now" for name, names in members.items() for was, is_ in names.items()),
+    )
+    return Followed(now, tuple(_rewrites(intent, now)), told)
+
+
+def _suppression(one: Suppression, records: Mapping[str, str], names: Names) -> Suppression:
+    return replace(one, record=records.get(one.record, one.record), member=names.get(one.member, one.member))
+
+
+def _rewrites(before: Intent, now: Intent) -> Iterator[Rewrite]:
+    """What differs between the two, which say the same of the same things, at its place in the file."""
+    was = dict(_said(before))
+    for path, value in _said(now):
+        if value != was[path]:
+            yield Rewrite(path, value)
+
+
+def _said(intent: Intent) -> Iterator[tuple[KeyPath, str | tuple[str, ...]]]:
+    """Whatever in the file names records or members."""
+    yield ("lint", "types"), intent.lint.types
+    for number, one in enumerate(intent.types):
+        place: KeyPath = ("type", number)
+        yield (*place, "name"), one.record
+        yield (*place, "hot"), one.hot
+        yield (*place, "read-mostly"), one.read_mostly
+        yield (*place, "write-hot"), one.write_hot
+        for index, group in enumerate(one.groups):
+            yield (*place, "group", index, "members"), group.members
+        for index, isolation in enumerate(one.isolations):
+            yield (*place, "isolate", index, "members"), isolation.members
+            yield (*place, "isolate", index, "from"), isolation.apart_from
+    for number, suppression in enumerate(intent.suppressions):
+        yield ("suppress", number, "type"), suppression.record
+        yield ("suppress", number, "member"), suppression.member
+
+
+# What an intent file would have to say for a build to keep its limits, and for its imported groups to be current.
+
+MARKED = "marked by __cacheline_group_begin()"
+_LIMITS = (budget_exceeded.RULE, group_overflow.RULE)
+_OBJECTS = "objects-per-slab"
+_KEYS = {"bytes": "bytes", "cache lines": "lines", budget_exceeded.OBJECTS: _OBJECTS}
+# No slab holds so many.
+_NEVER = 1 << 32
+
+
+def stale(
+    intent: Intent, side: Side, configuration: frozenset[str] | None, *, tightened: bool = False
+) -> tuple[Rewrite, ...]:
+    """What is to be written instead, in the order of the file.
+
+    Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets; ``tightened``,
+    those become it too that are wider. Groups that were imported from markers become what lies between these now. Which
+    members are wanted where is not changed.
+    """
+    holds = applies(configuration)
+    found: dict[KeyPath, Rewrite] = {}
+    for number, one in enumerate(intent.types):
+        if holds(one) and side.layouts.variants(one.record):
+            for rewrite in (*_limits(one, number, side, tightened=tightened), *_groups(one, number, side.layouts)):
+                found[rewrite.path] = rewrite
+    return tuple(found.values())
+
+
+def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
+    """The groups that a record marks, with those of their members that an intent can name, and their bytes."""
+    for name, group in marked_groups(layout, layouts).items():
+        members = tuple(one.path for one in group.members if one.path.isidentifier())
+        if members:
+            yield MemberGroup(name, members, bytes=group.span.size)
+
+
+def _limits(one: TypeIntent, number: int, side: Side, *, tightened: bool) -> Iterator[Rewrite]:
+    limits = dict(_limited(one, number))
+    for path, now in _taken(one, number, side).items():
+        wanted = _with_room(one, now, side) if path[2:] == ("budget", "bytes") else now
+        least = path[-1] == _OBJECTS
+        exceeded = now < limits[path] if least else now > limits[path]
+        wide = wanted > limits[path] if least else wanted < limits[path]
+        if exceeded or (tightened and wide):
+            yield Rewrite(path, wanted)
+
+
+def _with_room(one: TypeIntent, now: int, side: Side) -> int:
+    """As many bytes as a new entry would allow: no more than its objects per slab do, where it limits these."""
+    layout = next((each for each in side.layouts.variants(one.record) if each.size == now), None)
+    slabs = side.slabs and one.budget.objects_per_slab is not None
+    room = budget(layout, side.kernel if slabs else None).bytes if layout else None
+    return now if room is None else room
+
+
+def _limited(one: TypeIntent, number: int) -> Iterator[tuple[KeyPath, int]]:
+    """Each limit that the entry sets, with its key."""
+    limits: KeyPath = ("type", number, "budget")
+    said: list[tuple[KeyPath, int | None]] = [
+        ((*limits, "bytes"), one.budget.bytes),
+        ((*limits, "lines"), one.budget.lines),
+        ((*limits, _OBJECTS), one.budget.objects_per_slab),
+    ]
+    for place, group in enumerate(one.groups):
+        said += [(("type", number, "group", place, key), getattr(group, key)) for key in ("lines", "bytes")]
+    return ((path, limit) for path, limit in said if limit is not None)
+
+
+def _taken(one: TypeIntent, number: int, side: Side) -> Mapping[KeyPath, int]:
+    """What the build takes of each limit: what the rules tell of limits that nothing keeps."""
+    groups = tuple(replace(each, lines=0, bytes=0) for each in one.groups)
+    wanting = replace(one, budget=SizeBudget(0, 0, _NEVER), groups=groups)
+    policy = Policy(_LIMITS, lambda *_: "", Intent(types=(wanting,)))
+    limits = dict(_limited(one, number))
+    worst: dict[KeyPath, int] = {}
+    for violation in lint(Linted("", side, of_one(side.layouts, (one.record,)).pairs), policy).violations:
+        path = _path(violation, one, number)
+        if path in limits:
+            now = int(violation.figures[0].new or 0)
+            worst[path] = (min if path[-1] == _OBJECTS else max)(now, worst.get(path, now))
+    return worst
+
+
+def _path(violation: Violation, one: TypeIntent, number: int) -> KeyPath | None:
+    """The key that says what was exceeded; none for a marked group, of which the file says nothing."""
+    if violation.rule == budget_exceeded.RULE.name:
+        return "type", number, "budget", _KEYS[violation.subject]
+    key = violation.figures[0].name
+    place = next((place for place, group in enumerate(one.groups) if f"{group.name} {key}" == violation.subject), None)
+    return None if place is None else ("type", number, "group", place, key)
+
+
+def _groups(one: TypeIntent, number: int, layouts: Layouts) -> Iterator[Rewrite]:
+    """Imported groups as the markers have them now; one whose markers are gone stays."""
+    if not one.reason.startswith(MARKED):
+        return
+    layout = layouts.variants(one.record)[0]
+    now = {group.name: group for group in marker_groups(layout, layouts)}
+    for place, group in enumerate(one.groups):
+        known = now.get(group.name)
+        if known is not None and known.members != group.members:
+            yield Rewrite(("type", number, "group", place, "members"), known.members)
+        if known is not None and known.bytes and group.bytes and known.bytes != group.bytes:
+            yield Rewrite(("type", number, "group", place, "bytes"), known.bytes)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rules of ``linesmith lint``: one file and one page each, in the order in which they are told."""
+
+from __future__ import annotations
+
+from linesmith.analyzer.base.errors import RuleUnknown
+from linesmith.analyzer.lint.rules import (
+    alignment_lost,
+    avoidable_hole,
+    budget_exceeded,
+    group_docs,
+    group_left,
+    group_overflow,
+    intent_contradiction,
+    intent_stale,
+    isolation_broken,
+    isolation_new,
+    lock_moved,
+    positional_initialiser,
+    slab_growth,
+    straddle,
+    suppression_expired,
+    suppression_unused,
+    write_near_read_mostly,
+)
+from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
+
+RULES = (
+    slab_growth.RULE,
+    avoidable_hole.RULE,
+    straddle.RULE,
+    budget_exceeded.RULE,
+    alignment_lost.RULE,
+    group_left.RULE,
+    group_overflow.RULE,
+    isolation_broken.RULE,
+    isolation_new.RULE,
+    lock_moved.RULE,
+    write_near_read_mostly.RULE,
+    positional_initialiser.RULE,
+    group_docs.RULE,
+    intent_stale.RULE,
+    intent_contradiction.RULE,
+    suppression_expired.RULE,
+    suppression_unused.RULE,
+)
+
+
+def rule(name: str) -> Rule:
+    """The rule called so; raises ``RuleUnknown`` with the name that is near, if one is."""
+    found = next((one for one in RULES if one.name == name), None)
+    if found is None:
+        from difflib import get_close_matches  # only a mistake needs it
+
+        near = get_close_matches(name.lower(), [one.name for one in RULES], n=1)
+        step = f"did you mean {near[0]}?" if near else "`linesmith explain` lists the rules"
+        raise RuleUnknown(f"no rule is called {name!r}; {step}")
+    return found
+
+
+def page(name: str) -> str:
+    """The documentation of a rule as Markdown; raises ``RuleUnknown``."""
+    from importlib import resources  # costs 4 ms, and only who reads a page needs it
+
+    return resources.files(__package__).joinpath("pages", f"{rule(name).name}.md").read_text(encoding="utf-8")
+
+
+__all__ = ["RULES", "Rule", "Side", "Subject", "page", "rule"]

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Members whose place matters: those that an intent names, those of cacheline groups, and locks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.attribution.lock import is_lock, purpose, words_of
+from linesmith.analyzer.layouts.alignment import asked_alignments
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import Span, lines_touched
+from linesmith.analyzer.layouts.leaves import Named, nameable, named
+from linesmith.analyzer.layouts.placement import alignment_of
+from linesmith.analyzer.lint.groups import marked_groups
+from linesmith.analyzer.lint.rules.rule import Subject
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, MemberCategory, Severity, TypeIntent
+
+# So many records within one are looked at; damaged debug information has them without end.
+_MOST_RECORDS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A member and ``why`` it is watched (``hot in linesmith.toml:4``); ``wanted`` tells that an intent names it.
+
+    ``severity`` is that of a violation by it: of a lock nobody has said yet that it is contended.
+    """
+
+    member: Named
+    why: str
+    wanted: bool = False
+    severity: Severity = Severity.WARNING
+
+
+def watched(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> tuple[Watched, ...]:
+    """Each such member once, for the first of the reasons, in that order; of locks those in held records, too."""
+    found: dict[str, Watched] = {}
+    for intent in intents:
+        for why, paths in _said(intent):
+            for path in paths:
+                member = named(layout, layouts, path)
+                if member is not None:
+                    found.setdefault(path, Watched(member, f"{why} in {intent.place or 'an intent'}", wanted=True))
+    for group in marked_groups(layout, layouts).values():
+        for one in group.members:
+            found.setdefault(one.path, Watched(one, f"in the group {group.name}"))
+    for lock in locks(layout, layouts):
+        found.setdefault(lock.path, Watched(lock, "a lock", severity=Severity.NOTE))
+    for lock, record in held_locks(layout, layouts):
+        found.setdefault(lock.path, Watched(lock, f"a lock of {record.title}", severity=Severity.NOTE))
+    return tuple(found.values())
+
+
+def locks(layout: Layout, layouts: Layouts) -> Iterator[Named]:
+    """The members of the record that are locks; none of a record that is a lock itself, and no arrays of them.
+
+    What takes no bytes is none: a lock_class_key without lockdep.
+    """
+    for one in () if is_lock(layout.name) else nameable(layout, layouts):
+        record = one.member.record
+        if record is not None and one.span.size and not one.member.dimensions and is_lock(layouts.by_id(record).name):
+            yield one
+
+
+def held_locks(layout: Layout, layouts: Layouts) -> Iterator[tuple[Named, Layout]]:
+    """The locks of the records that this one holds by value, at any depth, each with the record that declares it.
+
+    Paths and offsets are from the outermost record. Nothing is looked for in arrays and in locks.
+    """
+    waiting = list(_records(layout, layouts, "", 0))
+    for path, offset, inner in waiting:  # grows while it is walked
+        for lock in locks(inner, layouts):
+            span = Span(offset + lock.offset, lock.span.size)
+            yield Named(f"{path}.{lock.path}", offset + lock.base, lock.member, span), inner
+        if len(waiting) < _MOST_RECORDS:
+            waiting += _records(inner, layouts, f"{path}.", offset)
+
+
+def _records(layout: Layout, layouts: Layouts, path: str, base: int) -> Iterator[tuple[str, int, Layout]]:
+    """The named members that are a record each, with where they begin; none of a lock."""
+    for one in () if is_lock(layout.name) else nameable(layout, layouts):
+        if one.member.record is not None and not one.member.dimensions and one.member.name:
+            yield f"{path}{one.path}", base + one.offset, layouts.by_id(one.member.record)
+
+
+def _said(intent: TypeIntent) -> Iterator[tuple[str, tuple[str, ...]]]:
+    yield "hot", intent.hot
+    yield "read mostly", intent.read_mostly
+    yield "written often", intent.write_hot
+    for group in intent.groups:
+        yield f"of the group {group.name}", group.members
+    for isolation in intent.isolations:
+        yield "kept apart", isolation.members
+
+
+# Members whose lines are no place for others: locks, what is aligned to a line, groups, what an intent keeps apart.
+
+
+def guarded(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> frozenset[str]:
+    """Their names; of a path into a record held by value the name of that record's member."""
+    return frozenset(path.partition(".")[0] for path in _paths(layout, layouts, intents))
+
+
+def company(name: str, guards: frozenset[str], layout: Layout, layouts: Layouts) -> frozenset[str]:
+    """Those of the ``guards`` that are on a line with the member called ``name`` in an object that begins at a line."""
+    lines = {one.path: lines_touched(one.offset, one.span.size) for one in nameable(layout, layouts)}
+    mine = lines.get(name, range(0))
+    return frozenset(guard for guard in guards - {name} if _meet(mine, lines.get(guard, range(0))))
+
+
+def _paths(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> Iterator[str]:
+    yield from (lock.path for lock in locks(layout, layouts))
+    every = (one for one in nameable(layout, layouts) if one.span.size)
+    yield from (one.path for one in every if alignment_of(one.member) >= CACHE_LINE_BYTES)
+    asked = asked_alignments(layout, layouts)
+    yield from (one.path for one in asked if one.part and one.path and one.asked >= CACHE_LINE_BYTES)
+    for group in marked_groups(layout, layouts).values():
+        yield from (one.path for one in group.members)
+    for intent in intents:
+        yield from intent.write_hot
+        for isolation in intent.isolations:
+            yield from isolation.members
+
+
+def _meet(one: range, other: range) -> bool:
+    return max(one.start, other.start) < min(one.stop, other.stop)
+
+
+# The locks of a record, each with the members that it probably protects: those named alike.
+
+# A word in more of the members' names than this share of them, and than so many, tells nothing: i_ of an inode.
+COMMON_SHARE = 1 / 3
+COMMON_LEAST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LockData:
+    """A lock and the ``data`` it probably protects, by place; none where names do not tell."""
+
+    lock: Named
+    data: tuple[Named, ...]
+
+
+def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
+    """The locks of the record by name; none of a record that is a lock itself."""
+    found = tuple(locks(layout, layouts))
+    others = (one for one in nameable(layout, layouts) if one.span.size) if found else ()
+    words = {one: words_of(one.path) for one in others}
+    return {lock.path: LockData(lock, _named_alike(lock, found, words)) for lock in found}
+
+
+def _named_alike(lock: Named, others: Sequence[Named], words: Mapping[Named, frozenset[str]]) -> tuple[Named, ...]:
+    """Members whose names hold all words that say what the lock is for."""
+    stem = purpose(lock.path)
+    common = max(COMMON_LEAST, COMMON_SHARE * len(words))
+    if not any(len(word) > 1 and sum(word in name for name in words.values()) <= common for word in stem):
+        return ()
+    alike = (one for one, name in words.items() if stem <= name and one not in others)
+    return tuple(sorted(alike, key=lambda one: (one.offset, one.path)))
+
+
+# Members that count who uses the object: whoever looks at it writes them, as a lock that nobody waits for.
+
+# Types that are for nothing else, and atomic ones, which hold flags and sums as well: these go by their names.
+_COUNTS = re.compile(r"(?:struct )?(?:refcount|kref|rcuref|file_ref)(?:_t|_struct)?")
+_ATOMIC = re.compile(r"(?:struct |std::)?_?atomic", re.IGNORECASE)
+# What stands in front of it is of the record, as in f_count; an rx_count or error_count is of something else.
+_NAME = re.compile(r"_*(?:(?!rx|tx)[a-z]{1,2}_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
+
+
+def reference_counts(layout: Layout, layouts: Layouts) -> Iterator[Named]:
+    """Those of the record, by place: ``refcount_t``, or atomic and called ``f_count``, ``mm_users``, ``usage``."""
+    for one in nameable(layout, layouts):
+        name = one.path.rpartition(".")[2]
+        if one.span.size and not one.member.dimensions and one.member.category is not MemberCategory.POINTER:
+            atomic = _ATOMIC.match(one.member.type) and _NAME.fullmatch(name)
+            if atomic or _COUNTS.fullmatch(one.member.type):
+                yield one
+
+
+# Alignment to lines that members have by their types alone, and lose when somebody changes these.
+
+# Nesting of what somebody aligns is flat; damaged debug information may go round.
+_MOST_LEVELS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """``members`` that were aligned to ``bytes`` only because ``origin`` was; ``now`` is the most that one has left.
+
+    ``origin`` is ``struct lock``, or ``word of struct lock`` where that member asked for it.
+    """
+
+    members: tuple[Named, ...]
+    origin: str
+    bytes: int
+    now: int
+
+
+def inheritance_lost(subject: Subject) -> Iterator[Inherited]:
+    """One for each origin that members of both builds have lost, in the order of their first members."""
+    if subject.old is None or subject.base is None:
+        return
+    old, olds = subject.old, subject.base.layouts
+    asking = {one.path for one in asked_alignments(old, olds) if one.asked >= CACHE_LINE_BYTES and not one.part}
+    now = {one.path: one for one in nameable(subject.new, subject.head.layouts)}
+    found: dict[tuple[str, int], list[Named]] = {}
+    for was in nameable(old, olds):
+        bytes_, one = alignment_of(was.member), now.get(was.path)
+        if one is None or was.path in asking or was.member.record is None or bytes_ < CACHE_LINE_BYTES:
+            continue
+        if _kept(one, subject.new) < bytes_:
+            found.setdefault((_origin(was.member, olds), bytes_), []).append(one)
+    for (origin, bytes_), members in found.items():
+        yield Inherited(tuple(members), origin, bytes_, max(_kept(one, subject.new) for one in members))
+
+
+def _kept(one: Named, layout: Layout) -> int:
+    """The alignment of a member; what begins where its record does has that of the record, too."""
+    return max(alignment_of(one.member), (layout.alignment or 1) if one.offset == 0 else 1)
+
+
+def _origin(member: Member, layouts: Layouts, levels: int = _MOST_LEVELS) -> str:
+    """What within the member's type asks for its alignment."""
+    inner = layouts.by_id(member.record or 0)
+    for part in inner.members if levels else ():
+        if alignment_of(part) < alignment_of(member):
+            continue
+        brought = layouts.by_id(part.record) if part.record is not None else None
+        if brought is None or max(brought.alignment or 1, brought.natural_alignment) < alignment_of(part):
+            return f"{part.name or 'a part'} of {inner.title}"
+        return _origin(part, layouts, levels - 1) if brought.name else inner.title
+    return inner.title

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a report of suggestions is about: lines, what can be done about each, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Bounds,
+    Candidate,
+    ElfIdentity,
+    Finding,
+    Move,
+    MoveKind,
+    ReplayedSaving,
+    Sharded,
+    Simulation,
+    SlabMachine,
+    StepTable,
+    StructuralAdvice,
+)
+from linesmith.analyzer.model.candidate import candidate_name
+from linesmith.analyzer.report.prose import WIDTH, prose
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A hot line with its candidates, or the reason (``refusal``) why there are none.
+
+    ``steps`` are the coherence steps of each candidate; ``declined`` is a sentence on why none of them is recommended.
+    ``advice`` is what to change beside the order of members.
+    """
+
+    finding: Finding
+    candidates: tuple[Candidate, ...] = ()
+    steps: tuple[tuple[StepTable, ...], ...] = ()
+    refusal: str = ""
+    declined: str = ""
+    advice: tuple[StructuralAdvice, ...] = ()
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The candidate to take, if there is one."""
+        return next((one for one in self.candidates if one.recommended), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A candidate with its number in the list and what belongs to it.
+
+    ``linesmith patch --candidate`` takes the number, where it is given what the list rests on, or the ``name``.
+    """
+
+    number: int
+    candidate: Candidate
+    line: Proposed
+    steps: tuple[StepTable, ...]
+    simulation: Simulation | None
+    replayed: ReplayedSaving | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in every list that has it."""
+        return candidate_name(self.candidate)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """Everything that ``suggest`` found, hottest line first.
+
+    ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
+    one whose slabs hold the objects, ``None`` for a program. ``simulations`` are by a candidate's number, in
+    the order in which to show them; ``replayed`` says how far the predictions are from them.
+    """
+
+    elf: ElfIdentity
+    source: str
+    layouts: Layouts
+    lines: tuple[Proposed, ...]
+    findings: tuple[Finding, ...] = ()
+    machine: SlabMachine | None = None
+    simulations: Mapping[int, Simulation] = field(default_factory=dict)
+    replayed: Mapping[int, ReplayedSaving] = field(default_factory=dict)
+    sharded: Sharded | None = None
+
+    def numbered(self) -> Iterator[Numbered]:
+        """All candidates, numbered through."""
+        number = 0
+        for line in self.lines:
+            for place, candidate in enumerate(line.candidates):
+                number += 1
+                steps = line.steps[place] if line.steps else ()
+                simulation, replayed = self.simulations.get(number), self.replayed.get(number)
+                yield Numbered(number, candidate, line, steps, simulation, replayed)
+
+
+# What a candidate is predicted to save, in words.
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those.
+
+    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss, the record is in doubt or
+    a replay counted what is beyond the limits.
+    """
+
+    likely: float
+    of: float
+    limits: Bounds | None
+    certainty: str = "likely"
+
+    @property
+    def text(self) -> str:
+        """``586 of 1,036``."""
+        return f"{self.likely:,.0f} of {self.of:,.0f}"
+
+    @property
+    def in_brief(self) -> str:
+        """The same for an overview: ``likely 586 of 1,036``, with the limits where they hold a loss."""
+        limits = f" ({self.limits_text})" if self.certainty == "perhaps" else ""
+        return f"{self.certainty} {self.text}{limits}"
+
+    @property
+    def limits_text(self) -> str:
+        """``522 to 650``, empty where nothing is known of the limits."""
+        return f"{self.limits.least:,.0f} to {self.limits.most:,.0f}" if self.limits else ""
+
+
+def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved:
+    """The saving of a candidate, beside what was ``replayed``; of one that has none, what its pairs explain."""
+    saving, gain = candidate.saving, candidate.predicted
+    if saving.before:
+        limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
+        refuted = replayed is not None and not replayed.holds
+        certainty = "perhaps" if saving.may_lose or candidate.doubt or refuted else "likely"
+        return Saved(saving.likely, saving.before, limits, certainty)
+    return Saved(gain.before - gain.after, gain.before, None)
+
+
+# What a candidate changes, in words.
+
+# With more steps than this, what a candidate does is told by how it was found.
+MOST_STEPS = 2
+MOST_NAMES = 4
+# Pairs of members that are told; a candidate for a record with many hot members parts many.
+MOST_PAIRS = 6
+
+
+def change(candidate: Candidate) -> str:
+    """All steps as one clause: ``move a behind b; align c to 64 bytes``."""
+    return "; ".join(said(move) for move in candidate.moves)
+
+
+def short_change(candidate: Candidate) -> str:
+    """The same, or how it was found and whom it moves where it has many steps: ``packed anew: a, b, c and 4 more``."""
+    if len(candidate.moves) <= MOST_STEPS:
+        return change(candidate)
+    names = list(dict.fromkeys(name for move in candidate.moves for name in (move.member, move.partner) if name))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{candidate.strategy.value}: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def said(move: Move) -> str:
+    """A move in words."""
+    whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
+    place = f"behind {move.after}" if move.after else "to the front"
+    if move.kind is MoveKind.SWAP:
+        return f"swap {move.member} and {move.partner}"
+    if move.kind is MoveKind.ALIGN:
+        return f"align {move.member} to {move.align} bytes"
+    hole = ", into a hole" if move.kind is MoveKind.FILL_HOLE else ""
+    return f"move {move.member}{whole} {place}{hole}"
+
+
+def moved_names(candidate: Candidate) -> frozenset[str]:
+    """Members that move or change places."""
+    alone = [name for move in candidate.moves for name in (move.member, move.partner) if name]
+    return frozenset(alone + [name for move in candidate.moves for name in move.members if name])
+
+
+def concerned_names(candidate: Candidate) -> frozenset[str]:
+    """Members that move, and those of the heaviest pairs that meet."""
+    pairs = list(dict.fromkeys((residual.first, residual.second) for residual in candidate.residuals))
+    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
+
+
+# All candidates of a line side by side: what each gains, what it costs, what a reviewer reads.
+
+# What a table says of the change in its own column, at least; with less room it stands below the row.
+LEAST_CHANGE = 24
+HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
+
+
+def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
+    """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
+    table = alternative_cells(ones)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    room = columns - sum(widths) + widths[1] - 2 * (len(widths) - 1)
+    if room < min(widths[1], LEAST_CHANGE):
+        return list(_rows_with_changes_below(table, widths, columns))
+    widths[1] = min(widths[1], room)
+    return [_row(row, widths) for row in table]
+
+
+def _rows_with_changes_below(table: Sequence[Sequence[str]], widths: Sequence[int], columns: int) -> Iterator[str]:
+    first, _, *others = widths
+    for row in table:
+        cells = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[2:], others, strict=True))
+        yield f"{row[0]:>{first}}  {cells}".rstrip()
+        yield from prose(row[1], " " * 4, " " * 6, columns).splitlines()
+
+
+def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
+    """The same in cells, first the head; columns that say nothing are left out."""
+    simulated = any(one.simulation is not None for one in ones)
+    table = [[*HEAD, "replayed"] if simulated else list(HEAD), *(_cells(one, simulated) for one in ones)]
+    kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
+    return [[row[column] for column in kept] for row in table]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Numbers to the right, the change to the left."""
+    parts = [
+        f"{cut(cell, width):<{width}}" if place == 1 else f"{cell:>{width}}"
+        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(parts).rstrip()
+
+
+def _cells(one: Numbered, simulated: bool) -> list[str]:
+    candidate, churn = one.candidate, one.candidate.churn
+    change, gain = short_change(candidate), saved(candidate)
+    cells = [f"{'* ' if candidate.recommended else ''}{one.name}"]
+    cells += [change]
+    cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
+    cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
+    return [*cells, _replayed(one.simulation)] if simulated else cells
+
+
+def cut(change: str, width: int) -> str:
+    """What changes, in no more columns than there are for it."""
+    return change if len(change) <= width else f"{change[: width - 1]}…"
+
+
+def _pages(candidate: Candidate) -> str:
+    """Pages of the cache that the change costs most in."""
+    pairs = list(zip(*(cost.memory for cost in candidate.costs), strict=False))
+    if not pairs:
+        return ""
+    old, new = max(pairs, key=lambda pair: pair[1].pages_per_1000 - pair[0].pages_per_1000)
+    same = old.pages_per_1000 == new.pages_per_1000
+    return f"{new.pages_per_1000}" if same else f"{old.pages_per_1000} -> {new.pages_per_1000}"
+
+
+def _replayed(simulation: Simulation | None) -> str:
+    """The change of the misses at the usual line, over as many phases as were looked at."""
+    lines = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES] if simulation else []
+    widest = max(lines, key=lambda one: one.phases, default=None)
+    return f"{widest.change:+.1%}" if widest else "-"

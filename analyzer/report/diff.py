@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Layout changes as text: one heading per record, one line per member, hole and total that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from linesmith.analyzer.layouts.diff import HoleChange, MemberChange, RecordChange, Spot
+from linesmith.analyzer.model import ElfIdentity, Layout
+
+
+def render_text(changes: tuple[RecordChange, ...]) -> str:
+    """Every change, records parted by an empty line; one sentence when there is none."""
+    if not changes:
+        return "no layout differs\n"
+    return "\n".join("\n".join(_record(change)) + "\n" for change in changes)
+
+
+def _record(change: RecordChange) -> Iterator[str]:
+    if change.old is None or change.new is None:
+        one, word = (change.new, "added") if change.new else (change.old, "removed")
+        yield f"{change.title}: {word}{_declared(one)}"
+        return
+    yield f"{change.title}: {', '.join(_totals(change, change.old, change.new))}"
+    yield from map(_member, change.members)
+    yield from _holes(change.holes, "byte")
+    yield from _holes(change.bit_holes, "bit")
+
+
+def _declared(layout: Layout | None) -> str:
+    if layout is None:
+        return ""
+    return f", {layout.size} bytes" + (f", declared at {layout.place}" if layout.file else "")
+
+
+def _totals(change: RecordChange, old: Layout, new: Layout) -> Iterator[str]:
+    growth = new.size - old.size
+    if growth:
+        word = "grew" if growth > 0 else "shrank"
+        yield f"{word} by {abs(growth)} bytes ({old.size} -> {new.size})"
+    else:
+        yield f"{new.size} bytes as before"
+    if change.lines[0] != change.lines[1]:
+        yield f"cache lines {change.lines[0]} -> {change.lines[1]}"
+    if change.alignment[0] != change.alignment[1]:
+        yield f"alignment {change.alignment[0] or 'natural'} -> {change.alignment[1] or 'natural'}"
+    if change.padding[0] != change.padding[1]:
+        yield f"padding {change.padding[0]} -> {change.padding[1]}"
+
+
+def _member(change: MemberChange) -> str:
+    if change.new is None and change.old is not None:
+        return f"  - {change.path}: removed from {_place(change.old)}, {change.old.type}"
+    if change.old is None and change.new is not None:
+        return f"  + {change.path}: added at {_place(change.new)}, {change.new.type}, {_size(change.new)}"
+    return f"  ~ {change.path}: {', '.join(_details(change))}"
+
+
+def _details(change: MemberChange) -> Iterator[str]:
+    old, new = change.old, change.new
+    if old is None or new is None:
+        return
+    texts = {
+        "moved": f"moved {_offset(old)} -> {_offset(new)}",
+        "grew": f"grew {_size(old)} -> {_size(new)}",
+        "shrank": f"shrank {_size(old)} -> {_size(new)}",
+        "retyped": f"type {old.type} -> {new.type}",
+        "crossed a line": f"cache line {old.line} -> {new.line}",
+        "straddles": "now straddles two cache lines",
+        "no longer straddles": "no longer straddles two cache lines",
+    }
+    yield from (texts[kind] for kind in change.kinds)
+    if not change.kinds:
+        yield f"storage unit {old.size} -> {new.size} bytes"
+
+
+def _offset(spot: Spot) -> str:
+    return str(spot.offset) if spot.bit_offset is None else f"{spot.bit_offset // 8}:{spot.bit_offset % 8}"
+
+
+def _place(spot: Spot) -> str:
+    return f"{_offset(spot)} (cache line {spot.line})"
+
+
+def _size(spot: Spot) -> str:
+    return f"{spot.size} bytes" if spot.bit_size is None else f"{spot.bit_size} bits"
+
+
+def _holes(changes: tuple[HoleChange, ...], unit: str) -> Iterator[str]:
+    for change in changes:
+        place = f"behind {change.after}" if change.after else "at the front"
+        if not change.old:
+            yield f"  {unit} hole opened {place}: {change.new} {unit}s"
+        elif not change.new:
+            yield f"  {unit} hole closed {place}: {change.old} {unit}s"
+        else:
+            yield f"  {unit} hole {place}: {change.old} -> {change.new} {unit}s"
+
+
+# Layout changes as JSON; docs/schema-diff.md documents it and a test keeps the two equal.
+
+SCHEMA_VERSION = 1
+
+
+class SideView(msgspec.Struct, frozen=True):
+    """One record as one of the files has it: bytes, cache lines, and where it is declared."""
+
+    size: int
+    lines: int
+    padding: int
+    alignment: int | None
+    file: str | None
+    line: int | None
+
+
+class MemberView(msgspec.Struct, frozen=True):
+    """One changed member; ``kinds`` are words such as ``moved``, ``grew``, ``crossed a line``."""
+
+    path: str
+    kinds: tuple[str, ...]
+    old: Spot | None
+    new: Spot | None
+
+
+class RecordView(msgspec.Struct, frozen=True):
+    """One changed record; ``old`` or ``new`` is ``null`` when only one file has it. Holes are told by member."""
+
+    title: str
+    old: SideView | None
+    new: SideView | None
+    members: tuple[MemberView, ...]
+    holes: tuple[HoleChange, ...]
+    bit_holes: tuple[HoleChange, ...]
+
+
+class DiffDocument(msgspec.Struct, frozen=True):
+    """What ``linesmith diff --format json`` writes."""
+
+    schema: int
+    old: ElfIdentity
+    new: ElfIdentity
+    records: tuple[RecordView, ...]
+
+
+def render_json(changes: tuple[RecordChange, ...], old: ElfIdentity, new: ElfIdentity) -> str:
+    """Every change as one indented JSON document that ends in a newline."""
+    document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_diff_json_record, changes)))
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def schema() -> dict[str, object]:
+    """The JSON schema of the document."""
+    return msgspec.json.schema(DiffDocument)
+
+
+def _diff_json_record(change: RecordChange) -> RecordView:
+    members = tuple(MemberView(one.path, one.kinds, one.old, one.new) for one in change.members)
+    return RecordView(
+        change.title,
+        _side(change, change.old, 0),
+        _side(change, change.new, 1),
+        members,
+        change.holes,
+        change.bit_holes,
+    )
+
+
+def _side(change: RecordChange, layout: Layout | None, side: int) -> SideView | None:
+    if layout is None:
+        return None
+    return SideView(layout.size, change.lines[side], change.padding[side], layout.alignment, layout.file, layout.line)

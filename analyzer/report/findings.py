@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a line costs, and who makes whom wait, in rows of text."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from linesmith.analyzer.attribution.variables import ObjectTotal, object_totals
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Bounds,
+    ContendedLock,
+    Finding,
+    LineCost,
+    LineObject,
+    Outcome,
+    Profile,
+    Protected,
+    Recording,
+    SharedLine,
+    SharingCost,
+    Side,
+    VariableRow,
+)
+from linesmith.analyzer.report.prose import WIDTH, amount, row, runs
+from linesmith.analyzer.report.prose import amount as counted_as
+
+MOST_SHARINGS = 6
+# A sharing that can cause less than this share of the line's contended accesses is not worth a row.
+LEAST_SHARE = 0.01
+_SHARING_HEAD = ("waits", "for stores to", "contended", "cycles", "on")
+# Columns that the cells but the last have where there is room.
+_SHARING_WIDTHS = (24, 24, 14, 20)
+
+
+def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str]:
+    """The cost of the line and the part that a layout can remove, indented by two; none where nothing waited.
+
+    ``whole`` is what shares are of.
+    """
+    if not cost.contended and not cost.waited:
+        return []
+    measured = "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
+    slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
+    # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
+    # contended: behind the first of several readers the line is clean again.
+    things = "misses after stores by other CPUs" if cost.exact else f"contended {accesses}"
+    rows = [f"  cost     {cost.cycles:,.0f} cycles on {things}{slow} ({measured})"]
+    removable = _removable(cost.removable, cost.removable_cycles, cost, things)
+    rows.append(f"  removable {removable}: {share_range(cost.share)} of the {whole}")
+    if cost.adjacent.most:
+        beside = _removable(cost.adjacent, cost.adjacent_cycles, cost, things)
+        rows.append(f"  adjacent {beside}, if the other half of the 128-byte pair is to blame")
+    return rows
+
+
+def _removable(amount: Bounds, cycles: Bounds, cost: LineCost, things: str) -> str:
+    of_all = f"{cost.contended:,} {things}" if cost.exact else counted_as(cost.contended, things)
+    return f"{count_range(amount)} of {of_all}, {count_range(cycles)} cycles"
+
+
+def sharing_rows(cost: LineCost, columns: int = WIDTH) -> list[str]:
+    """A table of who waits for stores to what, heaviest first, indented by two."""
+    heavy = heavy_sharings(cost)
+    if not heavy:
+        return []
+    table = [_SHARING_HEAD, *map(_sharing, heavy[:MOST_SHARINGS])]
+    narrow = [max(map(len, column)) for column in zip(*table, strict=True)]
+    roomy = [*map(max, narrow, _SHARING_WIDTHS)]
+    widths = roomy if len(_sharing_cells(table[0], roomy)) + narrow[-1] <= columns else narrow
+    rows = [row(_sharing_cells(cells, widths), cells[-1], columns) for cells in table]
+    more = len(heavy) - MOST_SHARINGS
+    return [*rows, f"  … and {more} more"] if more > 0 else rows
+
+
+def heavy_sharings(cost: LineCost) -> list[SharingCost]:
+    """The sharings that are worth a row, heaviest first."""
+    return [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
+
+
+def _sharing_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """All cells but the last."""
+    placed = (f"{cell:{side}{width}}" for cell, side, width in zip(cells, "<<>>", widths, strict=False))
+    return f"  {' '.join(placed)}  "
+
+
+def _sharing(one: SharingCost) -> tuple[str, ...]:
+    writer = "itself" if one.writer.member == one.victim.member else one.writer.member
+    span = "" if one.span == CACHE_LINE_BYTES else f", {one.span}-byte pair"
+    counts = count_range(one.contended), count_range(one.cycles)
+    return one.victim.member, writer, *counts, f"{places(one.victim, one.writer)}{span}"
+
+
+def places(victim: Side, writer: Side) -> str:
+    """CPUs and nodes of both in a few words: ``4 CPUs after 2, nodes 0-1``.
+
+    No CPU waits for itself: where each row of a member that waits for itself has one CPU, they are two.
+    """
+    if victim.member == writer.member and victim.cpu_count == writer.cpu_count == 1 and victim.nodes == writer.nodes:
+        return f"1 CPU after another{f', {_nodes(victim)}' if victim.nodes else ''}"
+    if victim.nodes == writer.nodes:
+        nodes = f", {_nodes(victim)}" if victim.nodes else ""
+        return f"{_cpus(victim)} after {_cpus(writer)}{nodes}"
+    parts = (" of ".join(part for part in (_cpus(side), _nodes(side)) if part) for side in (victim, writer))
+    return " after ".join(parts)
+
+
+def _cpus(side: Side) -> str:
+    return f"{side.cpu_count} CPU{'' if side.cpu_count == 1 else 's'}" if side.cpu_count else "unknown CPUs"
+
+
+def _nodes(side: Side) -> str:
+    return f"node{'' if len(side.nodes) == 1 else 's'} {runs(side.nodes)}" if side.nodes else ""
+
+
+def count_range(bounds: Bounds) -> str:
+    """``817``, or ``0 to 817`` where only limits are known."""
+    least, most = f"{bounds.least:,.0f}", f"{bounds.most:,.0f}"
+    return most if least == most else f"{least} to {most}"
+
+
+def share_range(bounds: Bounds) -> str:
+    """The same in per cent."""
+    least, most = f"{bounds.least:.1%}", f"{bounds.most:.1%}"
+    return most if least == most else f"{least} to {most}"
+
+
+# Which object lies on a line, and how sure that is, in words; a guess is never told as what is there.
+
+
+def place(one: LineObject, finding: Finding) -> str:
+    """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``."""
+    where = f"{abs(one.start)} bytes {'before' if one.start < 0 else 'into'} the line" if one.start else "with the line"
+    guess = "not known; most like " if one.outcome is Outcome.CANNOT_TELL else ""
+    return f"{guess}{one.type}, begins {where} (phase {one.phase} of {finding.bytes})"
+
+
+def certainty(one: LineObject, finding: Finding) -> str:
+    """How the attribution ended, and how far ahead of the runner-up the object is."""
+    counted = "accesses" if finding.simulated else "samples"
+    rival = f"{one.runner_up.type} (phase {one.runner_up.phase})" if one.runner_up else ""
+    if one.outcome is Outcome.CANNOT_TELL:
+        ahead = f", and is ahead of {rival} by {one.margin:.1%}" if rival else ""
+        return f"{one.outcome.value}: it explains {one.score:.0%} of the {counted}{ahead}"
+    against = f"; runner-up {rival}, confidence {one.margin:.1%}" if rival else ""
+    return f"{one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"
+
+
+# The objects of a line, with the elements of an array of plain values told as one.
+
+# Elements that are called by their names.
+MOST_ELEMENTS = 3
+
+
+def objects_told(objects: Sequence[LineObject]) -> Iterator[LineObject]:
+    """The objects in their order; where the first element of such an array is met, all of it in one."""
+    told: set[VariableRow] = set()
+    for one in objects:
+        row = one.row if one.variable else None
+        if row is None or row.count == 1:
+            yield one
+        elif row not in told:
+            told.add(row)
+            yield _joined([other for other in objects if other.row == row])
+
+
+def _joined(elements: Sequence[LineObject]) -> LineObject:
+    first, *others = sorted(elements, key=lambda one: one.start)
+    names = [one.variable for one in others[: MOST_ELEMENTS - 1]]
+    more = f" and {len(others) - len(names)} more" if len(others) > len(names) else ""
+    return replace(first, origin=f"{', '.join([first.origin, *names])}{more}")
+
+
+# The lock that a line's cost comes from, what it probably protects, and what can help, in sentences.
+
+
+def lock_rows(lock: ContendedLock | None) -> list[str]:
+    """What is told below the diagnosis; none where no lock is contended or its type is not known."""
+    if lock is None:
+        return []
+    record = f" ({lock.record})" if lock.record and lock.record != lock.name else ""
+    rows = [f"the lock is {lock.type}.{lock.name}{record}; {_protects(lock)}"]
+    return [*rows, *(f"what can help: {remedy}" for remedy in lock.remedies)]
+
+
+def _protects(lock: ContendedLock) -> str:
+    if not lock.members:
+        return "what it protects the code does not tell"
+    who = f"; held in {', '.join(lock.holders)}" if lock.holders else ""
+    how = f" by {', '.join(lock.taken_by)}" if lock.taken_by else ""
+    return f"it probably protects {', '.join(map(_member, lock.members))}{who}{how}"
+
+
+def _member(one: Protected) -> str:
+    reasons = ["named alike"] if one.named_alike else []
+    if one.held:
+        reasons.append(f"{one.held} of {one.writers} functions that write it take the lock")
+    elif one.writers:
+        reasons.append("functions that write it do not take the lock themselves")
+    return f"{one.member} ({'; '.join(reasons)})"
+
+
+# How a profile was recorded, in a few rows: the simulated machine, and what had to be dropped.
+
+MOST_OBJECTS = 12
+
+
+def recording_rows(recording: Recording) -> list[str]:
+    """The rows that stand below the title of a report about a recorded profile."""
+    nodes = len(set(recording.nodes)) or 1
+    caches = f"{recording.cache_bytes:,}-byte caches" if recording.cache_bytes else "unbounded caches"
+    machine = f"{len(recording.nodes)} CPUs on {nodes} node{'s' if nodes > 1 else ''}, {caches}"
+    lines = f"{recording.line_bytes}-byte lines, {recording.ring} accesses"
+    rows = [
+        f"recorded on {recording.on}: {shlex.join(recording.command)}",
+        f"simulated: {machine}, {lines}; counts are exact, not sampled",
+    ]
+    dropped = [f"{count:,} {name.removeprefix('dropped_')}" for name, count in _dropped(recording)]
+    return rows + ([f"dropped for want of room: {', '.join(dropped)}"] if dropped else [])
+
+
+def stores_of(finding: Finding) -> str:
+    """How many stores the line has; that none was sampled does not say that there was none, but of a recording."""
+    if finding.stores or finding.simulated:
+        return amount(finding.stores, "stores")
+    return "no stores sampled"
+
+
+def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
+    """The caches and variables that carry most of a recording, whatever the number of their lines."""
+    if not profile.areas:
+        return []
+    shown = object_totals(profile)[:MOST_OBJECTS]
+    return ["by object, all lines that count:", *(_object_row(one, columns) for one in shown)]
+
+
+def _object_row(one: ObjectTotal, columns: int) -> str:
+    name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
+    types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
+    lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
+    return row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", f"{name}{types}", columns)
+
+
+def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:
+    """What is not shown, with its share: lines set apart by kind, and lines that were not looked at."""
+    total = sum(line.contended for line in profile.lines) or 1
+    lines: Counter[str] = Counter()
+    contended: Counter[str] = Counter()
+    for line in left_out:
+        lines[line.apart] += 1
+        contended[line.apart] += line.contended
+    return [_left_out(kind, lines[kind], contended[kind] / total) for kind in sorted(lines, reverse=True)]
+
+
+def _left_out(kind: str, lines: int, share: float) -> str:
+    counted = f"{lines:,} line{'s' if lines > 1 else ''} with {share:.1%} of all contended accesses"
+    return f"set apart as {kind}: {counted}" if kind else f"not looked at: {counted}; --top looks at more"
+
+
+def _dropped(recording: Recording) -> list[tuple[str, int]]:
+    return [(name, count) for name, count in recording.counts if name.startswith("dropped_") and count]

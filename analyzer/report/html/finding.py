@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A hot line on a page: what lies on it, who touches it, why it costs, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.record_map import line_map
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    CellKind,
+    Finding,
+    Layout,
+    LineMap,
+    LineMember,
+    LineObject,
+    MemberFunction,
+    Outcome,
+    Profile,
+    SharingCost,
+    StructuralAdvice,
+    Toucher,
+)
+from linesmith.analyzer.report import findings
+from linesmith.analyzer.report.candidate import Numbered, Suggested, alternative_cells
+from linesmith.analyzer.report.findings import (
+    cost_rows,
+    count_range,
+    heavy_sharings,
+    lock_rows,
+    objects_told,
+    places,
+    stores_of,
+)
+from linesmith.analyzer.report.html.candidate import (
+    CandidateSection,
+    Fact,
+    LayoutPair,
+    Meetings,
+    Why,
+    candidate_section,
+    figure,
+)
+from linesmith.analyzer.report.map_words import level, percent, where
+from linesmith.analyzer.report.prose import amount, counted, short
+from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.sharing.accounts import type_of
+
+# A line map in words: each member that was touched, and who read or wrote it, on which CPUs and nodes.
+
+# A function less on a member that many call says nothing that the others do not.
+MOST_TOUCHERS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedCell:
+    """A member on one line of its object; ``readers`` and ``writers`` are functions with samples, CPUs and nodes."""
+
+    line: int
+    offset: int
+    path: str
+    type: str
+    heat: str
+    level: int
+    reads: int
+    writes: int
+    written: bool
+    readers: tuple[str, ...]
+    writers: tuple[str, ...]
+    straddles: bool
+
+
+def touched_cells(drawn: LineMap) -> tuple[TouchedCell, ...]:
+    """The cells that somebody was seen to touch, in the order of their bytes."""
+    return tuple(
+        TouchedCell(
+            line.number,
+            cell.offset,
+            cell.path,
+            cell.type,
+            percent(cell.heat) if cell.heat else "",
+            level(cell),
+            cell.reads,
+            cell.writes,
+            cell.written,
+            _told(cell.touchers, "read"),
+            _told(cell.touchers, "write"),
+            cell.straddles,
+        )
+        for line in drawn.lines
+        for cell in line.cells
+        if cell.kind is CellKind.MEMBER and level(cell)
+    )
+
+
+def _told(touchers: Sequence[Toucher], verb: str) -> tuple[str, ...]:
+    """``down_write on 12 CPUs of nodes 0-1: 300 writes``, who does it most first; the CPUs are those of all it did."""
+    counts = sorted(((_times(one, verb), one) for one in touchers), key=lambda pair: -pair[0])
+    told = [f"{short(one.function)}{where(one)}: {counted(count, verb)}" for count, one in counts if count]
+    more = len(told) - MOST_TOUCHERS
+    return (*told[:MOST_TOUCHERS], *([f"and {more} more"] if more > 0 else []))
+
+
+def _times(one: Toucher, verb: str) -> int:
+    return one.reads if verb == "read" else one.writes
+
+
+MOST_FUNCTIONS = 12
+MOST_CONTAINERS = 8
+# Candidates with higher numbers are told in tables only, or with fewer drawings where they are recommended.
+MOST_DRAWN = 24
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """A member met on the line, with its functions in words."""
+
+    member: LineMember
+    share: str
+    writes: str
+    functions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow:
+    """Who waits for stores to what: counts, cycles, CPUs and nodes in words."""
+
+    victim: str
+    writer: str
+    contended: str
+    cycles: str
+    places: str
+    span: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """What to change beside the order of members, with labelled rows."""
+
+    kind: str
+    sentence: str
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingSection:
+    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for.
+
+    ``doubt`` is what speaks against the record on the line, empty where nothing does.
+    """
+
+    finding: Finding
+    title: str
+    doubt: str
+    facts: tuple[tuple[str, str], ...]
+    drawing: Markup
+    cells: tuple[TouchedCell, ...]
+    members: tuple[MemberRow, ...]
+    waits: tuple[WaitRow, ...]
+    reasons: tuple[str, ...]
+    alike: tuple[int, ...]
+    shown: CandidateSection | None
+    others: tuple[CandidateSection, ...]
+    candidates: tuple[tuple[str, ...], ...]
+    refusal: str
+    advice: tuple[Advised, ...]
+
+
+def finding_section(
+    finding: Finding, alike: tuple[int, ...], ones: Sequence[Numbered], suggested: Suggested, profile: Profile
+) -> FindingSection:
+    """The section of a line; ``ones`` are its candidates, of which the recommended one is told in full."""
+    accesses = "accesses" if profile.recording else "loads"
+    line = next((one for one in suggested.lines if one.finding.rank == finding.rank), None)
+    drawing, cells = _map(finding, suggested, profile)
+    chosen = next((one for one in ones if one.candidate.recommended), None)
+    shown = chosen or (ones[0] if ones and not (line and line.declined) else None)
+    return FindingSection(
+        finding,
+        _title(finding, suggested),
+        finding.objects[0].doubt if type_of(finding) else "",
+        (
+            *_facts(finding, accesses),
+            *(pair for one in objects_told(finding.objects) for pair in _object(one, finding)),
+        ),
+        drawing,
+        cells,
+        tuple(_member(one, finding) for one in finding.members),
+        tuple(map(_wait, heavy_sharings(finding.cost))),
+        (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes),
+        alike,
+        candidate_section(shown, suggested, profile) if shown else None,
+        tuple(
+            candidate_section(one, suggested, profile) for one in ones if one is not shown and one.number <= MOST_DRAWN
+        ),
+        tuple(map(tuple, alternative_cells(ones))) if ones else (),
+        (line.declined or line.refusal) if line else "",
+        tuple(map(_advised, line.advice)) if line else (),
+    )
+
+
+def _title(finding: Finding, suggested: Suggested) -> str:
+    record = _record(finding, suggested)
+    return record.title if record else type_of(finding) or "object not known"
+
+
+def _record(finding: Finding, suggested: Suggested) -> Layout | None:
+    """The record on the line, where that is known; a guess is told among the facts, and not drawn."""
+    known = finding.objects[0].layout if type_of(finding) else None
+    return None if known is None else suggested.layouts.by_id(known)
+
+
+def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Markup, tuple[TouchedCell, ...]]:
+    """The map of the first object as it lies on this line, with the heat of all lines of its record."""
+    record = _record(finding, suggested)
+    if record is None:
+        return Markup(""), ()
+    heat = heat_of(record, suggested.layouts, suggested.findings, profile)
+    drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
+    return figure(drawn), touched_cells(drawn)
+
+
+def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
+    yield "share", f"{finding.share:.1%} of all contended {accesses} of the {finding.whole}"
+    yield "samples", f"{amount(finding.contended, f'contended {accesses}')}, {stores_of(finding)}"
+    if finding.address is not None:
+        yield "address", f"{finding.address:#x}"
+    for row in cost_rows(finding.cost, accesses, finding.whole):
+        label, _, text = row.strip().partition(" ")
+        yield {"removable": "a layout can remove"}.get(label, label), text.strip()
+    if finding.simulated:
+        yield "simulated", finding.simulated
+    if finding.apart:
+        yield "set apart", finding.apart
+
+
+def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:
+    if not one.type:
+        yield "object", ", ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
+        return
+    origin = f", {one.origin}" if one.origin else ""
+    yield "object", f"{findings.place(one, finding)}{origin}"
+    yield "known by" if one.outcome is not Outcome.CANNOT_TELL else "so far", findings.certainty(one, finding)
+    if one.reason:
+        yield "but", one.reason
+    if one.containers:
+        more = len(one.containers) - MOST_CONTAINERS
+        yield "held by", ", ".join(one.containers[:MOST_CONTAINERS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _member(one: LineMember, finding: Finding) -> MemberRow:
+    contended = sum(function.contended for function in one.functions)
+    share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
+    writes = f"{one.writes:,}" if one.writes else "inferred" if one.write_inferred else "-"
+    more = len(one.functions) - MOST_FUNCTIONS
+    told = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
+    return MemberRow(one, share, writes, tuple(told))
+
+
+def _function(one: MemberFunction) -> str:
+    """``down_write: 300 contended, 12 stores, on 8 CPUs``."""
+    parts = [f"{one.contended:,} contended"] if one.contended else []
+    parts += [counted(one.stores, "store")] if one.stores else []
+    parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
+    parts += [one.writes_inferred] if one.writes_inferred else []
+    return f"{one.name}: {', '.join(parts)}" if parts else one.name
+
+
+def _wait(one: SharingCost) -> WaitRow:
+    return WaitRow(
+        one.victim.member,
+        "itself" if one.writer.member == one.victim.member else one.writer.member,
+        count_range(one.contended),
+        count_range(one.cycles),
+        places(one.victim, one.writer),
+        "" if one.span == CACHE_LINE_BYTES else f"{one.span}-byte pair",
+    )
+
+
+def _advised(one: StructuralAdvice) -> Advised:
+    facts = tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
+    return Advised(one.kind.value, one.sentence, facts, one.notes)
+
+
+# A record that two builds lay out otherwise: both layouts, who touches them, and what becomes of what met.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """``own`` tells that its own declaration was changed; others differ because they hold such a record.
+
+    ``cells`` are of the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom.
+    """
+
+    pair: LayoutPair
+    own: bool = True
+    cells: tuple[TouchedCell, ...] = ()
+    meetings: Meetings = field(default_factory=Meetings)
+    why: Why | None = None

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Line maps as rows of text: members to scale, heat by shades and figures, so that colour is never needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import wrap
+
+from linesmith.analyzer.line_map.record_map import Fold, folded
+from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine
+from linesmith.analyzer.report.map_words import (
+    counts,
+    extent,
+    heading,
+    level,
+    levels,
+    marks,
+    name,
+    percent,
+    remarks,
+    short_name,
+    touch,
+    toucher,
+    where,
+)
+from linesmith.analyzer.report.markdown import code
+from linesmith.analyzer.report.prose import columns, short
+
+# Which columns of a text the cells of a line get, to scale; what is too narrow for a name gets a number.
+
+# A number may push what follows to the right by so many columns; cells that need more share one.
+_MOST_SHIFT = 1
+MOVED = ">"
+# A space at which no line is wrapped.
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Columns from ``start`` to before ``end``, the first for an edge; with ``number`` 0 the name stands there."""
+
+    cells: tuple[Cell, ...]
+    start: int
+    end: int
+    number: int = 0
+
+    @property
+    def room(self) -> int:
+        """Columns behind the edge."""
+        return self.end - self.start - 1
+
+    @property
+    def label(self) -> str:
+        """What stands in it: the name or the number, behind a mark where something in it moved."""
+        mark = MOVED if any(cell.moved for cell in self.cells) else ""
+        if self.number:
+            return f"{mark}{self.number}"
+        names = (f"{mark}{text}" for text in (name(self.cells[0]), short_name(self.cells[0])))
+        return min(names, key=lambda text: columns(text) > self.room)
+
+
+class _Row:
+    """Cells of one line on ``width`` columns; ``waiting`` are narrow ones that have no column of their own yet."""
+
+    def __init__(self, line_bytes: int, width: int) -> None:
+        self.line_bytes = line_bytes
+        self.width = width
+        self.slots: list[Slot] = []
+        self.waiting: list[Cell] = []
+        self.used = 0
+        self.numbers = 0
+
+    def place(self, cell: Cell) -> None:
+        """Give the cell its columns, or let it wait for the next."""
+        if not self.slots and not self.waiting:
+            self.used = self._column(cell.start)
+        end = self._column(cell.start + cell.bytes)
+        own = Slot((cell,), self.used, end)
+        if not self.waiting and _has_room(own):
+            self._put(own)
+            return
+        self.waiting.append(cell)
+        needed = self.used + 1 + len(self._numbered(self.used, end).label)
+        if needed <= end + (_MOST_SHIFT if end < self.width else 0):
+            self._put(self._numbered(self.used, max(end, needed)))
+
+    def finish(self) -> tuple[Slot, ...]:
+        """All slots; what still waits shares the last one."""
+        if self.waiting:
+            before = self.slots.pop() if self.slots else Slot((), self.used, self.used)
+            end = max(self._column(self.waiting[-1].start + self.waiting[-1].bytes), before.end)
+            self.numbers -= before.number > 0
+            self.waiting = [*before.cells, *self.waiting]
+            self._put(self._numbered(before.start, end))
+        return tuple(self.slots)
+
+    def _numbered(self, start: int, end: int) -> Slot:
+        return Slot(tuple(self.waiting), start, end, self.numbers + 1)
+
+    def _put(self, slot: Slot) -> None:
+        self.slots.append(slot)
+        self.used = slot.end
+        self.numbers = max(self.numbers, slot.number)
+        self.waiting = []
+
+    def _column(self, byte: int) -> int:
+        return byte * self.width // self.line_bytes
+
+
+def _has_room(slot: Slot) -> bool:
+    """Whether the name fits; a gap needs none."""
+    is_gap = slot.cells[0].kind is not CellKind.MEMBER
+    return slot.room >= (0 if is_gap else columns(slot.label))
+
+
+def slots(line: MapLine, line_bytes: int, width: int) -> tuple[Slot, ...]:
+    """The line's cells in order on ``width`` columns; none is left out, none overlap."""
+    row = _Row(line_bytes, width)
+    for cell in line.cells:
+        row.place(cell)
+    return row.finish()
+
+
+def numbered(drawn: Iterable[Slot]) -> str:
+    """What the numbers stand for: ``1 gfp_mask, 2 ready + hole``; no line breaks between number and name."""
+    listed = (
+        f"{slot.number}{NO_BREAK}{' + '.join(name(cell) for cell in slot.cells)}" for slot in drawn if slot.number
+    )
+    return ", ".join(listed)
+
+
+# Shades by level of heat, in a character set that every mail carries and in one that terminals have.
+PLAIN = " .:+*#"
+BLOCKS = " ·░▒▓█"
+LEAST_WIDTH = 40
+GUTTER = 5
+BETWEEN = 3
+# Columns that a line of 64 bytes is drawn on: half a byte's, a byte's, two bytes' each.
+SCALES = (128, 64, 32)
+_RULED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text; ``level`` is the heat of what it shows, 0 … 5."""
+
+    text: str
+    level: int = 0
+
+
+Row = tuple[Piece, ...]
+
+
+def plain(rows: Iterable[Row]) -> str:
+    """The rows as text that ends in a newline."""
+    return "".join(f"{''.join(piece.text for piece in row).rstrip()}\n" for row in rows)
+
+
+def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
+    """The map on ``width`` columns (40 and more), with what its numbers and shades mean."""
+    return [*_alone(drawn, width, shades), *_told(key((drawn,), shades), width)]
+
+
+def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[Row]:
+    """The rows of one map, or of two of a change."""
+    return compared_rows(group[0], group[1], width, shades) if len(group) > 1 else map_rows(group[0], width, shades)
+
+
+def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
+    """Two maps, side by side where both have room at a column a byte, else one below the other."""
+    half = (width - BETWEEN) // 2
+    if half < GUTTER + SCALES[1] + 1:
+        both = [row for one in (before, after) for row in [*_alone(one, width, shades), (Piece(""),)]]
+        return [*both, *_told(key((before, after), shades), width)]
+    left, right = (list(_column(one, half, shades)) for one in (before, after))
+    none: list[Row] = []
+    rows = [row for one, other in zip_longest(left, right, fillvalue=none) for row in _beside(one, other, half)]
+    return [*rows, *_told(key((before, after), shades), width)]
+
+
+def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
+    """What the signs mean that can stand in the maps."""
+    cells = [cell for one in maps for line in one.lines for cell in line.cells]
+    shown = {level(cell) for cell in cells} - {0}
+    if shown:
+        signs = [f"{shades[number]} {text}" for number, text in enumerate(levels()) if number in shown]
+        yield f"heat (share of the contended samples): {', '.join(signs)}; r read, w written"
+    if any(cell.moved for cell in cells):
+        yield f"{MOVED} moved"
+
+
+def _alone(drawn: LineMap, width: int, shades: str) -> list[Row]:
+    return [row for block in _column(drawn, width, shades) for row in block]
+
+
+def _column(drawn: LineMap, width: int, shades: str) -> Iterator[list[Row]]:
+    """The heading, each line or fold, and what the numbers stand for: what can stand beside another map's."""
+    scale = _scale(width)
+    yield _told(("; ".join((heading(drawn), *remarks(drawn))),), width)
+    yield from _blocks(drawn, scale, width, shades)
+    yield _legend(drawn, scale, width)
+
+
+def _beside(left: Sequence[Row], right: Sequence[Row], half: int) -> Iterator[Row]:
+    for one, other in zip_longest(left, right, fillvalue=()):
+        used = sum(columns(piece.text) for piece in one)
+        yield (*one, Piece(" " * (half + BETWEEN - used)), *other)
+
+
+def _scale(width: int) -> int:
+    room = max(width, LEAST_WIDTH) - GUTTER - 1
+    return next(one for one in SCALES if one <= room)
+
+
+def _told(texts: Iterable[str], width: int) -> list[Row]:
+    rows = (line for text in texts for line in wrap(text, width, subsequent_indent="  "))
+    return [(Piece(line.replace(NO_BREAK, " ")),) for line in rows]
+
+
+def _blocks(drawn: LineMap, scale: int, width: int, shades: str) -> Iterator[list[Row]]:
+    """The ruler, then the rows of each line or fold."""
+    yield [(Piece(_ruler(drawn.line_bytes, scale)),)]
+    for one in folded(drawn):
+        if isinstance(one, Fold):
+            yield _told((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
+        else:
+            yield _line(one, slots(one, drawn.line_bytes, scale), shades)
+
+
+def _ruler(line_bytes: int, scale: int) -> str:
+    """Byte numbers over the columns of every eighth of a line."""
+    step = line_bytes // _RULED
+    marks = "".join(f"{at:<{scale // _RULED}}" for at in range(0, line_bytes, step))
+    return f"{'line':>{GUTTER - 1}} {marks}"
+
+
+def _line(line: MapLine, drawn: Sequence[Slot], shades: str) -> list[Row]:
+    """The names; below them the heat where there is any."""
+    indent = " " * (drawn[0].start if drawn else 0)
+    rows = [_row(f"{line.number:>4} {indent}", drawn, [_name(slot) for slot in drawn])]
+    if any(level(cell) for cell in line.cells):
+        share = percent(line.heat) if line.heat else ""
+        rows.append(_row(f"{share:>4} {indent}", drawn, [_heat(slot, shades) for slot in drawn]))
+    return rows
+
+
+def _row(gutter: str, drawn: Sequence[Slot], texts: Sequence[str]) -> Row:
+    pieces = [Piece(gutter)]
+    for slot, text in zip(drawn, texts, strict=True):
+        pieces += [Piece("|"), Piece(text, _level(slot))]
+    return (*pieces, Piece("|"))
+
+
+def _level(slot: Slot) -> int:
+    return max(level(cell) for cell in slot.cells)
+
+
+def _name(slot: Slot) -> str:
+    """The label, filled up; of a gap dashes, and what it is where there is room."""
+    first = slot.cells[0]
+    if first.kind is CellKind.MEMBER or slot.number:
+        return slot.label + " " * (slot.room - columns(slot.label))
+    return (slot.label if slot.room >= len(slot.label) else "").center(slot.room, "-")
+
+
+def _heat(slot: Slot, shades: str) -> str:
+    """The shade of the hottest cell with the share of all in figures, as far as there is room."""
+    shade = shades[_level(slot)]
+    share = sum(cell.heat or 0 for cell in slot.cells)
+    letters = "".join(letter for letter in "rw" if any(letter in touch(cell) for cell in slot.cells))
+    figures = percent(share) if share else ""
+    text = next((one for one, room in _texts(figures, letters) if room <= slot.room), "")
+    return text.center(slot.room, shade) if _level(slot) else " " * slot.room
+
+
+def _texts(figures: str, letters: str) -> Iterator[tuple[str, int]]:
+    """What can stand among the shades, the most telling first, with the columns that it takes with some of these."""
+    both = " ".join(part for part in (figures, letters) if part)
+    for text, shade in ((f" {both} ", 2), (figures + letters, 1), (figures or letters, 0), (figures.rstrip("%"), 0)):
+        yield text, len(text) + shade
+
+
+def _legend(drawn: LineMap, scale: int, width: int) -> list[Row]:
+    """What the numbers of each line stand for."""
+    lines = [one for one in folded(drawn) if isinstance(one, MapLine)]
+    told = ((one.number, numbered(slots(one, drawn.line_bytes, scale))) for one in lines)
+    return _told((f"line {number}: {text}" for number, text in told if text), width)
+
+
+# The members of a map that somebody was seen to touch, hottest first, each with who that was.
+
+MOST_CELLS = 40
+MOST_TOUCHERS = 5
+_FIGURES = "{:>5} {:>6} {:>5}  "
+# On fewer columns functions begin further left.
+_NARROW = 60
+
+
+def touched_cells(drawn: LineMap) -> list[Cell]:
+    """The cells that somebody was seen to touch, hottest first."""
+    cells = [cell for line in drawn.lines for cell in line.cells if level(cell)]
+    return sorted(cells, key=lambda cell: (-(cell.heat or 0), -cell.reads - cell.writes, cell.offset))
+
+
+def table(drawn: LineMap, width: int) -> str:
+    """A table on ``width`` columns, with a line of its own for each function; empty where nothing was touched."""
+    cells = touched_cells(drawn)
+    if not cells:
+        return ""
+    rows = [f"{_FIGURES.format('heat', 'offset', 'bytes')}member"]
+    rows += [row for cell in cells[:MOST_CELLS] for row in _cell(cell, width)]
+    more = len(cells) - MOST_CELLS
+    return "\n".join([*rows, *([f"  and {more} more"] if more > 0 else []), ""])
+
+
+def _cell(cell: Cell, width: int) -> Iterator[str]:
+    heat = "" if cell.heat is None else percent(cell.heat)
+    figures = _FIGURES.format(heat, cell.offset, cell.bytes)
+    told = "; ".join((f"{name(cell)}: {counts(cell)}", *marks(cell)))
+    indent = " " * (6 if width < _NARROW else len(figures) + 2)
+    yield from wrap(told, width, initial_indent=figures, subsequent_indent=" " * len(figures) + "  ")
+    for one in cell.touchers[:MOST_TOUCHERS]:
+        yield from wrap(toucher(one), width, initial_indent=indent, subsequent_indent=f"{indent}  ")
+    more = len(cell.touchers) - MOST_TOUCHERS
+    if more > 0:
+        yield f"{indent}and {more} more"
+
+
+# Line maps for a merge request or a mail in Markdown: the map in a code block, then who touches what.
+
+WIDTH = 80
+MOST_TOUCHERS_IN_MARKDOWN = 3
+
+
+def render_markdown(groups: Sequence[Sequence[LineMap]]) -> str:
+    """One section for each map, or for two of a change; the table is that of the first."""
+    return "\n".join("\n".join(_section(one)) + "\n" for one in groups)
+
+
+def _section(group: Sequence[LineMap]) -> Iterator[str]:
+    drawn = group[0]
+    yield f"### {code(drawn.title)}: {', then '.join(dict.fromkeys(map(extent, group)))}"
+    yield ""
+    picture = plain(group_rows(group, WIDTH))
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", picture)), default=0))
+    yield f"{fence}text\n{picture}{fence}"
+    cells = touched_cells(drawn)
+    if not cells:
+        return
+    yield ""
+    yield "| member | bytes | heat | samples | who |"
+    yield "|---|---|--:|---|---|"
+    yield from map(_map_markdown_row, cells[:MOST_CELLS])
+    if len(cells) > MOST_CELLS:
+        yield f"\nand {len(cells) - MOST_CELLS} more members"
+
+
+def _map_markdown_row(cell: Cell) -> str:
+    heat = "" if cell.heat is None else percent(cell.heat)
+    who = [f"{code(one.function)}: {counts(one)}{where(one)}" for one in cell.touchers[:MOST_TOUCHERS_IN_MARKDOWN]]
+    more = len(cell.touchers) - MOST_TOUCHERS_IN_MARKDOWN
+    listed = "<br>".join([*who, *([f"and {more} more"] if more > 0 else [])])
+    what = ", ".join((code(name(cell)), *marks(cell)))
+    return f"| {what} | {cell.offset}-{cell.offset + cell.bytes - 1} | {heat} | {counts(cell)} | {listed} |"

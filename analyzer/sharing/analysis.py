@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a profile and its ELF file to findings: which lines are looked at, and what lies on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
+from linesmith.analyzer.attribution.line_members import KNOWN
+from linesmith.analyzer.attribution.line_objects import is_kernel
+from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
+from linesmith.analyzer.attribution.same_code import with_linked_code
+from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
+from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.sharing.contended_lock import name_locks
+from linesmith.analyzer.sharing.cost import removable_limit
+from linesmith.analyzer.sharing.findings import findings
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.kernel import machine_of, release_of
+
+# Lines that are looked at unless the user asks for another number.
+TOP = 50
+# Records of which further lines are looked at, and lines of each.
+MOST_RECORDS = 8
+MOST_BESIDE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Findings of a profile, hottest first.
+
+    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
+    known to hold another type than the one asked for are not among them. ``profile`` is the one given, with its
+    addresses as in the ELF file, if they are of the ``same_build``.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: tuple[SharedLine, ...]
+    profile: Profile
+    same_build: bool = False
+
+
+def explain(
+    reading: Reading,
+    elf: Path,
+    profile: Profile,
+    wanted: str | None = None,
+    top: int = TOP,
+    accesses: AccessMap | None = None,
+    trust: Trust = Trust.BUILD_ID,
+) -> Explanation:
+    """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
+
+    ``reading`` is that of ``elf``, ``accesses`` its access map; without one, what functions declare must do.
+    ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
+    another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
+    """
+    refuse_unfit(reading, elf, profile, trust)
+    kernel = is_kernel(reading.layouts)
+    profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
+    same_build = _is_of_same_build(profile, reading)
+    if accesses is not None and profile.sampling is None and profile.recording is None:
+        profile, moved = with_linked_code(profile, accesses, kernel, reading.identity)
+        if moved is not None:
+            same_build = True
+            profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
+    kept, left_out = _hottest(profile, wanted, reading, top)
+    found = _explained(reading, elf, profile, kept, wanted, accesses, same_build)
+    locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
+    return Explanation(locks, left_out, profile, same_build)
+
+
+def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None) -> tuple[Finding, ...]:
+    """Lines left out that hold records whose members were found to meet: who uses these where nobody waits.
+
+    The record comes first in each. None where the profile does not know what its memory holds.
+    """
+    met = (one.objects[0] for one in found.findings if one.objects and one.triage.pairs)
+    records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
+    if not found.profile.areas or not records:
+        return ()
+    containment = Containment(reading.layouts)
+    left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
+    lines: list[Finding] = []
+    for record in records:
+        kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
+        explained = _explained(reading, elf, found.profile, kept, record, accesses, found.same_build) if kept else ()
+        lines += holding(explained, record)
+    return tuple(lines)
+
+
+def _explained(
+    reading: Reading,
+    elf: Path,
+    profile: Profile,
+    kept: tuple[SharedLine, ...],
+    wanted: str | None,
+    accesses: AccessMap | None,
+    same_build: bool,
+) -> tuple[Finding, ...]:
+    asked = functions_asked(replace(profile, lines=kept))
+    return findings(
+        profile,
+        reading.layouts,
+        touched(elf, *asked),
+        operands(elf, *asked),
+        wanted,
+        kept,
+        accesses,
+        same_build,
+        _kernel(reading, elf),
+    )
+
+
+def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) -> None:
+    """Raises what ``explain`` raises for files that do not fit, before the access map is made, which takes long."""
+    _refuse_without_code(reading, elf)
+    _refuse_other_build(profile, reading)
+    refuse_other_samples(profile, reading.identity, is_kernel(reading.layouts), trust)
+
+
+def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
+    """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object.
+
+    Those that may be one count only where none is known.
+    """
+    possible = [one for one in found if any(it.type == wanted for it in one.objects)]
+    sure = [one for one in possible if any(it.type == wanted and it.outcome in KNOWN for it in one.objects)]
+    return tuple(_foremost(one, wanted) for one in sure or possible)
+
+
+def _foremost(finding: Finding, wanted: str) -> Finding:
+    return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
+
+
+def _hottest(
+    profile: Profile, wanted: str | None, reading: Reading, top: int
+) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
+    """The ``top`` lines that count, in the profile's order, and the other lines that may be worth a look.
+
+    Of a recording half of them are those of which a layout can remove most, for of the hottest few can be helped.
+    Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
+    """
+    counting = [line for line in profile.lines if not line.apart]
+    if wanted and profile.areas:
+        able = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
+        kept = able[:top] if profile.recording else able
+    else:
+        able = tuple(counting)
+        kept = able if wanted else tuple(_promising(able, top))
+    others = set(map(id, able)) - set(map(id, kept))
+    return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
+
+
+def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:
+    """The hottest lines, and as many of those that a layout can help most.
+
+    A contended lock is among the hottest and loses few misses when its neighbours leave, but what it costs is time.
+    """
+    hottest = range(min(len(counting), top - top // 2))
+    ranked = sorted(range(len(counting)), key=lambda at: -removable_limit(counting[at]))
+    chosen = list(dict.fromkeys((*hottest, *ranked)))[:top]
+    return [counting[at] for at in sorted(chosen)]
+
+
+def _kernel(reading: Reading, elf: Path) -> Kernel | None:
+    """How the kernel in the ELF file lays out its slabs; ``None`` for a program."""
+    if not is_kernel(reading.layouts):
+        return None
+    return Kernel(machine_of(reading.identity.machine, release_of(elf)))
+
+
+def _is_of_same_build(profile: Profile, reading: Reading) -> bool:
+    """Whether the profile's code addresses are those of the ELF file, by build-id or because they were found there."""
+    if profile.sampling and profile.sampling.build_id:
+        return True
+    recorded = profile.recording.build_id if profile.recording else None
+    return recorded is not None and recorded == reading.identity.build_id
+
+
+def _refuse_other_build(profile: Profile, reading: Reading) -> None:
+    """A recording's addresses are those of one build; raises ``BuildIdDiffers`` for another."""
+    recorded = profile.recording.build_id if profile.recording else None
+    given = reading.identity.build_id
+    if recorded and given and recorded != given:
+        raise BuildIdDiffers(
+            f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {given}; "
+            "give the ELF file of the same build"
+        )
+
+
+def _refuse_without_code(reading: Reading, elf: Path) -> None:
+    if reading.reader == "BTF":
+        message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
+        raise DebugInfoMissing(message)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The compiler flags of a kernel tree, from its own build or from one prepared in the user's cache directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
+from pathlib import PurePosixPath
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.child import Command
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.confinement import toolchain_of
+from linesmith.patches.build.preparation import unit_commands
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.options import from_cmd_file
+from linesmith.patches.build.kconfig import Configuration
+from linesmith.patches.build.kconfig import architecture
+from linesmith.patches.build.kconfig import own_configuration
+from linesmith.patches.build.preparation import Preparation
+from linesmith.patches.build.preparation import Wanted
+from linesmith.patches.build.preparation import changed_symbols
+from linesmith.patches.build.preparation import preparation
+from linesmith.patches.build.preparation import prepared
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.source.tree import visible_files
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How units of one tree are compiled. ``tree`` is the root that include paths lead to (links perhaps).
+
+    ``made_from`` names what decides the layouts: the configuration or the options. ``commands`` were run on the way.
+    ``preparation`` is the directory in the cache where the flags come from such a one. ``readable`` are the places that
+    a compiler may read besides its own.
+    """
+
+    flags: Flags
+    tree: Path
+    is_kernel: bool
+    made_from: str
+    commands: tuple[Command, ...] = ()
+    remarks: tuple[str, ...] = ()
+    preparation: Preparation | None = None
+    readable: tuple[Path, ...] = ()
+
+    @property
+    def sources(self) -> Path:
+        """The tree itself, where ``tree`` is an image made of links to it."""
+        return self.preparation.tree if self.preparation else self.tree
+
+    def confinement(self, compiler: str, places: Sequence[Path], written: Path) -> Confinement:
+        """What a compiler may reach: it reads the build's files and ``places``, and writes below ``written``."""
+        return Confinement((*self.readable, *places, *toolchain_of(compiler)), (written,))
+
+
+def is_kernel(tree: Path) -> bool:
+    """Whether ``tree`` is the root of a Linux source tree."""
+    return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
+
+
+def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
+    """The flags of a configured kernel tree; a build directory is prepared in the cache where the tree has none.
+
+    Raises ``TreeError`` without a sound ``.config`` or when make fails, ``ToolMissing`` naming the package.
+    """
+    made = build or tree
+    if not made.is_dir():
+        raise TreeError(f"{made} is no directory; --build takes the O= directory of a kernel build")
+    configuration = own_configuration(tree, build)
+    arch = architecture(configuration, tree)
+    recorded = _recorded(made, arch)
+    if recorded is not None:
+        flags = from_cmd_file(recorded, made.resolve(), (tree, made))
+        generated = (
+            (build,) if build else (tree / "include" / "generated", tree / "arch" / arch / "include" / "generated")
+        )
+        title, remarks = f"{configuration.path} and its own build", flags.remarks(str(recorded))
+        return Build(flags, tree.resolve(), True, title, remarks=remarks, readable=visible_files(tree, generated))
+    own = _own(tree, configuration, arch)
+    ready = prepared_build(own, str(configuration.path), progress)
+    return replace(ready, remarks=ready.remarks + _changed(own))
+
+
+def for_unit(build: Build, unit: str) -> Build:
+    """``build`` with the flags of the unit itself, where Kbuild recorded them or says them; Makefiles can add some."""
+    if not build.is_kernel or not unit.endswith(".c"):
+        return build
+    try:
+        flags = _unit_flags(build, unit)
+    except TreeError:
+        return build
+    return build if flags is None else replace(build, flags=flags)
+
+
+def _unit_flags(build: Build, unit: str) -> Flags | None:
+    path = PurePosixPath(unit)
+    record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
+    if record.is_file():
+        return from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
+    return unit_commands(build.preparation, _untold).flags(unit) if build.preparation else None
+
+
+def _untold(_progress: str) -> None:
+    """Takes seconds, and once."""
+
+
+def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
+    """The commands that ``kernel_build`` would run."""
+    made = build or tree
+    configuration = own_configuration(tree, build)
+    arch = architecture(configuration, tree)
+    one = None if _recorded(made, arch) else _own(tree, configuration, arch)
+    return () if one is None or one.is_warm else (one.command(),)
+
+
+def _recorded(made: Path, arch: str) -> Path | None:
+    """Kbuild's record of the compiler call for asm-offsets, when it is not older than the configuration."""
+    record = made / "arch" / arch / "kernel" / ".asm-offsets.s.cmd"
+    offsets = made / "include" / "generated" / "asm-offsets.h"
+    settings = made / "include" / "config" / "auto.conf"
+    if not (record.is_file() and offsets.is_file() and settings.is_file()):
+        return None
+    current = settings.stat().st_mtime_ns >= (made / ".config").stat().st_mtime_ns
+    return record if current else None
+
+
+def _own(tree: Path, configuration: Configuration, arch: str) -> Preparation:
+    return preparation(tree, Wanted(configuration, arch, arch))
+
+
+def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Build:
+    """The flags of a directory in the cache, prepared if need be; ``made_from`` is what to call its configuration.
+
+    Raises ``TreeError`` when make fails.
+    """
+    commands = prepared(one, progress)
+    flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
+    title, places = f"{made_from}, prepared in {one.root}", (*visible_files(one.tree), one.root)
+    return Build(flags, one.farm, True, title, commands, one.tools.remarks, one, places)
+
+
+def _changed(one: Preparation) -> tuple[str, ...]:
+    """What olddefconfig made of the configuration."""
+    changed = changed_symbols(one)
+    if not changed:
+        return ()
+    listed = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
+    return (f"make olddefconfig changed {len(changed)} symbols of {one.wanted.configuration.path}: {listed}",)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
+
+Beside the changed files lie links to those neighbours that lead to them, so that what these include by quotes is looked
+for there too.
+Nothing is written to the tree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from linesmith.patches.source.declaration import included
+from linesmith.patches.source.declaration import includes_by_macro
+from linesmith.patches.source.tree import source_bytes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import PurePosixPath
+from threading import Lock
+from linesmith.patches.build.options import Flags
+import tempfile
+from contextlib import contextmanager
+from linesmith.plugins.machines.child import undisturbed
+
+
+# Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.
+#
+# A name in quotes is looked for beside the file that has it. So a file that leads to a changed one in that way has to
+# lie where the changed one does, and with it what it and the changed ones include in the same way.
+
+_INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
+_MOST_BYTES = 4 << 20
+
+
+class Quotes:
+    """What the files of a tree include by quotes, each read once; names are relative to the tree."""
+
+    def __init__(self, tree: Path) -> None:
+        """``tree`` has the sources themselves, not links to them, and stays as it is while this is used."""
+        self._tree = tree
+        self.of = lru_cache(maxsize=None)(self._read)
+        # Those of which a macro makes a name.
+        self.by_macro: set[str] = set()
+        self.files = lru_cache(maxsize=None)(self._listed)
+
+    def _listed(self, folder: str) -> tuple[str, ...]:
+        """The C files of a folder."""
+        try:
+            with os.scandir(self._tree / folder) as found:
+                names = [one.name for one in found if one.name.endswith(_INCLUDED) and one.is_file()]
+        except OSError:
+            return ()
+        return tuple(os.path.normpath(f"{folder}/{name}") for name in sorted(names))
+
+    def _read(self, file: str) -> tuple[str, ...]:
+        text = source_bytes(self._tree, file)
+        if text is None:
+            return ()
+        text = text[:_MOST_BYTES]
+        if includes_by_macro(text):
+            self.by_macro.add(file)
+        return quoted(file, text)
+
+
+def quoted(file: str, text: bytes) -> tuple[str, ...]:
+    """Where a compiler looks first for what ``file`` includes by quotes, as paths of its tree."""
+    folder = os.path.dirname(file)  # noqa: PTH120 - a path for each of many lines
+    names = dict.fromkeys(name for in_quotes, name in included(text) if in_quotes)
+    return tuple(os.path.normpath(os.path.join(folder, name)) for name in names)  # noqa: PTH118
+
+
+class Neighbours:
+    """What has to lie beside the changed files, as more and more folders are looked into."""
+
+    def __init__(self, quotes: Quotes, contents: Mapping[str, bytes | None]) -> None:
+        """``contents`` are the changed files; ``None`` is no file."""
+        self._quotes = quotes
+        self._own = {file: quoted(file, text) if text else () for file, text in contents.items()}
+        self._changed = {_folder(file) for file in contents}
+        self._whole = {_folder(file) for file, text in contents.items() if text and includes_by_macro(text)}
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def look_into(self, folders: Iterable[str]) -> None:
+        """Take the files of these folders into account."""
+        for folder in folders:
+            for file in self._quotes.files(folder):
+                if file not in self._own:
+                    self._known[file] = self._quotes.of(file)
+                    # It may name a changed file, or anything that lies beside it.
+                    if folder in self._changed and file in self._quotes.by_macro:
+                        self._whole.add(folder)
+
+    def needed(self) -> Iterator[str]:
+        """The files that are not changed and have to lie in their places beside those that are."""
+        found = self._reached((*self._own, *self._leading()))
+        for file in self._known:
+            if file in found or _folder(file) in self._whole:
+                yield file
+
+    def _leading(self) -> set[str]:
+        """Files from which one comes to a changed one."""
+        includers: dict[str, list[str]] = {}
+        for file, names in self._known.items():
+            for name in names:
+                includers.setdefault(name, []).append(file)
+        found: set[str] = set()
+        waiting = list(self._own)
+        while waiting:
+            fresh = [one for one in includers.get(waiting.pop(), ()) if one not in found]
+            found.update(fresh)
+            waiting += fresh
+        return found
+
+    def _reached(self, starts: Iterable[str]) -> set[str]:
+        found = set(starts)
+        waiting = list(found)
+        while waiting:
+            file = waiting.pop()
+            fresh = [one for one in self._own.get(file) or self._known.get(file, ()) if one not in found]
+            found.update(fresh)
+            waiting += fresh
+        return found
+
+
+def _folder(file: str) -> str:
+    return os.path.dirname(file) or "."  # noqa: PTH120
+
+
+_TAKES_FILE = ("-include", "-imacros")
+
+Contents = Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """``root`` holds ``files`` (relative to ``tree``) as they are to be compiled; ``gone`` are not to be there.
+
+    ``linked`` are files of the tree that lie beside them, ``entered`` the folders in which such were looked for.
+    """
+
+    root: Path
+    tree: Path
+    files: frozenset[str]
+    gone: frozenset[str] = frozenset()
+    neighbours: Neighbours | None = field(default=None, compare=False)
+    entered: set[str] = field(default_factory=set, compare=False)
+    linked: set[str] = field(default_factory=set, compare=False)
+    _lock: Lock = field(default_factory=Lock, compare=False)
+
+    def enter(self, folders: Iterable[str]) -> None:
+        """Link what has to lie beside the changed files, with the files of these folders taken into account."""
+        with self._lock:
+            fresh = [folder for folder in folders if folder not in self.entered]
+            if not fresh or self.neighbours is None:
+                return
+            self.entered.update(fresh)
+            self.neighbours.look_into(fresh)
+            for file in self.neighbours.needed():
+                if file not in self.linked:
+                    self.linked.add(file)
+                    self._link(file)
+
+    def unit(self, file: str) -> Path:
+        """The path by which a compiler is given a file of the tree, so that it finds changed files beside it."""
+        place = os.path.normpath(file)
+        self.enter([str(PurePosixPath(place).parent)])
+        return (self.root if place in self.files or place in self.linked else self.tree) / place
+
+    def options(self, flags: Flags) -> tuple[str, ...]:
+        """The options of ``flags`` with the image in front of each directory and file that it has an image of."""
+        return tuple(self._seen(flags))
+
+    def quoted(self, files: Iterable[str]) -> tuple[str, ...]:
+        """Options that look for what is included by quotes in the folders of ``files`` as well."""
+        folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in files)
+        return tuple(part for folder in folders for part in ("-iquote", str(self.tree / folder)))
+
+    def original(self, path: str) -> str:
+        """A path that the compiler names, as the tree's own, relative to it; as it is where it is outside of both."""
+        for base in (self.root, self.tree):
+            if path.startswith(f"{base}/"):
+                return os.path.normpath(path[len(str(base)) + 1 :])
+        return path
+
+    def stale(self, paths: Iterable[str]) -> str | None:
+        """A changed file to which one of the ``paths``, as the compiler names files, leads as it is in the tree."""
+        changed = self.files | self.gone
+        own = (path for path in paths if not path.startswith(f"{self.root}/"))
+        return next((place for path in own if (place := os.path.normpath(self.original(path))) in changed), None)
+
+    def _seen(self, flags: Flags) -> Iterator[str]:
+        options = iter(flags.options)
+        for option in options:
+            if option in _TAKES_FILE:
+                yield option
+                yield self._file(flags.directory, next(options, ""))
+                continue
+            if option.startswith("-I"):
+                yield from (f"-I{folder}" for folder in self._mirrored(flags.directory / option[2:]))
+            yield option
+
+    def _file(self, directory: Path, name: str) -> str:
+        found = next((place for place in self._below(directory / name) if str(place) in self.files), None)
+        return name if found is None else str(self.root / found)
+
+    def _mirrored(self, directory: Path) -> list[Path]:
+        """Where the overlay holds changed files below a directory of the include path."""
+        folders = (str(place) for place in self._below(directory))
+        return [self.root / folder for folder in folders if self._holds(folder)]
+
+    def _holds(self, folder: str) -> bool:
+        return folder in _folders(self.files)
+
+    def _below(self, path: Path) -> list[PurePosixPath]:
+        """``path`` relative to the tree: as it is written, which may lead through links, and as it is."""
+        found: dict[PurePosixPath, None] = {}
+        for place, base in ((Path(os.path.normpath(path)), self.tree), (path.resolve(), self.tree.resolve())):
+            if place.is_relative_to(base):
+                found[PurePosixPath(place.relative_to(base))] = None
+        return list(found)
+
+    def _link(self, file: str) -> None:
+        place = self.root / file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(self.tree / file)
+
+
+@lru_cache(maxsize=8)
+def _folders(files: frozenset[str]) -> frozenset[str]:
+    """The folders that hold the files, at any depth."""
+    return frozenset(str(folder) for file in files for folder in PurePosixPath(file).parents)
+
+
+def lay_out(
+    root: Path, tree: Path, contents: Contents, units: Sequence[str] = (), quotes: Quotes | None = None
+) -> Overlay:
+    """Write ``contents`` (by file of ``tree``; ``None`` is no file) below ``root``, for compiling ``units``.
+
+    ``quotes`` reads the sources where the tree is made of links to them, and once where several are laid out over it.
+    """
+    written = {os.path.normpath(file): text for file, text in contents.items()}
+    gone = frozenset(file for file, text in written.items() if text is None)
+    neighbours = Neighbours(quotes or Quotes(tree), written)
+    overlay = Overlay(root, tree, frozenset(written) - gone, gone, neighbours)
+    for file, text in written.items():
+        if text is not None:
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_bytes(text)
+    overlay.enter(str(PurePosixPath(os.path.normpath(file)).parent) for file in (*written, *units))
+    return overlay
+
+
+# A folder for what is only needed for a while.
+
+@contextmanager
+def scratch(prefix: str = "linesmith-") -> Iterator[Path]:
+    """An empty folder for as long as the block lasts, by a path without links.
+
+    It goes even where a signal ends us while it is made, or while it is being removed.
+    """
+    with undisturbed():
+        made = tempfile.TemporaryDirectory(prefix=prefix)
+    try:
+        yield Path(made.name).resolve()
+    finally:
+        with undisturbed():
+            made.cleanup()

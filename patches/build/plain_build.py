@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a program was compiled, as ``compile_commands.json`` says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import msgspec
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.source.tree import source_bytes
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import PurePosixPath
+from linesmith.patches.build.options import from_words
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.source.tree import Tree
+from linesmith.patches.source.tree import visible_files
+
+
+NAME = "compile_commands.json"
+_MOST_BYTES = 256 << 20
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One compilation: ``arguments``, or a ``command`` for a shell.
+
+    Source: clang.llvm.org/docs/JSONCompilationDatabase.html.
+    """
+
+    directory: str
+    file: str
+    arguments: tuple[str, ...] = ()
+    command: str = ""
+
+
+def entries(database: Path) -> tuple[Entry, ...]:
+    """Every compilation of the file; raises ``TreeError`` for one that is too large or cannot be read."""
+    try:
+        if database.stat().st_size > _MOST_BYTES:
+            raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; make one of fewer units")
+        text = source_bytes(database.parent, database.name, _MOST_BYTES)
+        if text is None:
+            raise TreeError(f"{database} is no file, or a link out of its folder, and is not read; name its own folder")
+        return msgspec.json.decode(text, type=tuple[Entry, ...])
+    except (OSError, RecursionError, msgspec.DecodeError) as error:
+        raise TreeError(f"{database} cannot be read ({error}); make it anew") from error
+
+
+# The compiler flags of a tree that is no kernel: from compile_commands.json, else from the user.
+
+def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
+    """What compiles of a tree that is no kernel may read of it, and of its build; raises ``TreeError``."""
+    return visible_files(tree.root, (tree.build,) if tree.build else ())
+
+
+def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> Build:
+    """The flags for ``file`` (relative to the root), which DWARF saw in the compile unit ``unit``.
+
+    Options of the user replace a database. What the user named is readable to the compiler: what is ``seen`` of the
+    tree and its build, and the places in options or in a database of the build; those that a database in the tree
+    names are not.
+    Raises ``TreeError`` for a database or options that cannot be read.
+    """
+    build, cflags, root = tree.build, tree.cflags, tree.root.resolve()
+    database = next((place / NAME for place in (build, tree.root) if place and (place / NAME).is_file()), None)
+    if database is None or cflags:
+        own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
+        given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
+        flags = replace(given, options=(*given.options, *own))
+        made_from = shlex.join(("cc", *given.options))
+        return Build(
+            flags, root, False, made_from, remarks=given.remarks("--cflags"), readable=(*seen, *given.places())
+        )
+    entry = _nearest(_some(database), file, unit)
+    words = list(entry.arguments) or _split(entry.command)
+    flags = from_words(words, database, _directory(entry, database, (root, build)), (tree.root, database.parent))
+    named = flags.places() if build and database == build / NAME else ()
+    beside = f"-I{root / PurePosixPath(entry.file).parent}"
+    used = replace(flags, options=(*flags.options, beside))
+    made_from = f"{database} ({entry.file})"
+    return Build(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
+
+
+def _directory(entry: Entry, database: Path, own: Sequence[Path | None]) -> Path:
+    """Where the compiler is run: as recorded within the tree or the build, else in the folder of the database."""
+    recorded = (database.parent / entry.directory).resolve()
+    return recorded if any(one and recorded.is_relative_to(one.resolve()) for one in own) else database.parent.resolve()
+
+
+def _some(database: Path) -> Sequence[Entry]:
+    try:
+        found = entries(database)
+    except TreeError as error:
+        raise TreeError(f"{error}, or name the options with --cflags") from error
+    if not found:
+        raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
+    return found
+
+
+def _nearest(known: Sequence[Entry], file: str, unit: str | None) -> Entry:
+    """The entry of the unit itself, else of the source file with the most folders in common."""
+    wanted = PurePosixPath(unit or file).parts
+
+    folders = frozenset(PurePosixPath(file).parent.parts)
+
+    def nearness(entry: Entry) -> tuple[int, int]:
+        parts = PurePosixPath(entry.file).parts
+        return _common_tail(wanted, parts), len(folders.intersection(parts))
+
+    return max(known, key=nearness)
+
+
+def _common_tail(first: Sequence[str], second: Sequence[str]) -> int:
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise TreeError(f"the compiler options cannot be read ({error}): {command}") from error

@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Build directories in the user's cache, in which Kbuild has generated what compiling a unit takes.
+
+A configuration is a file's text, or a make target that writes one (``defconfig``), with lines put behind it. One
+directory is made for each configuration, compiler and tree, and made anew when the makefiles or the Kconfig files of
+the tree have changed; the tree itself is only read.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.cache import cache_directory
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.kconfig import build_stamp
+from linesmith.patches.build.child import Command
+from linesmith.patches.build.child import compiler_version
+from linesmith.patches.build.child import missing
+from linesmith.patches.build.child import run
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.confinement import toolchain_of
+from linesmith.patches.build.kconfig import Configuration
+from linesmith.patches.build.kconfig import values
+from linesmith.patches.source.tree import source_bytes
+from linesmith.patches.build.kconfig import Toolchain
+from linesmith.patches.build.kconfig import toolchain
+from linesmith.patches.source.tree import visible_files
+import shlex
+import subprocess
+import zlib
+from collections.abc import Mapping
+import msgspec
+from linesmith.patches.build.child import started
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.options import from_words
+from linesmith.plugins.machines.child import Streams
+
+
+# A copy of a kernel tree made of symbolic links, without what make has put there.
+#
+# Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. The tree must not be
+# cleaned, so its clean image is built beside it. Directories in which make puts things are made anew, everything else
+# is one link.
+
+_MADE_ANEW = ("", "arch", "include", "kernel", "scripts")
+_DEEP = ("scripts", "kernel")
+_GENERATED = ("include/config", "include/generated", ".config", ".config.old", ".git", "source", "build")
+_DEEPEST = 12
+
+
+def plant(tree: Path, farm: Path, architecture: str) -> None:
+    """Make ``farm`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
+    own = f"arch/{architecture}"
+    anew = {*_MADE_ANEW, own, f"{own}/include", f"{own}/kernel", f"{own}/tools"}
+    within = tuple(f"{one}/" for one in (*_DEEP, f"{own}/kernel", f"{own}/tools"))
+    left_out = {*_GENERATED, f"{own}/include/generated"}
+    _plant(tree.resolve(), farm, "", anew=anew, within=within, left_out=left_out)
+
+
+def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]) -> None:
+    target = farm / folder
+    target.mkdir(parents=True, exist_ok=True)
+    _clear(target, tree / folder)
+    with os.scandir(tree / folder) as found:
+        entries = {entry.name: entry for entry in found}
+    for name, entry in entries.items():
+        place = f"{folder}/{name}".lstrip("/")
+        if place in left_out or _is_made(name, entries):
+            continue
+        # Folders named here are entered through links too; below them a link could lead into a loop.
+        enter = place in anew or (place.startswith(within) and place.count("/") < _DEEPEST)
+        if enter and entry.is_dir(follow_symlinks=place in anew):
+            _plant(tree, farm, place, anew=anew, within=within, left_out=left_out)
+        elif not os.path.lexists(target / name):
+            (target / name).symlink_to(tree / place)
+
+
+def _clear(target: Path, origin: Path) -> None:
+    for kept in target.iterdir():
+        if kept.is_symlink() and not os.path.lexists(origin / kept.name):
+            kept.unlink()
+
+
+def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
+    """Kbuild leaves a ``.NAME.cmd`` beside whatever it made."""
+    return name.endswith(".cmd") or f".{name}.cmd" in siblings
+
+
+PREPARE_SECONDS = 1800
+_NEEDED = ("make", "flex", "bison", "bc", "gcc")
+_PREPARED = ".linesmith-prepared"
+_ABOUT_THE_COMPILER = ("CC_VERSION_TEXT", "GCC_", "CLANG_", "AS_", "LD_", "CC_", "RUSTC_", "PAHOLE_", "TOOLS_", "LLD_")
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to configure: ``configuration``, or what ``target`` makes of nothing; then ``fragment``, lines of its own.
+
+    ``folder`` is the directory below ``arch/``, ``machine`` the value of ARCH (``i386`` has the folder ``x86``).
+    """
+
+    configuration: Configuration
+    folder: str
+    machine: str
+    target: str = ""
+    fragment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into.
+
+    ``stamp`` tells the state of the tree's files that decide what make does.
+    """
+
+    root: Path
+    tree: Path
+    wanted: Wanted
+    tools: Toolchain
+    stamp: str
+
+    @property
+    def farm(self) -> Path:
+        """The image of the tree that include paths lead to."""
+        return self.root / "tree"
+
+    @property
+    def output(self) -> Path:
+        """The directory in which the compiler is run."""
+        return self.root / "build"
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether make has been through with it, on the tree as it is."""
+        done = self.root / _PREPARED
+        return done.is_file() and done.read_text(encoding="utf-8") == self.stamp
+
+    @property
+    def units(self) -> Path:
+        """Where it is kept how make compiles each unit."""
+        return self.root / "units.json.zlib"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """What make is told on its command line beside the directory."""
+        return (f"ARCH={self.wanted.machine}", *self.tools.variables)
+
+    @property
+    def record(self) -> Path:
+        """Kbuild's record of the compiler call for asm-offsets."""
+        return self.output / "arch" / self.wanted.folder / "kernel" / ".asm-offsets.s.cmd"
+
+    def command(self) -> Command:
+        """What prepares the directory once it is configured."""
+        return self._make("olddefconfig", "prepare0")
+
+    def configured(self) -> Configuration:
+        """The configuration that make settled on."""
+        text = (self.output / ".config").read_text(encoding="utf-8", errors="replace")
+        return Configuration(self.output / ".config", text, values(text))
+
+    def _make(self, *targets: str) -> Command:
+        jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
+        argv = ("make", "-C", str(self.farm), jobs, f"O={self.output}", *self.variables, *targets)
+        return Command(argv, self.root, PREPARE_SECONDS, self.confinement())
+
+    def confinement(self) -> Confinement:
+        """What make may reach: it reads the tree and the toolchain, and writes below ``root``."""
+        # Kbuild draws seeds (scripts/gen-randstruct-seed.sh).
+        return Confinement(
+            (*visible_files(self.tree), *toolchain_of(self.tools.compiler), Path("/dev/urandom")), (self.root,)
+        )
+
+    def prepare(self) -> Command:
+        """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""
+        for kept in (self.root / _PREPARED, self.units):
+            kept.unlink(missing_ok=True)
+        for stale in (self.farm, self.output):
+            if stale.exists():
+                shutil.rmtree(stale)
+        self.output.mkdir(parents=True)
+        self.plant()
+        (self.root / "log").unlink(missing_ok=True)
+        settings = self.output / ".config"
+        if self.wanted.target:
+            self._run(self._make(self.wanted.target))
+        else:
+            settings.write_text(self.wanted.configuration.for_make, encoding="utf-8")
+        if self.wanted.fragment:
+            with settings.open("a", encoding="utf-8") as file:
+                file.write("\n".join(("", *self.wanted.fragment, "")))
+        command = self.command()
+        self._run(command)
+        files.replace_file(self.root / _PREPARED, self.stamp.encode())
+        return command
+
+    def plant(self) -> None:
+        """Bring the image up to date with the tree."""
+        plant(self.tree, self.farm, self.wanted.folder)
+
+    def _run(self, command: Command) -> None:
+        ended = run(command)
+        with (self.root / "log").open("a", encoding="utf-8") as log:
+            log.write(ended.output)
+        if ended.status:
+            message = f"make could not prepare {self.tree}: {_first_error(ended.output)}; see {self.root / 'log'}"
+            raise TreeError(message)
+
+
+def preparation(tree: Path, wanted: Wanted) -> Preparation:
+    """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
+    for program in _NEEDED:
+        if shutil.which(program) is None:
+            raise missing(program)
+    tools = toolchain(wanted.configuration, wanted.folder, wanted.machine)
+    version = compiler_version(tools.compiler)
+    top = (source_bytes(tree, "Makefile") or b"")[:512]
+    asked = (wanted.configuration.for_make, wanted.machine, wanted.target, *wanted.fragment)
+    described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
+    key = hashlib.sha256(described).hexdigest()[:24]
+    return Preparation(cache_directory("trees").resolve() / key, tree, wanted, tools, build_stamp(tree))
+
+
+def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
+    """See to it that the directory is ready; returns the commands that were run for it. Raises ``TreeError``."""
+    commands: tuple[Command, ...] = ()
+    with locked(one.root, progress):
+        if not one.is_warm:
+            progress(f"preparing a build of {one.tree} in {one.root} (once for this configuration)")
+            commands = (one.prepare(),)
+        one.plant()
+    return commands
+
+
+def changed_symbols(one: Preparation) -> tuple[str, ...]:
+    """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
+    made, asked = one.configured().values, one.wanted.configuration.values
+    strings = one.wanted.configuration.strings | one.configured().strings
+    return tuple(
+        sorted(
+            name
+            for name in {*made, *asked} - strings
+            if made.get(name) != asked.get(name) and not name.startswith(_ABOUT_THE_COMPILER)
+        )
+    )
+
+
+def _first_error(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines()]
+    telling = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
+    return next((line for line in (*telling, *lines[-1:]) if line.strip("* ")), "no output")
+
+
+@contextmanager
+def locked(root: Path, progress: Progress) -> Iterator[None]:
+    """Holds the directory against a second process or thread until the block ends."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress(f"waiting for another process that prepares {root}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# How Kbuild would compile each unit of a prepared build: make says it without doing it, in seconds.
+#
+# ``make -n`` prints the recipes; ``-o prepare`` keeps it from asking for tools and libraries that only a whole build
+# needs. What it says is kept beside the build.
+
+DRY_SECONDS = 600
+# Commands are long and alike.
+_FAST = 1
+# What Kbuild runs behind the compiler (scripts/Kbuild.include, cmd_and_fixdep).
+_BEHIND = b"; scripts/basic/fixdep "
+# The object and the source end the call; objtool may come behind them (scripts/Makefile.build, cmd_cc_o_c).
+_OUTPUT = b" -c -o "
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCommands:
+    """The compiler calls of a build by unit, relative to the tree; ``directory`` is where they are made."""
+
+    commands: Mapping[str, str]
+    directory: Path
+    outside: tuple[Path, ...]
+
+    def flags(self, unit: str) -> Flags | None:
+        """The flags of one unit, ``None`` where the build has no such unit; raises ``TreeError`` for no compiler."""
+        command = self.commands.get(unit)
+        if command is None:
+            return None
+        return from_words(shlex.split(command), self.directory / "Makefile", self.directory, self.outside)
+
+
+def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
+    """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
+    kept = one.units
+    if not kept.is_file():
+        with locked(one.root, progress):
+            if not kept.is_file():  # who waited for it need not ask again
+                _keep(one, progress)
+    commands = msgspec.json.decode(zlib.decompress(kept.read_bytes()), type=dict[str, str])
+    return UnitCommands(commands, one.output, (one.tree, one.root))
+
+
+def _keep(one: Preparation, progress: Progress) -> None:
+    progress(f"asking make how it compiles the units of {one.tree}")
+    found = _asked(one)
+    files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
+
+
+def _asked(one: Preparation) -> dict[str, str]:
+    said = one.root / "dry-run"
+    _dry_run(one, said)
+    found = dict(_units(one, said))
+    if not found:
+        raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+    said.unlink()
+    return found
+
+
+def _dry_run(one: Preparation, said: Path) -> None:
+    """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
+    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.farm / "Makefile"))
+    whole = (*argv, "-o", "prepare", *one.variables, "V=1")
+    with said.open("wb") as output:
+        streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
+        with started(Command(whole, one.output, DRY_SECONDS, one.confinement()), streams) as process:
+            try:
+                process.wait(DRY_SECONDS)
+            except subprocess.TimeoutExpired:
+                raise TreeError(f"make -n did not end within {DRY_SECONDS} s in {one.output}") from None
+
+
+def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of unit and compiler call."""
+    begin = f"; {one.tools.compiler} ".encode()
+    farm = f"{one.farm}/"
+    with said.open("rb") as lines:
+        for line in lines:
+            end = line.rfind(_BEHIND)
+            start = line.rfind(begin, 0, end) if end > 0 else -1
+            call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
+            command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
+            source = command.rpartition(" ")[2]
+            if source.startswith(farm) and source.endswith(".c") and "-D__KERNEL__" in command:
+                yield os.path.normpath(source.removeprefix(farm)), command

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compiles a file, as it is or edited, with a tree's own flags and reads back what the compiler made of a record.
+
+The edited file lies in an overlay directory that comes first in every search for an include file; nothing is
+written to the tree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from linesmith.analyzer.base.errors import VerificationFailed
+from linesmith.patches.build.child import Command
+from linesmith.patches.build.child import run
+from linesmith.patches.build.confinement import SYSTEM
+from linesmith.patches.build.confinement import is_confinable
+import re
+from dataclasses import dataclass
+from linesmith.analyzer.layouts.dwarf import object_reader
+from linesmith.analyzer.layouts.dwarf import table_from_reader
+from linesmith.analyzer.base.errors import CommandTimedOut
+from linesmith.analyzer.base.errors import DebugInfoDamaged
+from linesmith.analyzer.base.errors import DebugInfoMissing
+from linesmith.analyzer.base.errors import ElfError
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.patches.build.child import late
+from linesmith.patches.build.child import place_of
+from linesmith.patches.build.child import run_apart
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.overlay import Quotes
+from linesmith.patches.build.overlay import Contents
+from linesmith.patches.build.overlay import Overlay
+from linesmith.patches.build.overlay import lay_out
+from linesmith.patches.build.overlay import scratch
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import PurePosixPath
+from linesmith.patches.source.declaration import recorded_file
+from linesmith.patches.source.declaration import included
+from linesmith.patches.source.tree import source_bytes
+
+
+# Which files a compile would read by including them, for systems that cannot confine the compiler itself.
+
+_SECONDS = 60
+
+
+def check_reads(command: Command, list_to: Path) -> None:
+    """Raise ``VerificationFailed`` where the unit of a confined compile includes a file that is out of its reach.
+
+    The preprocessor says what it reads; what it complains of is not passed on, for that may show the file. Nothing is
+    checked where the system confines the compiler.
+    """
+    if command.confinement is None or is_confinable():
+        return
+    argv = (*_without_output(command.argv), "-M", "-MF", str(list_to))
+    if run(replace(command, argv=argv, seconds=_SECONDS)).status:
+        raise VerificationFailed("it cannot be preprocessed, and is not compiled on a system without Landlock")
+    known = (*map(Path, SYSTEM), *command.confinement.readable, *command.confinement.writable)
+    outside = next((file for file in _listed(list_to) if not _within(command.directory / file, known)), None)
+    if outside is not None:
+        raise VerificationFailed(f"it includes {outside}, which is neither of the tree nor of the compiler")
+
+
+def _without_output(argv: Sequence[str]) -> tuple[str, ...]:
+    """The call without ``-c -o OBJECT``."""
+    at = argv.index("-c")
+    return (*argv[:at], *argv[at + 3 :])
+
+
+def _listed(place: Path) -> tuple[str, ...]:
+    """The files of a rule for make."""
+    text = place.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    return tuple(text.partition(":")[2].replace("\\ ", "\\").split())
+
+
+def _within(file: Path, known: Sequence[Path]) -> bool:
+    """Whether the file as it is written lies in one of the places, and where links lead, too."""
+    forms = Path(os.path.normpath(file)), file.resolve()
+    places = [form for one in known for form in (one, one.resolve())]
+    return all(any(form.is_relative_to(place) for place in places) for form in forms)
+
+
+COMPILE_SECONDS = 300
+# The status of the reader of objects where the compiler failed.
+_NOT_COMPILED = 3
+PROBE_NAME = "linesmith-probe.c"
+_ERROR = re.compile(r"^(?P<file>[^\s:]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$")
+# What a compiler says of a header that is missing or hidden; the message must not tell which of the two.
+_MISSING = re.compile(r"(?P<name>[\w./+-]{1,400}): (?:No such file or directory|Permission denied)")
+_MOST_OF_A_LINE = 1000
+# Hostile text has errors without end; one is enough.
+_BEFORE_OUTPUT = ("-fmax-errors=16", "-g", "-fno-eliminate-unused-debug-types", "-c", "-o")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What to compile: ``file`` (relative to the tree) in a unit of its own, or through the unit ``through``.
+
+    ``variable`` declares an object of the record: ``struct inode``; empty where no record has to be there. Headers that
+    have to be ``known`` are included before it, as from anywhere in the tree.
+    """
+
+    file: str
+    variable: str
+    through: str | None = None
+    known: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """The file of the tree that the probe unit includes."""
+        return self.through or self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The records of a probe unit, the command that compiled it, and the overlay (gone perhaps) that it read."""
+
+    layouts: LayoutTable
+    command: Command
+    overlay: Overlay
+
+
+def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
+    """The records of ``probe.file`` with the content ``source``.
+
+    Raises ``VerificationFailed`` with the compiler's first error, ``ToolMissing`` without the compiler.
+    """
+    return compiled_with(build, probe, {probe.file: source})
+
+
+def compiled_with(build: Build, probe: Probe, contents: Contents) -> Compiled:
+    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
+    with scratch() as root:
+        overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
+        return compiled_in(overlay, build, probe)
+
+
+def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = COMPILE_SECONDS) -> Compiled:
+    """The same with what is laid out in ``overlay``, in which nothing is written but links; for ``seconds`` at most."""
+    with scratch() as made:
+        unit = _unit(made, overlay, probe)
+        output = made / "probe.o"
+        argv = _argv(build, probe, overlay, unit, output)
+        within = build.confinement(build.flags.compiler, (overlay.root,), made)
+        command = Command(argv, build.flags.directory, min(seconds, COMPILE_SECONDS), within)
+        check_reads(command, made / "reads.d")
+        try:
+            written = run_apart(_reading(command, output))
+        except CommandTimedOut:
+            raise late(command) from None
+        if written.status == _NOT_COMPILED:
+            raise VerificationFailed(_complaint(probe, overlay, written.errors))
+        try:
+            layouts = table_from_reader(written.output, written.status)
+        except (ElfError, DebugInfoMissing, DebugInfoDamaged) as error:
+            why = str(error).replace(f"{made}/", "")
+            message = f"what {build.flags.compiler} made of {probe.file} cannot be read back: {why}"
+            raise VerificationFailed(message) from error
+    stale = overlay.stale(one.file for one in layouts if one.file)
+    if stale:
+        how = ", which the change takes away" if stale in overlay.gone else " by a path that leads past the change"
+        raise VerificationFailed(f"{probe.file} includes {stale}{how}")
+    return Compiled(layouts, command, overlay)
+
+
+def _reading(command: Command, output: Path) -> Command:
+    """The command, and behind it a reader of what it makes: text can write any debug information, so it is confined.
+
+    It may reach what the compiler may, for the same text decides what that does.
+    """
+    reader = object_reader()
+    argv = (str(reader), str(output), place_of(command.argv[0]), *command.argv[1:])
+    reached = command.confinement or Confinement()
+    return replace(command, argv=argv, confinement=replace(reached, readable=(*reached.readable, reader)))
+
+
+def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
+    """Write the unit that includes the file; returns its path."""
+    unit = folder / PROBE_NAME
+    variable = f"{probe.variable} linesmith_probe;\n" if probe.variable else ""
+    known = "".join(f"#include <{one}>\n" for one in probe.known)
+    unit.write_text(f'{known}#include "{overlay.unit(probe.unit)}"\n{variable}', encoding="utf-8")
+    return unit
+
+
+def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:
+    quoted = overlay.quoted(file for file in (probe.through, probe.file) if file)
+    flags = build.flags
+    return (flags.compiler, *overlay.options(flags), *quoted, *_BEFORE_OUTPUT, str(output), str(unit))
+
+
+def _complaint(probe: Probe, overlay: Overlay, output: str) -> str:
+    """The first error; the text of one in a file that does not change is not shown, for it may quote any file."""
+    match = next((found for line in output.splitlines() if (found := _ERROR.match(line[:_MOST_OF_A_LINE]))), None)
+    through = f" (through {probe.through})" if probe.through else ""
+    if match is None:
+        return f"{probe.file} does not compile{through}: {(output.strip().splitlines() or ['no message'])[0][:200]}"
+    if match["file"].endswith(f"/{PROBE_NAME}"):
+        said = f"{probe.file} does not define {probe.variable} in the tree's configuration"
+        return f"{said} ({match['text']}); configure the tree like the ELF file"
+    file = overlay.original(match["file"])
+    if missing := _MISSING.fullmatch(match["text"]):
+        name = missing["name"].removeprefix(f"{overlay.root}/")
+        return f"{probe.file} does not compile{through}: {file}:{match['line']}: {name} is not among the sources"
+    if file in overlay.files:
+        return f"{probe.file} does not compile{through}: {file}:{match['line']}: {match['text']}"
+    return f"{probe.file} does not compile{through}: there is an error at {file}:{match['line']}"
+
+
+# Ways to compile a header that cannot stand alone: through units that include it, or behind what most include.
+
+_MOST_UNITS = 3
+_MOST_FILES = 400
+# A kernel has 1,400 in one folder.
+_MOST_HEADERS = 4_000
+# Between them they include what nearly all units of a kernel do.
+_BASIC_HEADERS = ("linux/module.h", "linux/netdevice.h", "linux/pci.h")
+
+
+def probes(build: Build, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
+    """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names."""
+    alone = Probe(file, variable)
+    units = including_units(build.sources, file, recorded)
+    behind = (replace(alone, known=_BASIC_HEADERS),) if build.is_kernel and file.endswith(".h") else ()
+    return (alone, *(replace(alone, through=unit) for unit in units), *behind)
+
+
+def including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:
+    """Units to try for ``file``, relative to ``tree``: the one DWARF names, then neighbours that include the file.
+
+    Headers beside it come last, for what needs the headers that another one includes before it.
+    """
+    if file.endswith(".c"):
+        return ()
+    found: dict[str, None] = {}
+    unit = recorded_file(tree, recorded)
+    if unit is not None and unit.endswith(".c"):
+        found[unit] = None
+    found.update(dict.fromkeys(islice(_neighbours(tree, PurePosixPath(file)), _MOST_UNITS)))
+    return tuple(islice(found, _MOST_UNITS))
+
+
+def _neighbours(tree: Path, file: PurePosixPath) -> Iterator[str]:
+    for path, text in _mentioning(tree, file, "*.c", _MOST_FILES):
+        if (True, file.name) in included(text):
+            yield path
+    for path, text in _mentioning(tree, file, "*.h", _MOST_HEADERS):
+        if any(_names(name, file, in_quotes=in_quotes) for in_quotes, name in included(text)):
+            yield path
+
+
+def _names(name: str, file: PurePosixPath, *, in_quotes: bool) -> bool:
+    """Whether a header beside ``file`` means it by ``name``: in angles the end of its path, with a folder at least."""
+    named = PurePosixPath(name)
+    if in_quotes:
+        return name == file.name
+    return len(named.parts) > 1 and file.parts[-len(named.parts) :] == named.parts
+
+
+def _mentioning(tree: Path, file: PurePosixPath, pattern: str, most: int) -> Iterator[tuple[str, bytes]]:
+    """Other files of the same folder with the name of ``file`` in their text."""
+    name = file.name.encode()
+    for path in islice(sorted((tree / file.parent).glob(pattern)), most):
+        place = str(file.parent / path.name)
+        text = source_bytes(tree, place) if path.name != file.name else None
+        if text is not None and name in text:
+            yield place, text

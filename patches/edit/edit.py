@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applies the moves of a candidate to the source text of a record: atoms change places, nothing else changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.base.errors import EditRefused
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Candidate,
+    FactKind,
+    Layout,
+    Member,
+    Move,
+    MoveKind,
+    Refusal,
+    RefusalCode,
+    SourceFact,
+)
+from linesmith.patches.edit.insertions import Spelling, asserted, marked, spelt, with_padding, word
+from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
+from linesmith.patches.source.atoms import AtomKind, Scope
+from linesmith.patches.source.body import Body, Remarks, all_members, members, parsed, remarked
+from linesmith.patches.source.columns import Origin, find, with_attribute
+from linesmith.patches.source.comments import followed
+from linesmith.patches.source.records import Record, is_packed
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The whole file after the edit; ``order`` is the order of the record's direct members then."""
+
+    source: bytes
+    order: tuple[str, ...]
+
+
+def edit(
+    origin: Origin,
+    record: Record,
+    candidate: Candidate,
+    spelling: Spelling | None = None,
+    remarks: Remarks | None = None,
+) -> Edit:
+    """The file with the candidate's moves made; ``spelling`` says how what it adds is written.
+
+    ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
+    ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
+    """
+    check_record(origin, record)
+    before = body = parsed(origin, record, _anchors(candidate))
+    names = all_members(before.outer)
+    candidate = spelt(candidate, names)
+    if not body.sound and any(atom.kind is AtomKind.BROKEN for atom in body.outer.atoms):
+        _refuse_broken(origin, body.outer, candidate.moves)
+    for move in candidate.moves:
+        try:
+            body = _made(body, move, spelling or Spelling())
+        except EditRefused as refused:
+            raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
+    check_order(before, body, candidate)
+    check_bit_fields(before, body, candidate)
+    body = remarked(body, {word(name, names): sentence for name, sentence in (remarks or {}).items()})
+    source = followed(body.origin.source, record, names, all_members(body.outer))
+    return Edit(source, members(body.outer))
+
+
+def check_record(origin: Origin, record: Record) -> None:
+    """Raises ``EditRefused`` for a record of which no member can move, whatever a candidate wants."""
+    if record.kind != "struct":
+        reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
+        raise origin.refuse(RefusalCode.NO_STRUCT, record.start, reason)
+    if is_packed(origin.source, record):
+        reason = f"{record.title} is packed, so no member is where its type would have it"
+        raise origin.refuse(RefusalCode.PACKED, record.start, reason)
+
+
+def _anchors(candidate: Candidate) -> frozenset[str]:
+    """The members of the anonymous struct that a candidate rearranges, if it is one."""
+    names = () if candidate.before.name else candidate.before.members
+    return frozenset(member.name for member in names if member.name)
+
+
+def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
+    """A stretch the grammar does not know may hide where declarations begin: stay clear of its neighbours."""
+    named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
+    for before, atom, after in zip((None, *outer.atoms), outer.atoms, (*outer.atoms[1:], None), strict=False):
+        if atom.kind is not AtomKind.BROKEN:
+            continue
+        near = [one for one in (before, atom, after) if one and any(one.declares(name) for name in named)]
+        if near:
+            reason = "this text is not plain C, so the members beside it cannot be moved safely"
+            raise origin.refuse(RefusalCode.NOT_C, atom.start, reason)
+
+
+def _made(body: Body, move: Move, spelling: Spelling) -> Body:
+    if move.kind is MoveKind.PAD:
+        return with_padding(body, move, spelling)
+    if move.kind is MoveKind.GROUP:
+        return asserted(marked(body, move, spelling), move)
+    if move.kind is MoveKind.SWAP and move.partner is not None:
+        body = swapped(body, move.member, move.partner)
+    elif move.kind is not MoveKind.ALIGN:
+        body = moved(body, move)
+    return body if move.align is None else _aligned(body, move.member, spelling.attribute(move.align))
+
+
+def _aligned(body: Body, member: str, attribute: str) -> Body:
+    inside = body.innermost(member)
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    piece = with_attribute(body.origin, cut[index], member, attribute)
+    return body.rewritten(inside, [*cut[:index], piece, *cut[index + 1 :]])
+
+
+def _placed(refusal: Refusal, before: Body, now: Body, member: str) -> Refusal:
+    """The refusal with a place in the file as it was: lines are others behind a step."""
+    if now is before:
+        return refusal
+    atom = next((one for one in before.innermost(member).atoms if one.declares(member)), None)
+    return replace(refusal, place=before.origin.place(atom.start if atom else before.record.start))
+
+
+# A candidate written in another way: padding in place of alignments, marks around a group of members.
+
+_PAD = re.compile(r"_pad(\d+)_\Z")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+_BITS = 8
+
+
+def padded(candidate: Candidate) -> Candidate:
+    """``candidate`` with a padding in front of each member that is to begin a cache line, in place of an attribute.
+
+    The offsets are the same. Alignments to other sizes stay attributes.
+    """
+    number = max((int(found[1]) for one in candidate.after.members if (found := _PAD.match(one.name))), default=0)
+    moves: list[Move] = []
+    after = candidate.after
+    for move in candidate.moves:
+        if move.align != CACHE_LINE_BYTES:
+            moves.append(move)
+            continue
+        number += 1
+        name = f"_pad{number}_"
+        moves += [replace(move, align=None)] * (move.kind is not MoveKind.ALIGN)
+        moves.append(Move(MoveKind.PAD, name, partner=move.member, align=move.align))
+        after = _with_front(after, move.member, name)
+    return replace(candidate, moves=tuple(moves), after=after)
+
+
+def grouped(candidate: Candidate, group: str, members: Sequence[str]) -> Candidate:
+    """``candidate`` with the marks of ``group`` around ``members``, which follow each other in its layout.
+
+    Raises ``EditRefused`` where they do not, or the name is none.
+    """
+    layout = candidate.after
+    places = [next((at for at, one in enumerate(layout.members) if one.name == name), None) for name in members]
+    known = sorted(at for at in places if at is not None)
+    if not _IDENTIFIER.match(group) or len(known) < len(members) or not known:
+        names = ", ".join(f"`{name}`" for name in members)
+        reason = f"a group `{group}` of {names or 'no members'} cannot be: {candidate.type} must have them"
+        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, layout.place, reason, "write NAME=MEMBER,MEMBER"))
+    first, last = known[0], known[-1]
+    if known != list(range(first, last + 1)):
+        between = next(layout.members[at].name for at in range(first, last) if at not in known)
+        reason = f"{f'`{between}`' if between else 'an anonymous record'} stands among the members of the group"
+        raise EditRefused(Refusal(RefusalCode.NOT_ADJACENT, layout.place, reason, "name it too"))
+    parts = layout.members
+    begin = _mark(f"__cacheline_group_begin__{group}", _end(parts[first - 1]) if first else 0)
+    end = _mark(f"__cacheline_group_end__{group}", _end(parts[last]))
+    placed = (*parts[:first], begin, *parts[first : last + 1], end, *parts[last + 1 :])
+    ordered = tuple(one.name for one in parts[first : last + 1])
+    move = Move(MoveKind.GROUP, group, members=ordered)
+    return replace(candidate, moves=(*candidate.moves, move), after=replace(layout, members=placed))
+
+
+def check_positions(plain: Candidate, written: Candidate, facts: Sequence[SourceFact]) -> None:
+    """Raise ``EditRefused`` where ``written`` has a new member among those that an initialiser gives by position.
+
+    A padding or a mark takes no room, but it takes a value. ``plain`` is the candidate without them.
+    """
+    there = {one.name for one in plain.after.members}
+    names = [one.name for one in written.after.members]
+    added = [at for at, name in enumerate(names) if name not in there]
+    for fact in facts:
+        if fact.kind is FactKind.POSITIONAL and any(at < _behind_last(fact, names) for at in added):
+            told = f"{fact.reason} ({fact.place})" if fact.place else fact.reason
+            reason = f"`{names[added[0]]}` would take the value that is meant for a member behind it: {told}"
+            lift = "leave --padding and --group out, or name the members in the initialiser first"
+            raise EditRefused(Refusal(RefusalCode.POSITIONAL, written.after.place, reason, lift))
+
+
+def _behind_last(fact: SourceFact, names: Sequence[str]) -> int:
+    """The first place that the values do not reach; a name that is not there is one of an anonymous record."""
+    if not all(name in names for name in fact.members):
+        return len(names)
+    return max((names.index(name) + 1 for name in fact.members), default=0)
+
+
+def _with_front(layout: Layout, member: str, name: str) -> Layout:
+    return replace(layout, members=tuple(_fronted(layout.members, member, name)))
+
+
+def _fronted(members: Sequence[Member], member: str, name: str) -> Iterator[Member]:
+    for one in members:
+        if one.name == member:
+            yield _mark(name, one.offset)
+            yield replace(one, alignment=None)
+        else:
+            yield one
+
+
+def _mark(name: str, offset: int) -> Member:
+    return Member(name, "char", f"{name}[0]", offset, 0, dimensions=(0,))
+
+
+def _end(member: Member) -> int:
+    """The first byte behind a member; the storage unit of a bit-field may reach further."""
+    if member.bit_offset is None or member.bit_size is None:
+        return member.end
+    return -(-(member.bit_offset + member.bit_size) // _BITS)

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One step of a candidate in the text of a body: atoms change places, nothing else changes.
+
+Each step happens in the innermost scope that holds all it names, so that nothing enters or leaves an ``#if`` block, a
+cacheline group or an anonymous struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from linesmith.analyzer.base.errors import EditRefused
+from linesmith.analyzer.model import Candidate, Move, RefusalCode
+from linesmith.patches.source.atoms import Atom, AtomKind, Scope
+from linesmith.patches.source.body import Body, apart, members
+from linesmith.patches.source.columns import Piece, find
+from linesmith.patches.source.comments import fitted, parted, without_gap
+
+OTHER_CANDIDATE = "take another candidate with --candidate"
+Names = tuple[str, ...]
+_LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
+_WHOLE = {
+    AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
+    AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
+    AtomKind.GROUP: RefusalCode.GROUP,
+}
+
+
+def moved(body: Body, move: Move) -> Body:
+    """The body with ``move.members`` behind each other behind ``move.after``; raises ``EditRefused``."""
+    after = move.after
+    for name in move.members or (move.member,):
+        # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
+        done = after != move.after and after is not None and _are_together(body.home, name, after)
+        if name and not done:
+            body = _put(body, name, after)
+            after = name
+    return body
+
+
+def swapped(body: Body, member: str, partner: str) -> Body:
+    """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
+    body = split(body, body.common((member, partner)), member, _around)
+    body = split(body, body.common((member, partner)), partner, _around)
+    inside = body.common((member, partner))
+    cut = body.pieces(inside)
+    for name in (member, partner):
+        cut = parted(cut, find(body.origin, inside, cut, name), body.headings)
+    first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
+    if first == second:
+        raise _inseparable(body, cut[first], member, partner)
+    _check_fences(body, cut[first], cut[second])
+    places = [_beside(cut, index, index + 1) for index in (first, second)]
+    cut[first], cut[second] = fitted(cut[second], *reversed(places)), fitted(cut[first], *places)
+    return body.rewritten(inside, cut)
+
+
+def split(body: Body, inside: Scope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+    """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
+
+    ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
+    ``EditRefused``.
+    """
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    atom = cut[index].atom
+    if atom.kind is not AtomKind.DECLARATION or member not in atom.names:
+        return body
+    parts = [run for run in runs(atom.names, atom.names.index(member)) if run]
+    if len(parts) <= 1:
+        return body
+    written = zip(parts, apart(body.origin, cut[index], parts), strict=True)
+    placed = [piece for run, piece in sorted(written, key=lambda one: atom.names.index(one[0][0]))]
+    return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
+
+
+def before(names: Names, at: int) -> Sequence[Names]:
+    """A declaration ends in front of the name at ``at``."""
+    return names[:at], names[at:]
+
+
+def _alone(names: Names, at: int) -> Sequence[Names]:
+    """One name leaves, the others stay one declaration."""
+    return names[:at] + names[at + 1 :], (names[at],)
+
+
+def _around(names: Names, at: int) -> Sequence[Names]:
+    """One name stands for itself, between those in front of it and those behind it."""
+    return names[:at], (names[at],), names[at + 1 :]
+
+
+def _behind(names: Names, at: int) -> Sequence[Names]:
+    """A declaration ends with the name at ``at``."""
+    return names[: at + 1], names[at + 1 :]
+
+
+def whole(atom: Atom) -> RefusalCode:
+    """The code for members that only move together."""
+    return _WHOLE.get(atom.kind, RefusalCode.JOINT)
+
+
+def _put(body: Body, member: str, after: str | None) -> Body:
+    body = split(body, _meeting(body, member, after)[0], member, _alone)
+    inside, other = _meeting(body, member, after)
+    if other is not None:
+        body = split(body, inside, other, _behind)
+    inside, after = _meeting(body, member, after)
+    cut = body.pieces(inside)
+    cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
+    index = find(body.origin, inside, cut, member)
+    target = _first_atom(cut) if after is None else find(body.origin, inside, cut, after)
+    if after is not None and target == index:
+        raise _inseparable(body, cut[index], member, after)
+    _check_fences(body, cut[index], cut[target])
+    old = _beside(cut, index, index + 1)
+    piece = cut[index]
+    rest, gap = without_gap(cut, index)
+    place = (target if after is None else target + 1) - (index < target)
+    piece = fitted(piece, old, _beside([*cut[:index], *cut[index + 1 :]], place, place))
+    arrived = (piece, *gap) if after is None else (*gap, piece)
+    return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
+
+
+def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | None]:
+    """The scope in which ``member`` comes behind ``after``, and behind what there; ``None`` is the scope's front."""
+    if after is None:
+        return _front(body.home, member), None
+    inside = body.common((member, after))
+    named = [atom for atom in inside.atoms if atom.names or atom.inner]
+    first, second = ([at for at, atom in enumerate(named) if atom.declares(name)] for name in (after, member))
+    if first and second and (second[0] == first[0] + 1 or _begins(named[first[0]], after)):
+        # The block that holds the member is in its place: within, the member comes to the front.
+        deeper = _declaring(named[second[0]], member)
+        return (inside, after) if deeper is None else (_front(deeper, member), None)
+    return inside, after
+
+
+def _begins(atom: Atom, marker: str) -> bool:
+    return atom.kind is AtomKind.GROUP and atom.names[0] == marker
+
+
+def _front(inside: Scope, member: str) -> Scope:
+    """Where a member comes to the front: in the block that begins the scope, when it is in there."""
+    first = next((atom for atom in inside.atoms if atom.kind not in _LOOSE), None)
+    deeper = _declaring(first, member) if first else None
+    return _front(deeper, member) if deeper else inside
+
+
+def _declaring(atom: Atom, member: str) -> Scope | None:
+    """The only scope of ``atom`` that declares ``member``."""
+    found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
+    return found[0] if len(found) == 1 else None
+
+
+def _are_together(inside: Scope, first: str, second: str) -> bool:
+    return any(atom.declares(first) and atom.declares(second) for atom in inside.atoms)
+
+
+def _beside(cut: Sequence[Piece], start: int, end: int) -> tuple[Piece | None, Piece | None]:
+    """The pieces in front of ``start`` and from ``end`` on."""
+    return cut[start - 1] if start else None, cut[end] if end < len(cut) else None
+
+
+def _first_atom(cut: Sequence[Piece]) -> int:
+    return next((index for index, piece in enumerate(cut) if piece.atom.kind not in _LOOSE), 0)
+
+
+def _inseparable(body: Body, piece: Piece, member: str, other: str) -> EditRefused:
+    reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
+    return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
+
+
+def _check_fences(body: Body, piece: Piece, target: Piece) -> None:
+    if piece.atom.region != target.atom.region:
+        name = (*piece.names, *piece.atom.inner)[0]
+        reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
+        raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason, OTHER_CANDIDATE)
+
+
+# Whether a body has come into the order that a candidate wants, and into none that it must not have.
+
+_SHOWN = 4
+
+
+def check_order(before: Body, body: Body, candidate: Candidate) -> None:
+    """The members known from DWARF must come out in the candidate's order; what came along shows up here."""
+    order = members(body.home)
+    wanted = [member.name for member in candidate.after.members if member.name in order]
+    got = [name for name in order if name in wanted]
+    if got == wanted:
+        return
+    for move in candidate.moves:
+        for name in (move.member, move.partner or move.after):
+            _refuse_companions(before, candidate, name)
+    name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
+    reason = f"the tree orders the members of {body.record.title} in another way than the ELF file (see `{name}`)"
+    lift = "use an ELF file built from this tree"
+    raise before.origin.refuse(RefusalCode.OTHER_ORDER, before.record.start, reason, lift)
+
+
+def _refuse_companions(body: Body, candidate: Candidate, name: str | None) -> None:
+    known = {member.name for member in candidate.before.members if member.name}
+    atom = next((one for one in body.home.atoms if name in one.names), None)
+    others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
+    if atom and others:
+        listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
+        reason = f"`{name}` is in {atom.kind.value} with {listed}, which can only move together"
+        raise body.origin.refuse(whole(atom), atom.start, reason, OTHER_CANDIDATE)
+
+
+def check_bit_fields(before: Body, body: Body, candidate: Candidate) -> None:
+    """Refuses bit-fields next to each other that were not: they would be written as one (C11 3.14p3)."""
+    compiled = [member.name for member in candidate.before.members]
+    known = {*_neighbours(before.outer), *pairwise(compiled)}
+    for first, second in _neighbours(body.outer):
+        if (first, second) not in known:
+            reason = f"the bit-fields `{first}` and `{second}` would come next to each other and share memory"
+            place = next(atom.start for atom in before.innermost(second).atoms if atom.declares(second))
+            raise before.origin.refuse(RefusalCode.BIT_FIELDS, place, reason, OTHER_CANDIDATE)
+
+
+def _neighbours(inside: Scope) -> Iterator[tuple[str, str]]:
+    """Names of bit-fields that follow each other with no other member between, in a scope and in those within."""
+    named = [(name, atom.kind is AtomKind.BIT_FIELDS) for atom in inside.atoms for name in (*atom.names, *atom.inner)]
+    for (first, one), (second, other) in pairwise(named):
+        if one and other:
+            yield first, second
+    for atom in inside.atoms:
+        for deeper in atom.scopes:
+            yield from _neighbours(deeper)

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a candidate and a source tree to a verified patch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import EditRefused, LinesmithError, TreeError, VerificationFailed
+from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.layouts.single_moves import is_user_abi
+from linesmith.analyzer.model import (
+    Candidate,
+    FactKind,
+    FileChange,
+    Finding,
+    Layout,
+    Patch,
+    Refusal,
+    RefusalCode,
+    SourceFact,
+    StepTable,
+)
+from linesmith.patches.build.child import Command, compiler_version
+from linesmith.patches.build.kbuild import Build, for_unit, is_kernel, kernel_build, planned
+from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.probe import Compiled, Probe, compiled, probes
+from linesmith.patches.edit.edit import check_record, edit
+from linesmith.patches.edit.insertions import spellings, vocabulary
+from linesmith.patches.edit.permutation import blocks
+from linesmith.patches.edit.unified import diffstat, unified_diff
+from linesmith.patches.edit.verify import Verification, locate, verify
+from linesmith.patches.message.message import Confirmation, Excerpt, message
+from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
+from linesmith.patches.source.atoms import AtomKind, scope
+from linesmith.patches.source.body import Remarks
+from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.declaration import Declared, declaration
+from linesmith.patches.source.tree import Tree
+
+# The edit of a candidate, confirmed by compiling the file as it is and as edited.
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The tree's own file as the build compiles it: ``probe`` says through which unit."""
+
+    declared: Declared
+    build: Build
+    probe: Probe
+    compiled: Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """An edit that the compiler confirms; ``compiler`` is its version line, ``commands`` were run."""
+
+    original: Original
+    change: FileChange
+    remarks: Remarks | None
+    verification: Verification
+    compiler: str
+    commands: tuple[Command, ...]
+
+
+def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remarks | None = None) -> Confirmed:
+    """Edit the source, with ``remarks`` beside the members, and compile it; ``progress`` gets a line before slow steps.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``, and ``VerificationFailed`` when the
+    compiler disagrees.
+    """
+    with readable(tree):
+        declared = declared_in(candidate.type, candidate.before, tree)
+        sources = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared), remarks=remarks)
+        build = _build(candidate, tree, declared, progress)
+        progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
+        original = _original(candidate, declared, build)
+        return _first_confirmed(candidate, original, sources, remarks)
+
+
+def declared_in(type_: str, layout: Layout, tree: Tree) -> Declared:
+    """The declaration of the record ``type_``, whose members, or those of a struct inside it, are in ``layout``.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
+    """
+    if not tree.root.is_dir():
+        raise TreeError(
+            f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
+        )
+    declared = declaration(tree.root, type_, layout)
+    if is_user_abi(declared.file):
+        reason = f"{type_} is shared with user space, so its members must stay"
+        raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
+    return declared
+
+
+@contextmanager
+def readable(tree: Tree) -> Iterator[None]:
+    """What the system refuses is said with the file it refused."""
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or tree.root
+        remedy = f"check the permissions of {tree.root} and of the cache directory ($LINESMITH_CACHE_DIR)"
+        raise TreeError(f"{place}: {error.strerror or error}; {remedy}") from error
+
+
+def is_kernel_code(tree: Tree, declared: Declared) -> bool:
+    """Whether Kbuild compiles the file; the programs in a kernel tree are built in ways of their own."""
+    return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
+
+
+def edits(
+    candidate: Candidate, declared: Declared, root: Path, *, kernel: bool, remarks: Remarks | None = None
+) -> tuple[bytes, ...]:
+    """The file of the tree at ``root`` after the edit, in each way that what it adds can be spelt.
+
+    ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
+    """
+    origin = Origin(declared.source, declared.file)
+    ways = spellings(candidate.moves, vocabulary(root, declared.source, kernel=kernel))
+    return tuple(edit(origin, declared.record, candidate, spelling, remarks).source for spelling in ways)
+
+
+def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
+    if is_kernel_code(tree, declared):
+        return kernel_build(tree.root, tree.build, progress)
+    return plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
+
+
+def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:
+    """The tree's own file, compiled in the first way that there is (``probes``)."""
+    failures: list[str] = []
+    tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
+    for probe in tried:
+        try:
+            return Original(declared, build, probe, compiled(for_unit(build, probe.unit), probe, declared.source))
+        except VerificationFailed as failure:
+            failures.append(str(failure))
+    units = [one.through for one in tried if one.through]
+    through = f" (nor does it through {', '.join(units)})" if units else ""
+    step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
+    raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
+
+
+def _first_confirmed(
+    candidate: Candidate, original: Original, sources: Sequence[bytes], remarks: Remarks | None
+) -> Confirmed:
+    """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
+    declared, build = original.declared, original.build
+    before = locate(candidate, original.compiled.layouts)
+    failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
+    for source in sources:
+        try:
+            patched = compiled(for_unit(build, original.probe.unit), original.probe, source)
+            verification = verify(candidate, before, locate(candidate, patched.layouts))
+        except VerificationFailed as failed:
+            failure = failed
+            continue
+        change = FileChange(declared.file, declared.source, source)
+        commands = (*build.commands, original.compiled.command, patched.command)
+        return Confirmed(original, change, remarks, verification, _version(build), commands)
+    raise failure
+
+
+def _version(build: Build) -> str:
+    return compiler_version(build.flags.compiler).partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An edit that no compiler has confirmed; ``commands`` would be run to confirm it, as far as they are known."""
+
+    declared: Declared
+    diff: bytes
+    commands: tuple[Command, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A change of the source that no compiler has seen."""
+
+    declared: Declared
+    diff: bytes
+
+
+def edited(candidate: Candidate, root: Path) -> Edited:
+    """The change of the tree at ``root`` that makes ``candidate``, spelt so that every file of it can be compiled.
+
+    No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
+    """
+    tree = Tree(root)
+    with readable(tree):
+        declared = declared_in(candidate.type, candidate.before, tree)
+        source = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared))[-1]
+        return Edited(declared, unified_diff(declared.source, source, declared.file))
+
+
+def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> Draft:
+    """The edit of ``candidate`` with ``remarks``, without compiling anything.
+
+    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
+    """
+    with readable(tree):
+        declared = declared_in(candidate.type, candidate.before, tree)
+        kernel = is_kernel_code(tree, declared)
+        source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
+        commands = planned(tree.root, tree.build) if kernel else ()
+        return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
+
+
+def write(
+    candidate: Candidate,
+    finding: Finding,
+    tree: Tree,
+    number: int,
+    excerpt: Excerpt,
+    progress: Progress,
+    steps: Sequence[StepTable] = (),
+) -> Patch:
+    """The patch for ``candidate``, confirmed by compiling it; ``number`` is the candidate's, counted from 1.
+
+    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons; ``progress`` gets a line of text before
+    anything slow. Raises what ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
+    """
+    return told(candidate, finding, tree, number, excerpt, confirm(candidate, tree, progress), steps)
+
+
+def told(
+    candidate: Candidate,
+    finding: Finding,
+    tree: Tree,
+    number: int,
+    excerpt: Excerpt,
+    confirmed: Confirmed,
+    steps: Sequence[StepTable] = (),
+    beyond: Beyond = NOTHING_BEYOND,
+) -> Patch:
+    """The patch of a confirmed edit; the other arguments are those of ``write``, ``beyond`` what else was checked."""
+    declared, build = confirmed.original.declared, confirmed.original.build
+    seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, beyond)
+    title, usual = declared.record.title, style(tree.root, declared.file)
+    change = confirmed.change
+    return Patch(
+        type=candidate.type,
+        file=declared.file,
+        diff=unified_diff(change.before or b"", change.after or b"", change.file).decode("utf-8", "surrogateescape"),
+        message=message(candidate, finding, title, usual, excerpt, seen, steps),
+        verified=f"compiled with {confirmed.compiler}; {build.made_from}",
+        candidate=number,
+        exact=confirmed.verification.exact,
+        notes=_notes(confirmed, candidate),
+        commands=tuple(str(command) for command in confirmed.commands),
+    )
+
+
+def file_text(patch: Patch) -> bytes:
+    """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
+    diff = patch.diff.encode("utf-8", "surrogateescape")
+    stat = visible(diffstat(diff, patch.file)).encode()
+    return patch.message.encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
+
+
+def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:
+    declared, build, seen = confirmed.original.declared, confirmed.original.build, confirmed.verification
+    notes = list(build.remarks)
+    if not seen.exact:
+        notes.append(
+            f"the ELF file was built with another configuration than {build.made_from}: {seen.difference}; "
+            "the patch is verified for the tree's configuration"
+        )
+        if not any(one.after < one.before for one in seen.residuals):
+            notes.append("under the tree's configuration the change parts no members: they meet as rarely without it")
+    if (candidate.before.line, candidate.before.name) != (declared.record.line, "") and candidate.before.name:
+        recorded = candidate.before.place
+        if not recorded.endswith(declared.place):
+            notes.append(f"{candidate.type} was found at {declared.place}; the debug information says {recorded}")
+    return tuple(notes)
+
+
+# What stands in the way of a patch of a tree whatever its content, found out before the long work begins.
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The ``file`` that declares a record, empty where none does, and the ``obstacle`` to every patch of it, if any."""
+
+    file: str = ""
+    obstacle: LinesmithError | None = None
+
+
+def readiness(type_: str, layout: Layout, tree: Tree) -> Readiness:
+    """Whether a candidate for the record could become a patch of the tree.
+
+    It may be declared nowhere, or where it must stay; the tree may have no configuration; a tool may be missing.
+    """
+    file = ""
+    try:
+        with readable(tree):
+            declared = declared_in(type_, layout, tree)
+            file = declared.file
+            _check_text(declared)
+            if is_kernel_code(tree, declared):
+                planned(tree.root, tree.build)
+    except LinesmithError as error:
+        return Readiness(file, error)
+    return Readiness(file)
+
+
+def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, ...]:
+    """The members of conditionals, and what else moves as one: a candidate that parts them could not be written.
+
+    Nothing where the record's declaration is not found.
+    """
+    try:
+        with readable(Tree(tree)):
+            declared = declared_in(type_, layout, Tree(tree))
+            found = blocks(declared.source, declared.record)
+    except LinesmithError:
+        return ()
+    reason = "the source has them in one block"
+    return tuple(SourceFact(FactKind.TOGETHER, names, reason, declared.place) for names in found if len(names) > 1)
+
+
+def _check_text(declared: Declared) -> None:
+    """Raise ``EditRefused`` where nothing of the declaration can move, or be read as C."""
+    check_record(Origin(declared.source, declared.file), declared.record)
+    outer, sound = scope(declared.source, declared.record)
+    if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
+        reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
+        raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compiles a file of two versions alike, in a compiler that reaches nothing but the sources."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import CommandTimedOut, TreeError, VerificationFailed
+from linesmith.analyzer.intent.reading import FILE_NAME
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.build.confinement import Deadline
+from linesmith.patches.build.kbuild import for_unit, is_kernel
+from linesmith.patches.build.options import Flags
+from linesmith.patches.build.overlay import Overlay
+from linesmith.patches.build.plain_build import seen_by_compilers
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.probe import Compiled, Probe, compiled_in, probes
+from linesmith.patches.matrix.choice import TREE, Environment, program_environment
+from linesmith.patches.matrix.kernels import TREE as OWN
+from linesmith.patches.matrix.kernels import kernel_environment
+from linesmith.patches.revisions.counterparts import Counterpart
+from linesmith.patches.revisions.paths import read_inside
+from linesmith.patches.revisions.versions import MOST_BYTES, Overlays, Versions
+from linesmith.patches.source.declaration import declared, staged_files
+from linesmith.patches.source.macros import closings, within, without_comments, without_directives
+from linesmith.patches.source.records import (
+    MOST_PARENTHESES,
+    declaration_end,
+    is_obscure,
+    is_spelt_otherwise,
+    records_named,
+)
+from linesmith.patches.source.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The records of a file and of what it includes, in the first version and in the second.
+
+    ``moved`` tells that the first version has the records in another file, or none of them, so that only what ``file``
+    itself declares is new. ``remark`` says why the first version is not known, where it was to be.
+    """
+
+    file: str
+    before: LayoutTable
+    after: LayoutTable
+    moved: bool = False
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiling:
+    """How files of the versions are compiled: in an environment, with the changes as ``laid`` out over its tree.
+
+    ``seconds`` gives how many are left for a compile.
+    """
+
+    versions: Versions
+    environment: Environment
+    laid: Overlays
+    seconds: Callable[[], float]
+
+    def before(self, probe: Probe) -> Compiled:
+        """What the first version shows; raises ``VerificationFailed``."""
+        return self._in(self.laid.before(self.environment.build), probe)
+
+    def after(self, probe: Probe) -> Compiled:
+        """What the second version shows; raises ``VerificationFailed``."""
+        return self._in(self.laid.after(self.environment.build), probe)
+
+    def _in(self, overlay: Overlay, probe: Probe) -> Compiled:
+        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())
+
+
+def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
+    """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
+
+    Raises ``VerificationFailed`` where only the second version cannot be compiled, ``CommandTimedOut`` for a compiler
+    that does not end in its time.
+    """
+    versions = how.versions
+    if not one.old:
+        return _compiled_after(how, one.new, "")
+    complaints: list[VerificationFailed] = []
+    reason = ""
+    for probe, then in _probes(how, one):
+        try:
+            before = how.before(probe)
+        except CommandTimedOut:
+            raise
+        except VerificationFailed as failed:
+            reason = reason or str(failed)
+            continue
+        try:
+            after = how.after(then)
+        except CommandTimedOut:
+            raise
+        except VerificationFailed as failed:
+            complaints.append(failed)
+            continue
+        return Both(one.new, _own(before), _own(after), one.old != one.new)
+    if complaints:
+        raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
+    return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
+
+
+def _probes(how: Compiling, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
+    """Ways to compile the file, as it was and as it is; one that a record has left may include where it is now."""
+    for probe in probes(how.environment.build, one.old, "", None):
+        yield probe, replace(probe, file=one.new)
+    if one.old != one.new and how.versions.after.get(one.old) is not None:
+        yield Probe(one.old, ""), Probe(one.old, "")
+
+
+def _compiled_after(how: Compiling, file: str, reason: str) -> Both | str:
+    """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
+    for probe in probes(how.environment.build, file, "", None):
+        try:
+            after = how.after(probe)
+        except CommandTimedOut:
+            raise
+        except VerificationFailed as failed:
+            reason = reason or f"in {how.versions.head}, {failed}"
+            continue
+        remark = f"{file} was compared with nothing: {reason}" if reason else ""
+        return Both(file, LayoutTable(()), _own(after), True, remark)
+    return f"{file} was not compiled: {reason}"
+
+
+def _own(found: Compiled) -> LayoutTable:
+    """The records with files as the tree names them."""
+    original = found.overlay.original
+    return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
+
+
+# How the files of two versions are compiled: as the first of them is built.
+
+_DEFAULTS = {"x86_64": "x86_64", "aarch64": "arm64", "i686": "i386", "ppc64le": "powerpc", "s390x": "s390"}
+_OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
+_TAKES_PATH = ("-include", "-imacros", "-isystem", "-idirafter", "-iquote")
+
+EnvironmentOf = Callable[[str], Environment]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the user says of the compile: ``tree`` with its build directory and options, and the configuration.
+
+    ``configuration`` is a file, ``None`` for the ``.config`` of the build, else of the first version, else what the
+    machine's defconfig gives. ``cpus`` is the number of CPUs that slabs are worked out for. Where a ``name`` is given,
+    it is that configuration of the matrix instead. ``deadline`` is for everything, make included.
+    """
+
+    tree: Tree
+    configuration: Path | None
+    cpus: int
+    name: str = ""
+    deadline: Deadline = field(default_factory=Deadline)
+
+
+def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentOf:
+    """How a file below ``root``, where the first version lies, is compiled; the answer may raise ``TreeError``.
+
+    One answer serves all files of a kernel.
+    """
+    sources = Tree(root, recipe.tree.build, recipe.tree.cflags)
+    name = "" if recipe.name == OWN else recipe.name
+
+    @lru_cache(maxsize=1)
+    def kernel() -> Environment:
+        found = kernel_environment(name or _configuration(root, recipe), sources, recipe.cpus, progress)
+        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, *_unused(root, recipe))))
+
+    @lru_cache(maxsize=1)
+    def seen() -> tuple[Path, ...]:
+        return seen_by_compilers(sources)
+
+    @cache
+    def program(file: str) -> Environment:
+        unit = file if file.endswith(".c") else None
+        found = program_environment(TREE if is_kernel(root) else name or TREE, sources, seen(), file, unit)
+        flags = moved(found.build.flags, recipe.tree.root.resolve(), root)
+        return replace(found, build=replace(found.build, flags=flags))
+
+    def of(file: str) -> Environment:
+        if is_kernel(root) and not file.startswith(_OWN_MAKEFILES):
+            return kernel()
+        return program(file)
+
+    return of
+
+
+def moved(flags: Flags, old: Path, new: Path) -> Flags:
+    """The flags with places below ``old`` looked for below ``new`` first; what is only in ``old`` is generated."""
+    return flags if old == new else replace(flags, options=tuple(_moved(flags, old, new)))
+
+
+def _moved(flags: Flags, old: Path, new: Path) -> Iterator[str]:
+    options = iter(flags.options)
+    for option in options:
+        if option in _TAKES_PATH:
+            place = flags.directory / next(options, "")
+            image = _image(place, old, new)
+            if option in ("-include", "-imacros"):
+                yield from (option, str(image or place))
+            else:
+                yield from (part for one in (image, place) if one for part in (option, str(one)))
+        elif option.startswith("-I"):
+            place = flags.directory / option[2:]
+            yield from (f"-I{one}" for one in (_image(place, old, new), place) if one)
+        else:
+            yield option
+
+
+def _image(place: Path, old: Path, new: Path) -> Path | None:
+    normal = Path(os.path.normpath(place))
+    if not normal.is_relative_to(old):
+        return None
+    image = new / normal.relative_to(old)
+    return image if image.exists() else None
+
+
+def _configuration(root: Path, recipe: Recipe) -> str:
+    """The name of the configuration: a file, that of the build or of the first version, or the machine's default."""
+    if recipe.configuration:
+        return str(recipe.configuration.resolve())
+    made = (recipe.tree.build or root).resolve()
+    if not (made / ".config").is_file():
+        return _default()
+    return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
+
+
+def _unused(root: Path, recipe: Recipe) -> Iterator[str]:
+    """That the checkout's ``.config`` decides nothing, for the change may have brought it."""
+    own = recipe.tree.root.resolve()
+    named = recipe.configuration or recipe.tree.build
+    if own != root and not named and (own / ".config").is_file():
+        yield f"{own / '.config'} was not used, because it may be part of the change; --kconfig names a configuration"
+
+
+def _default() -> str:
+    machine = os.uname().machine
+    if machine not in _DEFAULTS:
+        raise TreeError(f"there is no configuration, and none is known for {machine}; name a file with --kconfig")
+    return _DEFAULTS[machine]
+
+
+# Which files have to be compiled to see what a change does to records.
+
+# So few names are looked for faster than a text is cut into words.
+_FEW_NAMES = 32
+_SOURCES = (".h", ".c")
+# Each goes as far as it can or is bounded, so that a text without end marks is not read again from each of its words.
+_OPENED = re.compile(rb"\b(?:struct|union)\b[^;{}]*+(?P<brace>\{)?")
+_DEFINES = re.compile(
+    rb"#\s*+define\s++\w++(?:[^\\\n]|\\\n|\\)*+|\benum\b[^;{}]*+(?:\{[^{}]*+\})?+"
+    rb"|\btypedef\b(?:[^;{}t]|t(?!ypedef\b))*+|#\s*+pragma[^\n]*+"
+)
+# Records within so many others are judged as parts of these.
+_MOST_LEVELS = 8
+
+
+def declaring(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
+    """The files that declare a record otherwise than before, or that say how large one is, in their order.
+
+    Where the intents themselves changed, the files of the records ``intended`` follow.
+    """
+    changed = tuple(change.file for change in versions.changes if _declares(change))
+    if FILE_NAME not in versions.after:
+        return changed
+    found = _files_of(versions.root, intended)
+    return tuple(dict.fromkeys((*changed, *(found[name] for name in sorted(found)))))
+
+
+def _declares(change: FileChange) -> bool:
+    if change.before is None or change.after is None or not change.file.endswith(_SOURCES):
+        return False
+    before, after = without_comments(change.before), without_comments(change.after)
+    if before.split() == after.split():
+        return False
+    old, new = _read(before), _read(after)
+    if new.texts - old.texts or (change.file.endswith(".h") and _defined(before) != _defined(after)):
+        return True
+    return new.is_doubtful and is_obscure(change.after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The texts of the records of a file; where it ``is_doubtful``, there may be more than these."""
+
+    texts: Counter[bytes]
+    is_doubtful: bool
+
+
+def _read(code: bytes) -> _Read:
+    plain = without_directives(code)
+    starts = {match.end() - 1: match.start() for match in _OPENED.finditer(plain) if match["brace"]}
+    ends = closings(plain, starts)
+    texts = (
+        b" ".join(code[starts[opening] : declaration_end(plain, end)].split())
+        for opening, end in within(ends.items(), _MOST_LEVELS)
+    )
+    deep = any(code.count(b"(", start, opening) > MOST_PARENTHESES for opening, start in starts.items())
+    return _Read(Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain))
+
+
+def record_texts(code: bytes) -> Iterator[bytes]:
+    """Each record with a body, with the attributes in front of it and behind it."""
+    return iter(_read(code).texts)
+
+
+def _defined(code: bytes) -> Counter[bytes]:
+    """What a header defines beside records: numbers of elements, types of members."""
+    found = (one for one in _DEFINES.findall(code) if not one.startswith(b"enum") or b"{" in one)
+    return Counter(b" ".join(one.split()) for one in found)
+
+
+def _files_of(root: Path, names: Collection[str]) -> dict[str, str]:
+    """The first file that declares each record, likely places first; the tree is read once for all of them."""
+    left = {name.encode() for name in names}
+    found: dict[str, str] = {}
+    for file in staged_files(root) if left else ():
+        text = read_inside(root, file, MOST_BYTES) or b""
+        if len(left) <= _FEW_NAMES and not any(name in text for name in left):
+            continue
+        for name in left & declared(text):
+            if records_named(text, name.decode()):
+                found[name.decode()] = file
+        left.difference_update(name.encode() for name in found)
+        if not left:
+            break
+    return found

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the records of a changed file were declared before: in another file, where one was renamed or parted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.revisions.paths import read_inside
+from linesmith.patches.scan import cache
+from linesmith.patches.scan.cache import Stamped
+from linesmith.patches.source.declaration import declared
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.records import is_obscure
+
+_SOURCES = (".h", ".c")
+# Where a comment may stand between the words of a declaration; each byte is read once.
+_COMMENT = re.compile(rb"(?:\b(?:struct|union)\b|\})[^;{}/]*+(/[*/])?")
+# A name that more files declare, such as that of a member, says little.
+_MOST_ORIGINS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """A file ``new`` of the second version, and the one of the first that declared most of its records.
+
+    ``old`` is empty where no file did.
+    """
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What each file declares that it did not before, and what it declares no more, by file."""
+
+    came: Mapping[str, frozenset[bytes]]
+    gone: Mapping[str, frozenset[bytes]]
+
+
+def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
+    """The files with records that another file declared before, and new files with records that none did."""
+    names = names_of(changes)
+    origins = _by_name(names.gone)
+    texts = {change.file: change for change in changes}
+    found = []
+    for file, came in names.came.items():
+        old = _origin(came, origins)
+        if old:
+            found.append(Counterpart(old, file))
+        elif texts[file].before is None:
+            found.append(Counterpart("", file))
+    found += [Counterpart(_loser(names.gone), file) for file in _obscure(changes) if file not in names.came]
+    moved = [one for one in found if one.old and _words(texts[one.old].before) != _words(texts[one.new].after)]
+    return (*moved, *(one for one in found if not one.old))
+
+
+def names_of(changes: Sequence[FileChange]) -> Names:
+    """What the changes do to the names of records."""
+    sources = [change for change in changes if change.file.endswith(_SOURCES)]
+    sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
+    came = {file: after - before for file, (before, after) in sides.items() if after - before}
+    gone = {file: before - after for file, (before, after) in sides.items() if before - after}
+    return Names(came, gone)
+
+
+def _declared(text: bytes | None) -> frozenset[bytes]:
+    """The names of records, whatever comments stand between the words."""
+    if text and any(match[1] for match in _COMMENT.finditer(text)):
+        return declared(text) | declared(without_comments(text))
+    return declared(text)
+
+
+def _obscure(changes: Sequence[FileChange]) -> Iterator[str]:
+    """New files that may hold records which are not found in their text."""
+    for one in changes:
+        if one.before is None and one.after is not None and one.file.endswith(_SOURCES) and is_obscure(one.after):
+            yield one.file
+
+
+def _loser(gone: Mapping[str, frozenset[bytes]]) -> str:
+    """The file that declares the most records no more."""
+    return max(gone, key=lambda file: (len(gone[file]), file), default="")
+
+
+def _origin(came: frozenset[bytes], origins: Mapping[bytes, Sequence[str]]) -> str:
+    """The file that declared most of them."""
+    shared = Counter(file for name in came for file in origins.get(name, ()))
+    return max(shared, key=lambda file: (shared[file], file), default="")
+
+
+def _by_name(gone: Mapping[str, frozenset[bytes]]) -> Mapping[bytes, Sequence[str]]:
+    """The files that declare a name no more, by name."""
+    found: dict[bytes, list[str]] = {}
+    for file, names in gone.items():
+        for name in names:
+            found.setdefault(name, []).append(file)
+    return {name: files[:_MOST_ORIGINS] for name, files in found.items()}
+
+
+def _words(text: bytes | None) -> list[bytes]:
+    return without_comments(text or b"").split()
+
+
+# Headers whose records hold a record by value, found by their text: they grow with it.
+
+# Each takes two compiles.
+MOST_FILES = 12
+SUFFIX = ".held"
+_MOST_BYTES = 1 << 20
+_FORMAT = 1
+_BODY = re.compile(rb"\bstruct\s+(\w+)\s*\{")
+_HELD = re.compile(rb"\b(?:struct|union)\s+(\w+)\s+\w")
+_DECODER = msgspec.json.Decoder(Stamped[tuple[str, ...]])
+# Programs beside a kernel have headers of their own.
+_PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/")
+
+
+def holding(root: Path, titles: Collection[str], known: Collection[str], served: Collection[str]) -> tuple[str, ...]:
+    """The headers below ``root`` with a member of one of the types ``titles`` (``struct inode``), without ``known``.
+
+    Those that declare a record of ``served``, which have slab caches of their own, come first.
+    """
+    if not titles:
+        return ()
+    pattern = _member(titles)
+    found = [(file, text) for file, text in _holding(root, _near(root, titles), pattern) if file not in known]
+    own = frozenset(one.encode() for one in served)
+    return tuple(file for file, _ in sorted(found, key=lambda one: own.isdisjoint(_BODY.findall(one[1]))))
+
+
+def _member(titles: Collection[str]) -> re.Pattern[bytes]:
+    """A line that declares a member, with its dimensions and attributes."""
+    types = b"|".join(rb"\s+".join(re.escape(word) for word in title.encode().split()) for title in sorted(titles))
+    return re.compile(
+        rb"^[ \t]+(?:volatile\s+)?(?:%s)\s+\w+\s*(?:\[[^]\n]*\]\s*)*(?:_\w[^;\n]*)?;" % types, re.MULTILINE
+    )
+
+
+def _near(root: Path, titles: Collection[str]) -> Iterator[str]:
+    """The headers that may have such a member, those below ``include`` first."""
+    tags = {title.partition(" ")[2] for title in titles}
+    mentions = _mentions(root)
+    for file in sorted(mentions, key=lambda one: (not one.startswith("include/"), one)):
+        # A typedef has no keyword by which its mentions are known.
+        if not file.startswith(_PROGRAMS) and ("" in tags or not tags.isdisjoint(mentions[file])):
+            yield file
+
+
+def _mentions(root: Path) -> dict[str, tuple[str, ...]]:
+    """The tags of records that each header names as it does for a member or a variable; kept in the cache."""
+    name, began = cache.name_of(SUFFIX, _FORMAT, root), cache.begun()
+    kept = cache.load(_DECODER, name)
+    stamps = dict(cache.stamps(root, (".h",)))
+    stale = [file for file, stamp in stamps.items() if not kept.is_current(file, stamp)]
+    found = {file: tags for file, tags in kept.found.items() if file in stamps}
+    for file in stale:
+        found[file] = tuple({one.decode() for one in _HELD.findall(read_inside(root, file, _MOST_BYTES) or b"")})
+    if stale or len(stamps) != len(kept.stamps):
+        cache.save(name, Stamped(began, stamps, found))
+    return found
+
+
+def _holding(root: Path, files: Iterator[str], pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        text = read_inside(root, file, _MOST_BYTES)
+        if text is not None and pattern.search(text) and pattern.search(without_comments(text)):
+            yield file, text

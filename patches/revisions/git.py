@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads revisions out of a repository with git's plumbing, in a way that no file of a revision can steer.
+
+Only the commands rev-parse, for-each-ref, diff-tree, diff-index, ls-files, ls-tree and cat-file run. As they are asked,
+none of them looks at attributes, filters, hooks or textconv, a pager and the network are out of reach, and nothing is
+checked out or written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.child import environment, missing
+
+_SECONDS = 300
+_COMPLAINT_BYTES = 300
+_SETTINGS = (
+    "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false", "core.attributesFile=/dev/null",
+    "core.sshCommand=false", "core.alternateRefsCommand=false", "protocol.allow=never", "gpg.program=false",
+    "diff.external=", "submodule.recurse=false", "core.quotePath=true", "diff.ignoreSubmodules=none",
+)  # fmt: skip
+# See git(1). An empty list of protocols allows none, so that a partial clone fetches nothing either.
+_VARIABLES = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_ASKPASS": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_PAGER": "cat",
+}
+_PIECE = 1 << 20
+_NOTED = re.compile(
+    rb"(\d{6}) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: [\d:]+\n  mtime: (\d+):(\d+)\n"
+    rb"  dev:.*\n  uid:.*\n  size: (\d+)\tflags: ([0-9a-f]+)\n"
+)
+# The user asked git not to look at the file, or it is left out of a sparse checkout.
+_NOT_LOOKED_AT = 0x8000 | 0x40000000
+_SUBMODULE = "160000"
+_REGULAR = ("100644", "100755", "100664")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a revision: ``mode`` as git writes it (``100644``), the name of its ``blob``, and its ``path``."""
+
+    mode: str
+    blob: str
+    path: bytes
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a file, no symbolic link and no submodule."""
+        return self.mode in _REGULAR
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it names a commit of another repository."""
+        return self.mode == _SUBMODULE
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A path whose entry differs between two revisions; ``None`` where one of them has none."""
+
+    old: Entry | None
+    new: Entry | None
+
+    @property
+    def path(self) -> bytes:
+        """The path, relative to the root of the repository."""
+        return (self.new or self.old or Entry("", "", b"")).path
+
+    @property
+    def is_submodule(self) -> bool:
+        """Whether either side is one."""
+        return any(side.is_submodule for side in (self.old, self.new) if side)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A file of the index, with the time of its last change (ns since 1970) and its bytes when git last looked."""
+
+    entry: Entry
+    time: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """The repository that holds the folder ``top``; paths are relative to it, and what is outside of it is not seen."""
+
+    top: Path
+
+    def check(self) -> None:
+        """Raise ``TreeError`` where git reads no repository here."""
+        ended = self._ended(("rev-parse", "--git-dir"))
+        if ended.returncode:
+            said = ended.stderr.decode("utf-8", "replace").strip()[:_COMPLAINT_BYTES]
+            raise TreeError(f"{self.top} is in no repository that git reads ({said}); --tree takes a git checkout here")
+
+    def commit(self, name: str) -> str:
+        """The commit that a user calls ``name``; raises ``TreeError`` where there is none."""
+        if name.startswith("-") or not name:
+            raise TreeError(f"{name!r} names no revision of {self.top}; give a branch, a tag or a commit")
+        found = self._lines("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        if not found:
+            raise TreeError(f"{self.top} has no revision {name!r}; fetch it, with its history, or name another")
+        return found[0].decode()
+
+    def names(self) -> tuple[str, ...]:
+        """``HEAD``, and what branches and tags are called for short."""
+        found = self._lines("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
+        return ("HEAD", *(name.decode("utf-8", "replace") for name in found))
+
+    def differences(self, old: str, new: str) -> tuple[Difference, ...]:
+        """What differs below the folder between two commits, renames as one path that goes and one that comes."""
+        raw = self._output("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
+                           "--no-abbrev", "--relative", old, new)  # fmt: skip
+        return _differences(raw)
+
+    def staged(self) -> tuple[Difference, ...]:
+        """What differs below the folder between ``HEAD`` and the index; nothing where there is none."""
+        ended = self._ended(("diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
+                             "--no-abbrev", "--ignore-submodules=all", "--relative", "HEAD"))  # fmt: skip
+        return () if ended.returncode else _differences(ended.stdout)
+
+    def noted(self) -> tuple[Noted, ...]:
+        """The files below the folder that are in the index; git is not let look at them, for it would run filters."""
+        ended = self._ended(("ls-files", "-z", "--stage", "--debug"))
+        found = () if ended.returncode else _NOTED.findall(ended.stdout)
+        return tuple(
+            Noted(Entry(mode.decode(), blob.decode(), path), int(seconds) * 10**9 + int(part), int(size))
+            for mode, blob, path, seconds, part, size, flags in found
+            if not int(flags, 16) & _NOT_LOOKED_AT
+        )
+
+    def has_tracked_files(self) -> bool:
+        """Whether a file below the folder is in the index."""
+        return bool(self._output("ls-files", "-z", "--cached", "--", ".")[:1])
+
+    def untracked(self) -> tuple[str, ...]:
+        """What lies below the folder and is not in the index, ignored or not; a folder without such a file is one."""
+        raw = self._output("ls-files", "-z", "--others", "--directory", "--", ".")
+        return tuple(os.fsdecode(name).rstrip("/") for name in raw.split(b"\0") if name)
+
+    def submodules(self) -> tuple[str, ...]:
+        """The folders of submodules that are in the index."""
+        raw = self._output("ls-files", "-z", "--stage", "--", ".")
+        staged = (line.partition(b"\t") for line in raw.split(b"\0") if line.startswith(_SUBMODULE.encode()))
+        return tuple(os.fsdecode(name) for _, _, name in staged)
+
+    def entries(self, commit: str) -> tuple[Entry, ...]:
+        """Every file below the folder in a commit."""
+        raw = self._output("ls-tree", "-r", "-z", commit)
+        return tuple(_entry(line) for line in raw.split(b"\0") if line)
+
+    def contents(self, blobs: Iterable[str], most: int) -> Iterator[bytes | None]:
+        """The bytes of each blob in turn; ``None`` for one that is missing or has more than ``most``."""
+        with self._running("cat-file", "--batch") as process:
+            asking, answering = _pipes(process)
+            for blob in blobs:
+                asking.write(f"{blob}\n".encode())
+                asking.flush()
+                yield _answer(answering, most)
+
+    def _lines(self, *arguments: str) -> list[bytes]:
+        """What git prints, by line; nothing where it fails."""
+        ended = self._ended(arguments)
+        return [] if ended.returncode else ended.stdout.splitlines()
+
+    def _output(self, *arguments: str) -> bytes:
+        ended = self._ended(arguments)
+        if ended.returncode:
+            said = ended.stderr.decode("utf-8", "replace").strip()[:_COMPLAINT_BYTES]
+            raise TreeError(f"git {arguments[0]} fails in {self.top}: {said}; fetch what is missing of its history")
+        return ended.stdout
+
+    def _ended(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                _argv(self.top, arguments), cwd=self.top, env=_environment(), stdin=subprocess.DEVNULL,
+                capture_output=True, timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            message = f"git {arguments[0]} did not end within {_SECONDS} s in {self.top}; repack the repository"
+            raise TreeError(message) from None
+
+    @contextmanager
+    def _running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        pipe = subprocess.PIPE
+        argv = _argv(self.top, arguments)
+        process = subprocess.Popen(
+            argv, cwd=self.top, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def repository_at(folder: Path) -> Git | None:
+    """The repository that holds the folder; ``None`` where git reads none, or is not installed."""
+    if shutil.which("git") is None:
+        return None
+    found = Git(folder.resolve())
+    try:
+        found.check()
+    except TreeError:
+        return None
+    return found
+
+
+def repository_of(tree: Path) -> Git:
+    """The repository that holds ``tree``; raises ``TreeError`` where there is none, ``ToolMissing`` without git."""
+    if shutil.which("git") is None:
+        raise missing("git")
+    found = Git(tree.resolve())
+    found.check()
+    return found
+
+
+def _differences(raw: bytes) -> tuple[Difference, ...]:
+    fields = raw.split(b"\0")
+    return tuple(_difference(*pair) for pair in zip(fields[:-1:2], fields[1::2], strict=False))
+
+
+def _difference(meta: bytes, path: bytes) -> Difference:
+    old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
+    sides = ((old_mode, old), (new_mode, new))
+    return Difference(*(Entry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides))
+
+
+def _entry(line: bytes) -> Entry:
+    meta, _, path = line.partition(b"\t")
+    mode, _, blob = meta.decode().split(" ")
+    return Entry(mode, blob, path)
+
+
+def _argv(top: Path, arguments: Sequence[str]) -> tuple[str, ...]:
+    # The user named the folder, so it may belong to somebody else, as it does in containers.
+    settings = (f"safe.directory={top}", *_SETTINGS)
+    chosen = tuple(part for one in settings for part in ("-c", one))
+    return ("git", *chosen, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *arguments)
+
+
+def _environment() -> dict[str, str]:
+    return {**environment(), **_VARIABLES}
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise TreeError("git could not be started with pipes; check the limits on open files")
+    return process.stdin, process.stdout
+
+
+def _answer(stream: IO[bytes], most: int) -> bytes | None:
+    """One answer of ``cat-file --batch``: a line with name, type and size, the bytes, and a line end."""
+    told = stream.readline().split()
+    if len(told) != 3 or not told[2].isdigit():
+        return None
+    size = int(told[2])
+    if size > most or told[1] != b"blob":
+        for start in range(0, size, _PIECE):
+            stream.read(min(_PIECE, size - start))
+        stream.read(1)
+        return None
+    content = stream.read(size)
+    stream.read(1)
+    return content

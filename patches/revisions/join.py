@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records that were compiled file by file, as two sides with their pairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from linesmith.analyzer.layouts.collection import Layouts, LayoutTable
+from linesmith.analyzer.layouts.diff import paired
+from linesmith.analyzer.lint.renames import renamed
+from linesmith.analyzer.model import DependencyKind, FactKind, FileChange, Layout, Member, RecordKind, SourceFact
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.revisions.compiling import Both, record_texts
+from linesmith.patches.revisions.counterparts import names_of
+from linesmith.patches.revisions.paths import read_inside
+from linesmith.patches.revisions.versions import MOST_BYTES, Versions
+from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlace, TextPlaces, text_places
+from linesmith.patches.source.declaration import declared, staged_files
+from linesmith.patches.source.macros import without_comments
+
+Pair = tuple[Layout | None, Layout | None]
+# Ids of one file's records; those of the next file follow.
+_IDS = 1 << 24
+_TASK = "task_struct"
+# Damaged debug information can nest anonymous records without end.
+_MOST_LEVELS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at.
+
+    Those ``renamed`` are the first version's names of records that seem to have another one in the second.
+    """
+
+    old: LayoutTable
+    new: LayoutTable
+    pairs: tuple[Pair, ...]
+    compared: int
+    changed: int
+    renamed: frozenset[str] = frozenset()
+
+
+def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
+    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first.
+
+    A record that may have got another name has no partner here: the lint judges whether it has.
+    """
+    seen: set[tuple[str, str | None]] = set()
+    olds: list[Layout] = []
+    news: list[Layout] = []
+    pairs: list[Pair] = []
+    changed = 0
+    for number, both in enumerate(compiled):
+        fresh = [(old, new) for old, new in _named(both) if (new.title, new.file) not in seen]
+        seen.update((new.title, new.file) for _, new in fresh)
+        differing = [
+            pair for pair in fresh if pair[0] is None or shape(pair[0], both.before) != shape(pair[1], both.after)
+        ]
+        chosen = differing + [pair for pair in fresh if pair[1].name in asked_for and pair not in differing]
+        changed += sum(old is not None for old, _ in differing)
+        gone = [old for old in _renamed(both) if old.title not in {one.title for one in olds}]
+        olds += _shifted(both.before, {old.id for old in (*gone, *(old for old, _ in chosen)) if old}, number)
+        news += _shifted(both.after, {new.id for _, new in chosen}, number)
+        pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
+        pairs += [(_moved(old, number), None) for old in gone]
+    names = frozenset(old.name for old, new in pairs if old and not new)
+    return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
+
+
+def _renamed(both: Both) -> tuple[Layout, ...]:
+    """The records of the first version that have another name in the second, whoever cares for them."""
+    gone: list[Pair] = [(one, None) for one in both.before if one.name]
+    fresh: list[Pair] = [(None, one) for one in both.after if one.name]
+    return tuple(one.old for one in renamed((*gone, *fresh), (both.before, both.after), lambda _: True))
+
+
+def of_a_kernel(layouts: LayoutTable) -> LayoutTable:
+    """The same with tasks, by which a kernel is known; declared only, where no compiled file has them."""
+    if layouts.variants(_TASK):
+        return layouts
+    return LayoutTable((*layouts, Layout(-1, _TASK, RecordKind.STRUCT, 0, ())))
+
+
+def shape(layout: Layout, layouts: Layouts, level: int = 0) -> tuple[object, ...]:
+    """What makes up a layout, with the anonymous records in it: two are laid out alike where it is equal."""
+    if level >= _MOST_LEVELS:
+        return (object(),)  # like no other, so that what lies deeper counts as changed
+    return (layout.kind, layout.size, layout.alignment), *(_member(one, layouts, level) for one in layout.members)
+
+
+def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
+    inner: tuple[object, ...] = ()
+    if one.record is not None and not (record := layouts.by_id(one.record)).name:
+        inner = shape(record, layouts, level + 1)
+    # The name that a reader gives to an anonymous record has its line.
+    type_ = "" if inner else one.type
+    return one.name, type_, one.declarator, one.offset, one.size, one.alignment, one.bit_offset, one.bit_size, inner
+
+
+def _named(both: Both) -> Iterator[tuple[Layout | None, Layout]]:
+    """Records that have names, beside what they were; a tag that became a typedef is the same record."""
+    sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
+    found = tuple(paired(sides[0], sides[1]))
+    left = {old.name: old for old, new in found if old and not new}
+    for old, new in found:
+        if new and (before := old or left.pop(new.name, None)):
+            yield before, new
+        elif new and (not both.moved or new.file == both.file):
+            yield None, new
+
+
+def _shifted(layouts: LayoutTable, wanted: set[int], number: int) -> Iterator[Layout]:
+    """The records, those that hold them and those that they hold, with ids of their own."""
+    inside: dict[int, tuple[int, ...]] = {
+        one.id: tuple(member.record for member in one.members if member.record is not None) for one in layouts
+    }
+    kept = _closed(wanted, _reversed(inside))
+    return (_moved(layouts.by_id(one), number) for one in sorted(_closed(kept, inside)))
+
+
+def _closed(starts: set[int], edges: dict[int, tuple[int, ...]]) -> set[int]:
+    found, waiting = set(starts), list(starts)
+    while waiting:
+        for one in edges.get(waiting.pop(), ()):
+            if one not in found:
+                found.add(one)
+                waiting.append(one)
+    return found
+
+
+def _reversed(edges: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    found: dict[int, list[int]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            found.setdefault(end, []).append(start)
+    return {end: tuple(starts) for end, starts in found.items()}
+
+
+def _moved(layout: Layout, number: int) -> Layout:
+    shift = number * _IDS
+    members = tuple(one if one.record is None else replace(one, record=one.record + shift) for one in layout.members)
+    return replace(layout, id=layout.id + shift, members=members)
+
+
+# Who gives members by position, where a change gave records another order.
+
+# Each takes a look through all sources of the tree.
+MOST_RECORDS = 30
+
+Facts = Mapping[str, tuple[SourceFact, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Initialised:
+    """The initialisers by record, and sentences on where they were not looked for."""
+
+    facts: Facts
+    remarks: tuple[str, ...] = ()
+
+
+def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> Initialised:
+    """The initialisers of the second version that give members by position; changed ones are left out."""
+    wanted = {new.name: new for old, new in pairs if old and new and _is_reordered(old, new)}
+    names = tuple(wanted)[:MOST_RECORDS]
+    if not names:
+        return Initialised({})
+    found = text_places(versions.root, names, progress)
+    facts = {name: tuple(_facts(wanted[name], found[name], versions)) for name in names}
+    unread = sorted(file for file, places in found[names[0]].items() if places.unread)
+    return Initialised(facts, tuple(_left_out(tuple(wanted), unread)))
+
+
+def _left_out(names: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
+    if (left := len(names) - MOST_RECORDS) > 0:
+        records = f"{left} more records whose members are in another order"
+        yield f"initialisers by position were not looked for of {records}, the first is {names[MOST_RECORDS]}"
+    for file in unread:
+        yield f"initialisers by position were not looked for in {file}: {TOO_LARGE}"
+
+
+def _is_reordered(old: Layout, new: Layout) -> bool:
+    """Whether some position means another member; members added at the end move none."""
+    before, after = ([one.name for one in side.members] for side in (old, new))
+    return before != after[: len(before)]
+
+
+def _facts(layout: Layout, places: Mapping[str, TextPlaces], versions: Versions) -> Iterator[SourceFact]:
+    now = {**places, **_changed(layout.name, versions)}
+    others = {_folder(file) for file, found in now.items() if found.declares and file != layout.file}
+    for file, found in sorted(now.items()):
+        stood = _texts(places.get(file))
+        for one in found.places if _folder(file) not in others else ():
+            if one.kind is DependencyKind.POSITIONAL and (one.text, one.given) in stood:
+                yield _fact(layout, file, one)
+
+
+def _changed(record: str, versions: Versions) -> dict[str, TextPlaces]:
+    """What the changed files show now; the sources that were searched may be of either version."""
+    looking = RecordText(record)
+    return {one.file: looking.places(one.file, one.after or b"") for one in versions.changes}
+
+
+def _texts(before: TextPlaces | None) -> frozenset[tuple[str, int]]:
+    """The initialisers of a file as they were before, with the number of values."""
+    return frozenset((one.text, one.given) for one in before.places) if before else frozenset()
+
+
+def _fact(layout: Layout, file: str, one: TextPlace) -> SourceFact:
+    members = tuple(member.name for member in layout.members[: one.given] if member.name)
+    return SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", f"{file}:{one.line}")
+
+
+def _folder(file: str) -> str:
+    return str(PurePosixPath(file).parent)
+
+
+# Records that no changed file of the second version declares any more, though somebody guards them.
+
+_MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
+_TOLD = 3
+# Ids that no compiled file gives; -1 is that of the tasks by which a kernel is known.
+_FIRST_ID = -2
+
+
+def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
+    """A sentence on the aligned records, without those ``intended``, that changed files declare no more."""
+    found = [f"{name} of {file}" for name, file in _gone(changes, _aligned) if name not in intended]
+    if found:
+        counted = f"{len(found)} records" if len(found) > 1 else "1 record"
+        told = ", ".join(found[:_TOLD]) + (", …" if len(found) > _TOLD else "")
+        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {told}"
+
+
+def gone_for_good(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
+    """Those of the records ``intended`` that the first version declares and the second does not."""
+    gone = {name for name, _ in _gone(versions.changes, declared) if name in intended}
+    return tuple(sorted(gone - _declared_still(versions, gone)))
+
+
+def with_gone(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
+    """The layouts with records called so, of which nothing is known but that they were there."""
+    fresh = [name for name in names if not layouts.variants(name)]
+    stand_ins = (Layout(_FIRST_ID - place, name, RecordKind.STRUCT, 0, ()) for place, name in enumerate(fresh))
+    return LayoutTable((*layouts, *stand_ins)) if fresh else layouts
+
+
+def _gone(changes: Sequence[FileChange], guarded: Callable[[bytes], frozenset[bytes]]) -> Iterator[tuple[str, str]]:
+    """Each ``guarded`` record of the first version that no changed file of the second one declares, and its file."""
+    kept = frozenset(name for change in changes for name in declared(change.after))
+    for change in changes:
+        gone = names_of((change,)).gone.get(change.file, frozenset()) - kept
+        for name in sorted(gone & guarded(change.before or b"")) if gone else ():
+            yield name.decode(), change.file
+
+
+def _aligned(text: bytes) -> frozenset[bytes]:
+    """The names of records that somebody gave an alignment."""
+    if not _MARKED.search(text):
+        return frozenset()
+    marked = (one for one in record_texts(without_comments(text)) if _MARKED.search(one))
+    # Behind a record that has a name there may be an attribute alone.
+    return frozenset(
+        name
+        for one in marked
+        for name in declared(one[: one.find(b"{") + 1]) or declared(one[one.rfind(b"}") :] + b";")
+    )
+
+
+def _declared_still(versions: Versions, names: Collection[str]) -> frozenset[str]:
+    """Those of ``names`` that a file declares which is the same in both versions."""
+    changed = versions.after
+    files = (file for file in staged_files(versions.root) if names and file not in changed)
+    wanted = frozenset(name.encode() for name in names)
+    found = (wanted & declared(text) for file in files if (text := read_inside(versions.root, file, MOST_BYTES)))
+    return frozenset(name.decode() for some in found for name in some)

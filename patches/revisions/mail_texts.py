@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parts of a mail as they were before they were sent, and which of them are patches."""
+
+from __future__ import annotations
+
+import binascii
+import quopri
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from itertools import islice
+
+from linesmith.analyzer.base.errors import PatchRefused
+
+_HEADER_BYTES = 1 << 16
+# Nobody sends mails with more of them.
+_MOST_LEVELS = 8
+_MOST_PARTS = 1000
+_DIFF = re.compile(rb"^(?:diff --git \S+ \S+$|--- \S[^\n]*\n\+\+\+ \S)", re.MULTILINE)
+_BLANK = re.compile(rb"(?:\A|\n)\r?\n")
+# Longer values take long to parse, and nobody writes them.
+_SAID = re.compile(
+    rb"^(Content-(?:Type|Disposition|Transfer-Encoding)):((?:[^\n]|\n[ \t]){1,1000})$", re.MULTILINE | re.IGNORECASE
+)
+_CLOSING = re.compile(rb"^--([^\n]{1,200}?)--[ \t\r]*$", re.MULTILINE)
+_NO_TEXT = ("text/html", "text/rtf", "text/calendar")
+
+
+class Damaged(ValueError):
+    """What was encoded cannot be decoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A mail, or one part of it: what its header says, and the bytes behind that as they were sent."""
+
+    said: Message
+    body: bytes
+
+    @property
+    def boundary(self) -> bytes | None:
+        """What stands between the parts in it; ``None`` where it has none."""
+        if self.said.get_content_maintype() != "multipart":
+            return None
+        found = _parameter(self.said.get_boundary)
+        return found.encode("latin-1", "replace") if found else None
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is a file, or another mail, and no text that a reader is shown."""
+        is_file = self.said.get_content_disposition() == "attachment" or _parameter(self.said.get_filename) is not None
+        return is_file or self.is_mail
+
+    @property
+    def is_mail(self) -> bool:
+        """Whether it is another mail."""
+        return self.said.get_content_type() == "message/rfc822"
+
+    def content(self) -> bytes:
+        """The bytes as they were before they were encoded; raises ``Damaged``."""
+        encoding = str(self.said.get("Content-Transfer-Encoding", "")).strip().lower()
+        try:
+            if encoding == "base64":
+                return with_own_line_ends(binascii.a2b_base64(self.body))
+        except binascii.Error as error:
+            raise Damaged(str(error)) from None
+        return with_own_line_ends(quopri.decodestring(self.body)) if encoding == "quoted-printable" else self.body
+
+
+def _parameter(asked: Callable[[], str | None]) -> str | None:
+    """What a header says; nothing where it names an encoding in which it cannot be read (RFC 2231)."""
+    try:
+        return asked()
+    except ValueError:
+        return None
+
+
+def part_of(text: bytes) -> Part:
+    """What a mail or a part of one begins with, and what follows; a text without a header has none."""
+    blank = _BLANK.search(text)
+    head = text[: blank.start()][:_HEADER_BYTES] if blank else b""
+    said = Message()
+    for name, value in _SAID.findall(head):
+        # What is no ASCII means itself in a header, and no byte is lost.
+        said[name.decode()] = b" ".join(value.split()).decode("latin-1")
+    return Part(said, text[blank.end() :] if blank else text)
+
+
+def with_own_line_ends(text: bytes) -> bytes:
+    """Where every line ends as lines of mail do, that says nothing of the lines in the tree."""
+    ends = text.count(b"\n")
+    return text.replace(b"\r\n", b"\n") if ends and text.count(b"\r\n") == ends else text
+
+
+def ends_of_parts(text: bytes) -> dict[bytes, list[int]]:
+    """Where mails of several parts may say that these end, by the boundary that each names."""
+    found: dict[bytes, list[int]] = {}
+    for line in _CLOSING.finditer(text):
+        found.setdefault(line[1], []).append(line.end())
+    return found
+
+
+def patches_in(mail: Part, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
+    """The patches that are attached to a mail of several parts, or, where none is, those that its text has.
+
+    Raises ``Damaged``.
+    """
+    parts = list(islice(_leaves(mail, levels), _MOST_PARTS + 1))
+    if len(parts) > _MOST_PARTS:
+        raise Damaged(f"it has more than {_MOST_PARTS} parts")
+    leaves = [leaf for leaf in parts if leaf.said.get_content_type() not in _NO_TEXT]
+    attached = [one for leaf in leaves if leaf.is_attached for one in _patches(leaf, levels)]
+    return tuple(attached or (one for leaf in leaves if not leaf.is_attached for one in _patches(leaf, levels)))
+
+
+def _leaves(part: Part, levels: int) -> Iterator[Part]:
+    """The parts that have no parts themselves, in their order; raises ``Damaged``."""
+    if part.boundary is None:
+        yield part
+        return
+    if not levels:
+        raise Damaged(f"its parts lie more than {_MOST_LEVELS} deep in each other")
+    for text in _between(part.body, part.boundary):
+        yield from _leaves(part_of(text), levels - 1)
+
+
+def _between(body: bytes, boundary: bytes) -> Iterator[bytes]:
+    start = None
+    for line in re.finditer(rb"^--%b(--)?[ \t\r]*(?:\n|\Z)" % re.escape(boundary), body, re.MULTILINE):
+        if start is not None:
+            yield body[start : line.start()]
+        start = line.end()
+        if line[1]:
+            return
+    if start is not None:
+        yield body[start:]
+
+
+def _patches(leaf: Part, levels: int) -> tuple[bytes, ...]:
+    content = leaf.content()
+    if leaf.is_mail and levels:
+        inner = part_of(content)
+        if inner.boundary is not None:
+            return patches_in(inner, levels - 1)
+        content = content[: len(content) - len(inner.body)] + inner.content()
+    return (content,) if _DIFF.search(content) else ()
+
+
+# The patches in a file, of one mail or of a whole mailbox, as they were before they went through the mail.
+
+_MAIL = re.compile(rb"^From \S+ +\w{3} \w{3} +\d{1,2} [\d:]{8} \d{4}$", re.MULTILINE)
+_PART = re.compile(rb"^Subject:(?:[^\n]|\n[ \t])*?\[[^\]\n]{0,80}?(\d{1,4})/(\d{1,4})\]", re.MULTILINE | re.IGNORECASE)
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+_MOST_BYTES = 64 << 20
+_MOST_MAILS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A patch, and what a reader knows it by."""
+
+    name: str
+    text: bytes
+
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """Which it is of how many, as its subject says; a cover letter is number 0."""
+        found = _PART.search(self.text[:_HEADER_BYTES].partition(b"\n\n")[0])
+        return (int(found[1]), int(found[2])) if found else None
+
+
+def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
+    """The patches of a file, one for each mail in it; raises ``PatchRefused`` for what cannot be read as it is."""
+    if len(content) > _MOST_BYTES:
+        raise PatchRefused(f"{name} is larger than {_MOST_BYTES >> 20} MiB; give the patch alone")
+    if content.startswith(_COMPRESSED):
+        raise PatchRefused(f"{name} is compressed; give what is in it, - is standard input")
+    if content.startswith(_WIDE):
+        raise PatchRefused(f"{name} is UTF-16, as some shells redirect; let `git format-patch -o DIR` write the file")
+    mails = tuple(_mails(name, with_own_line_ends(content)))
+    found: list[tuple[str, bytes]] = []
+    for number, text in enumerate(mails, 1):
+        called = name if len(mails) == 1 else f"{name}[{number}]"
+        try:
+            patches = _mail_texts_patches(text)
+        except Damaged as error:
+            why = f"{called} is encoded for mail, and damaged ({error})"
+            raise PatchRefused(f"{why}; give the file that git wrote") from None
+        names = [called] if len(patches) == 1 else [f"{called}[{part}]" for part in range(1, len(patches) + 1)]
+        found += zip(names, patches, strict=True)
+    return tuple(Mail(*each) for each in found)
+
+
+def _mails(name: str, text: bytes) -> Iterator[bytes]:
+    """The mails of a mailbox; what looks like another one within the parts of a mail is part of it."""
+    starts = list(dict.fromkeys((0, *(match.start() for match in _MAIL.finditer(text)))))
+    ends = ends_of_parts(text)
+    mails, behind = [], 0
+    for start, following in zip(starts, [*starts[1:], len(text)], strict=True):
+        if start >= behind:
+            behind = _behind(ends.get(part_of(text[start:following]).boundary or b"", ()), start)
+            mails.append(start)
+        if len(mails) > _MOST_MAILS:
+            raise PatchRefused(f"{name} has more than {_MOST_MAILS:,} mails; give those of the series alone")
+    # What stands in front of the first mail, if anything, is one only where it has parts.
+    if len(mails) > 1 and not _MAIL.match(text) and part_of(text[: mails[1]]).boundary is None:
+        del mails[0]
+    for start, end in zip(mails, [*mails[1:], None], strict=True):
+        yield text[start:end]
+
+
+def _behind(ends: Sequence[int], start: int) -> int:
+    """The first of the places behind ``start``; 0 where there is none."""
+    place = bisect_right(ends, start)
+    return ends[place] if place < len(ends) else 0
+
+
+def _mail_texts_patches(text: bytes) -> tuple[bytes, ...]:
+    """What was sent: the mail without its encoding, or of several parts those that are patches; raises ``Damaged``."""
+    mail = part_of(text)
+    head = text[: len(text) - len(mail.body)]
+    if mail.boundary is None:
+        return (head + mail.content(),)
+    found = patches_in(mail)
+    if len(found) > 1:
+        return found
+    # The subject says which part of a series it is.
+    return (head + found[0],) if found else (text,)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A series of patches as two versions of a tree: it is applied to copies of the files that it names.
+
+``git apply`` runs in a scratch folder that it cannot leave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import PatchRefused
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.build.child import Command, run
+from linesmith.patches.build.confinement import Confinement
+from linesmith.patches.build.overlay import scratch
+from linesmith.patches.revisions.mail_texts import Mail
+from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside
+from linesmith.patches.revisions.versions import MOST_BYTES, Versions
+
+_HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
+_MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
+_PAIRS = re.compile(rb"^diff --git ([^\s/]\S*) ([^\s/]\S*)$", re.MULTILINE)
+_MULTIPART = re.compile(rb"^Content-Type:\s*multipart/", re.MULTILINE | re.IGNORECASE)
+_SUBMODULE = re.compile(
+    rb"^--- ([^\t\r\n]+)[^\n]*\n\+\+\+ ([^\t\r\n]+)[^\n]*\n@@[^\n]*\n[-+]Subproject commit [0-9a-f]{40}", re.MULTILINE
+)
+_COMMIT = re.compile(rb"^commit [0-9a-f]{40,64}\b", re.MULTILINE)
+_COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
+# Of a series of more patches, the tree has all or none.
+_MOST_PARTS = 100
+_SECONDS = 120
+_GIT = ("git", "--no-pager", "apply", "--whitespace=nowarn")
+_ENVIRONMENT = (
+    "env", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+)  # fmt: skip
+
+_Files = Mapping[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The mail that does not apply, and what git says of it."""
+
+    mail: Mail
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """The files that the patches name, as the tree has them, and the options with which git applies such patches."""
+
+    files: _Files
+    options: tuple[str, ...]
+
+    def with_(self, mails: Sequence[Mail]) -> _Files | _Failed:
+        """The files with the patches, or the first one that does not apply."""
+        return _applied(mails, self.files, self.options)
+
+    def without(self, mails: Sequence[Mail]) -> _Files | _Failed:
+        """The files as they were before the patches, or the last one that the tree does not have."""
+        return _applied(mails[::-1], self.files, (*self.options, "--reverse"))
+
+
+def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
+    """The tree without and with the patches, whether it has them, the first of them, or none.
+
+    Raises ``PatchRefused`` where they do not apply, or where the tree has some that change its build.
+    """
+    root = tree.resolve()
+    given = [mail for mail in mails if _PAIRS.search(mail.text) or _HEADS.search(mail.text)]
+    strip = _strip(root, given)
+    names = tuple(dict.fromkeys(name for mail in given for name in _named(mail.text, strip)))
+    if not names:
+        raise PatchRefused(_no_patch(tree, mails))
+    build = sorted(name for name in names if is_of_the_build(name.encode()))
+    moved = {name.decode("utf-8", "replace") for mail in given for name in _MOVED.findall(mail.text)}
+    excluded = (f"--exclude={name}" for name in names if name not in moved and _is_of_no_use(name.encode()))
+    files = {name: read_inside(root, name, MOST_BYTES) for name in names}
+    here = _Here(files, (f"-p{strip}", *excluded))
+    before, after, had = _sides(tree, here, given)
+    if had and build:
+        message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
+        raise PatchRefused(message)
+    return _versions(
+        root, given, (before, after), (*_remarks(build), *_modules(given, strip), *_had(tree, had, len(given)))
+    )
+
+
+def _is_of_no_use(name: bytes) -> bool:
+    """Whether a file says nothing of layouts nor of a build: pictures may come without what it takes to apply them."""
+    return not (is_of_interest(name) or is_of_the_build(name))
+
+
+def _had(tree: Path, count: int, of: int) -> Iterator[str]:
+    if 0 < count < of:
+        yield f"{tree} has the first {count} of the {of} patches already: all are judged"
+
+
+def _sides(tree: Path, here: _Here, mails: Sequence[Mail]) -> tuple[_Files, _Files, int]:
+    """The files before and after, and how many of the patches the tree has."""
+    after = here.with_(mails)
+    if not isinstance(after, _Failed):
+        return here.files, after, 0
+    before = here.without(mails)
+    if not isinstance(before, _Failed):
+        return before, here.files, len(mails)
+    for count in range(1, len(mails)) if len(mails) <= _MOST_PARTS else ():
+        if isinstance(here.without(mails[count - 1 : count]), _Failed):
+            continue
+        before, rest = here.without(mails[:count]), here.with_(mails[count:])
+        if not isinstance(before, _Failed) and not isinstance(rest, _Failed):
+            return before, rest, count
+    raise PatchRefused(_refusal(tree, mails, after))
+
+
+def _refusal(tree: Path, mails: Sequence[Mail], failed: _Failed) -> str:
+    if failed.reason.startswith("corrupt"):
+        return f"{failed.mail.name} is damaged, {failed.reason}; give the file that git wrote"
+    said = f"{failed.mail.name} applies to {tree} neither forwards nor backwards: {failed.reason}"
+    return f"{said}; {_next_step(mails, failed.mail)}"
+
+
+def _next_step(mails: Sequence[Mail], failed: Mail) -> str:
+    """What whoever gave the patches may have meant."""
+    number, count = failed.part or (0, 0)
+    parts = [one.part for one in mails if one.part]
+    if {*range(1, number)} - {part for part, _ in parts}:
+        return f"it is part {number} of {count}: give those before it, too, in their order"
+    if len(set(parts)) < len(parts):
+        return "some parts of the series are there more than once: give each once"
+    if parts != sorted(parts) and len({of for _, of in parts}) == 1:
+        return f"the {count} parts of the series are not in their order: give them so"
+    if len(_COMMIT.findall(failed.text)) > 1:
+        return "it has several commits, newest first as `git log` tells them: give what `git format-patch` writes"
+    return "name the tree it is for with --tree DIR"
+
+
+def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
+    name = mails[0].name if mails else "standard input"
+    if not any(mail.text.strip() for mail in mails):
+        return f"{name} is empty; give a patch as `git format-patch` writes it"
+    if all(mail.part and mail.part[0] == 0 for mail in mails):
+        return f"{name} is a cover letter; give the patches behind it"
+    if any(_MULTIPART.search(mail.text) for mail in mails):
+        return f"{name} is a mail of several parts, none of which is a patch; give one as `git format-patch` writes it"
+    return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
+
+
+def _versions(root: Path, mails: Sequence[Mail], sides: tuple[_Files, _Files], remarks: tuple[str, ...]) -> Versions:
+    before, after = sides
+    names = sorted({*before, *after})
+    changes = tuple(
+        FileChange(name, before.get(name), after.get(name)) for name in names if is_of_interest(name.encode())
+    )
+    title = mails[0].name if len(mails) == 1 else f"{mails[0].name} … {mails[-1].name}"
+    return Versions(root.name, title, root, changes, remarks)
+
+
+def _remarks(build: Sequence[str]) -> Iterator[str]:
+    if build:
+        yield (
+            f"changed files of the build ({', '.join(build[:3])}{', …' if len(build) > 3 else ''}) were not run: both "
+            "versions are compiled as the tree is built"
+        )
+
+
+def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
+    found = (heads for mail in mails for heads in _SUBMODULE.findall(mail.text))
+    heads = (new if old == b"/dev/null" else old for old, new in found)
+    names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
+    if names:
+        counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
+        more = ", …" if len(names) > 1 else ""
+        yield f"{counted} ({names[0]}{more}) not followed: --base-ref judges what another commit of one changes"
+
+
+def _strip(root: Path, mails: Sequence[Mail]) -> int:
+    """How many parts of the names are none of the tree's: 1, as in ``a/mm.h``, unless it has the names as they are."""
+    heads = [head for mail in mails for head in _heads(mail.text)]
+    usual = any(_is_in(root, _behind(head)) for head in heads) or not any(_is_in(root, head) for head in heads)
+    return int(usual)
+
+
+def _heads(text: bytes) -> Iterator[bytes]:
+    yield from _HEADS.findall(text)
+    for pair in _PAIRS.findall(text):
+        yield from pair
+
+
+def _behind(head: bytes) -> bytes:
+    """A name without its first part, empty where that is all."""
+    first, _, rest = head.partition(b"/")
+    return rest if first else b""
+
+
+def _is_in(root: Path, name: bytes) -> bool:
+    kept = plain(name)
+    return kept is not None and (root / kept).is_file()
+
+
+def _named(text: bytes, strip: int) -> Iterator[str]:
+    """The paths that a patch may mean; whatever else it names does not lie beside it when it is applied."""
+    heads = (_behind(head) if strip else head for head in _heads(text))
+    for name in (*heads, *_MOVED.findall(text)):
+        kept = plain(name) if name else None
+        if kept is not None:
+            yield kept
+
+
+def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | _Failed:
+    """The files after all patches, or the first one that does not apply."""
+    with scratch("linesmith-patch-") as made:
+        folder = made / "tree"
+        folder.mkdir()
+        for name, content in files.items():
+            if content is not None:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(content)
+        for mail in mails:
+            (made / "patch").write_bytes(mail.text)
+            alone = f"GIT_CEILING_DIRECTORIES={made}"
+            argv = (*_ENVIRONMENT, alone, *_GIT, *options, str(made / "patch"))
+            ended = run(Command(argv, folder, _SECONDS, Confinement((made,), (made,))))
+            if ended.status:
+                said = _COMPLAINT.search(ended.output)
+                return _Failed(mail, said[1].removeprefix("patch failed: ") if said else "git apply fails")
+        return dict(_read(folder, files))
+
+
+def _read(folder: Path, files: _Files) -> Iterator[tuple[str, bytes | None]]:
+    """What lies there now, symbolic links not followed."""
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
+    for name in sorted({*files, *found}):
+        if plain(name.encode("utf-8", "surrogateescape")) is not None:
+            yield name, read_inside(folder, name, MOST_BYTES)

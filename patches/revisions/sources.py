@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From two versions of a tree to what the lint looks at: only what declares changed records is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
+from linesmith.analyzer.intent.check import symbols_in
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.lint.linting import Linted
+from linesmith.analyzer.lint.rules.catalogue import Side
+from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
+from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.caches import served_records
+from linesmith.patches.build.confinement import Deadline, is_confinable
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.matrix.choice import Environment
+from linesmith.patches.matrix.users import each
+from linesmith.patches.revisions.compiling import (
+    Both,
+    Compiling,
+    EnvironmentOf,
+    Recipe,
+    compiled_both,
+    declaring,
+    environments,
+)
+from linesmith.patches.revisions.counterparts import MOST_FILES as MOST_HOLDING
+from linesmith.patches.revisions.counterparts import Counterpart, counterparts, holding
+from linesmith.patches.revisions.join import (
+    Joined,
+    gone_for_good,
+    initialised,
+    joined,
+    of_a_kernel,
+    vanished,
+    with_gone,
+)
+from linesmith.patches.revisions.versions import Overlays, Versions, overlays
+
+# Files that declare changed records, each of which takes a second or two.
+MOST_FILES = 400
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the lint looks at, and the symbols of the kernel's configuration (``None``: not known, or no kernel).
+
+    ``title`` is what a reader knows the configuration by, empty where nothing was compiled.
+    """
+
+    linted: Linted
+    configuration: frozenset[str] | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What files show of records, why others show nothing, and those that the deadline left out."""
+
+    both: tuple[Both, ...] = ()
+    remarks: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    """Compiles files of both versions, each in its environment, as long as the deadline lasts."""
+
+    versions: Versions
+    laid: Overlays
+    of: EnvironmentOf
+    progress: Progress
+    deadline: Deadline
+
+    def compiled(self, files: Sequence[Counterpart]) -> _Shown:
+        """What the files show; raises ``VerificationFailed`` for a second version that does not compile."""
+        if not files:
+            return _Shown()
+        self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
+        found: dict[Counterpart, Both | str] = {}
+
+        def keep(file: Counterpart) -> None:
+            with suppress(CommandTimedOut):
+                found[file] = self._both(file)
+
+        with suppress(DeadlinePassed), self.deadline.running():
+            self._of(files[0])  # what has to be prepared is prepared before several ask for it
+            each(keep, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
+        results = [found[file] for file in files if file in found]
+        remarks = (one.remark if isinstance(one, Both) else one for one in results)
+        unjudged = tuple(file.new for file in files if file not in found)
+        return _Shown(tuple(one for one in results if isinstance(one, Both)), tuple(filter(None, remarks)), unjudged)
+
+    def is_here(self, file: Counterpart) -> bool:
+        """Whether the machine that is compiled for has the file."""
+        name = file.old or file.new
+        folder = self._of(file).folder if name.startswith("arch/") else ""
+        return not folder or name.startswith(f"arch/{folder}/")
+
+    def environment(self, files: Sequence[Counterpart]) -> Environment | None:
+        """How the files are compiled, those of a kernel before the programs beside it."""
+        return max((self._of(one) for one in files), key=lambda one: bool(one.folder), default=None)
+
+    def _of(self, file: Counterpart) -> Environment:
+        return self.of(file.old or file.new)
+
+    def _both(self, file: Counterpart) -> Both | str:
+        how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
+        return compiled_both(how, file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What the text of both versions says beside the records that were compiled."""
+
+    facts: Mapping[str, tuple[SourceFact, ...]]
+    docs: Mapping[str, GroupDoc]
+    gone: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
+    """The records that differ between the versions, and those called ``asked_for`` where they are seen.
+
+    Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
+    ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
+    but not judged, is said.
+    """
+    with recipe.deadline.running():
+        files = _files(versions, asked_for)
+    with overlays(versions) as laid:
+        compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
+        with recipe.deadline.running():
+            here = [one for one in files if compiler.is_here(one)]
+            environment = compiler.environment(files)
+        shown = compiler.compiled(here[:MOST_FILES])
+        both = joined(shown.both, asked_for)
+        further = _holders(compiler, both, files, environment)
+    both = joined((*shown.both, *further.both), asked_for)
+    unjudged = shown.unjudged or further.unjudged
+    text = _Text({}, {})
+    try:
+        with recipe.deadline.running():
+            text = _text(versions, both, asked_for, progress)
+    except DeadlinePassed:
+        unjudged = unjudged or tuple(one.new for one in here)
+    remarks = (*shown.remarks, *further.remarks, *_elsewhere(len(files) - len(here)), *text.remarks)
+    linted = Linted(
+        versions.head,
+        _side(both.new, environment),
+        both.pairs,
+        versions.base,
+        _side(with_gone(both.old, text.gone), environment),
+        both.compared,
+        both.changed,
+        text.facts,
+        text.docs,
+        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *_limits(here, environment)),
+        tuple(dict.fromkeys(unjudged)),
+    )
+    return Sources(linted, _symbols(environment), environment.title if environment else "")
+
+
+def _text(versions: Versions, both: Joined, asked_for: Collection[str], progress: Progress) -> _Text:
+    found = initialised(versions, both.pairs, progress)
+    texts = _documents(versions)
+    return _Text(
+        found.facts,
+        group_docs(texts),
+        gone_for_good(versions, asked_for),
+        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*asked_for, *both.renamed})),
+    )
+
+
+def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
+    """What the deadline left out."""
+    if files:
+        counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
+        more = ", …" if len(files) > _SHOWN else ""
+        named = ", ".join(files[:_SHOWN])
+        yield f"{counted} not judged within {deadline.seconds:g} s: {named}{more}; --deadline gives more time"
+
+
+def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
+    """What is compiled: first what was declared elsewhere, so that it is not taken for new; last what is new."""
+    found = counterparts(versions.changes)
+    changed = (Counterpart(file, file) for file in declaring(versions, asked_for))
+    new = {one.new for one in found}
+    return (
+        *(one for one in found if one.old),
+        *(one for one in changed if one.new not in new or versions.before.get(one.new) is not None),
+        *(one for one in found if not one.old),
+    )
+
+
+def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
+    if environment is None or not environment.folder:
+        return Side(layouts, slabs=False)
+    return Side(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
+
+
+def _holders(
+    compiler: _Compiler, both: Joined, known: Sequence[Counterpart], environment: Environment | None
+) -> _Shown:
+    """What holds a record by value that takes other room than before, as far as few files show it."""
+    grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
+    served = served_records(environment.slabs.release) if environment and environment.slabs else ()
+    names = {name for one in known for name in (one.old, one.new)}
+    try:
+        with compiler.deadline.running():
+            others = holding(compiler.versions.root, grown, names, served)
+    except DeadlinePassed:
+        return _Shown(unjudged=tuple(one.new for one in known))
+    found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
+    shown = compiler.compiled(found[:MOST_HOLDING])
+    left = len(found) - len(shown.both)
+    return replace(shown, remarks=(_uncompiled(left, ", ".join(sorted(grown)[:3])),) if left else ())
+
+
+def _uncompiled(count: int, held: str) -> str:
+    if count == 1:
+        return f"1 more file that holds {held} by value was not compiled"
+    return f"{count} more files that hold {held} by value were not compiled"
+
+
+def _room(layout: Layout) -> tuple[int, int]:
+    return layout.size, max(layout.natural_alignment, layout.alignment or 1)
+
+
+def _elsewhere(count: int) -> list[str]:
+    if not count:
+        return []
+    files = "1 file of another machine was" if count == 1 else f"{count} files of other machines were"
+    return [f"{files} not compiled; --on names one, such as arm64"]
+
+
+def _limits(files: Sequence[Counterpart], environment: Environment | None) -> Iterator[str]:
+    if len(files) > MOST_FILES:
+        yield f"{len(files) - MOST_FILES} of {len(files)} changed files were not compiled"
+    if files and not is_confinable():
+        yield "the compiler was not confined, because this system has no Landlock: it could read any file"
+    yield from environment.build.remarks if environment else ()
+
+
+def _documents(versions: Versions) -> dict[str, str]:
+    """The files with tables of groups as the second version has them."""
+    folder = versions.root / FOLDER
+    kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
+    files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
+    texts = {file: text for file in files if (text := versions.now(file)) is not None}
+    return {file: text.decode("utf-8", "replace") for file, text in texts.items()}
+
+
+def _symbols(environment: Environment | None) -> frozenset[str] | None:
+    prepared = environment.build.preparation if environment else None
+    return symbols_in(prepared.configured().text) if prepared else None

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two versions of a tree: the files of the first, and what differs in the second."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from threading import Lock
+
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.model import FileChange
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
+from linesmith.patches.revisions.git import Difference, Git, Noted
+from linesmith.patches.revisions.image import Progress, image
+from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside, submodule
+
+MOST_BYTES = 8 << 20
+MOST_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What is to be compared; ``base`` and ``head`` are what a reader knows them by.
+
+    ``root`` holds the files that decide how both are compiled. ``changes`` are files that can say something of
+    layouts; where a file of ``root`` is neither before nor after (a patch that is applied already), ``before`` counts.
+    ``remarks`` say what was left out.
+    """
+
+    base: str
+    head: str
+    root: Path
+    changes: tuple[FileChange, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> dict[str, bytes | None]:
+        """The changed files as they were."""
+        return {one.file: one.before for one in self.changes}
+
+    @property
+    def after(self) -> dict[str, bytes | None]:
+        """The changed files as they are."""
+        return {one.file: one.after for one in self.changes}
+
+    def now(self, file: str) -> bytes | None:
+        """A file of the second version, ``None`` where there is none that can be read."""
+        after = self.after
+        return after[file] if file in after else read_inside(self.root, file, MOST_BYTES)
+
+
+@contextmanager
+def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Versions]:
+    """The versions that two names of revisions mean, for as long as the block lasts; raises ``TreeError``."""
+    old, new = git.commit(base), git.commit(head)
+    found = git.differences(old, new)
+    changes, remarks = _taken(git, found)
+    if old == new:
+        remarks = (f"base ({base}) and head ({head}) are the same commit: there is nothing to compare", *remarks)
+    with image(git, old, progress) as root:
+        yield Versions(_title(base, old), _title(head, new), root, changes, remarks)
+
+
+def _title(name: str, commit: str) -> str:
+    short = commit[:12]
+    return short if commit.startswith(name) or name.startswith(short) else f"{name} ({short})"
+
+
+def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
+    """The changes that are looked at, and remarks on those that are not."""
+    differing = list(_entered(git, found))
+    wanted = [(of, one) for of, one in differing if is_of_interest(one.path) or one.is_submodule]
+    if len(wanted) > MOST_FILES:
+        message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
+        raise TreeError(message)
+    named = [(of, one, name) for of, one in wanted if (name := plain(one.path)) is not None]
+    usable = [each for each in named if _is_regular(each[1])]
+    contents = _contents([(of, side.blob) for of, one, _ in usable for side in (one.old, one.new) if side])
+    changes: dict[str, FileChange] = {}
+    large = []
+    for _, one, name in usable:
+        before, after = (next(contents) if side else None for side in (one.old, one.new))
+        unread = [content is None for side, content in ((one.old, before), (one.new, after)) if side]
+        if any(unread):
+            large.append(name)
+        else:
+            # Where a submodule became a folder, or the other way round, each has one side of a file.
+            known = changes.get(name, FileChange(name, None, None))
+            sides = (known.before if before is None else before), (known.after if after is None else after)
+            changes[name] = FileChange(name, *sides)
+    odd = [one for _, one in wanted if plain(one.path) is None]
+    special = [(one, name) for _, one, name in named if not _is_regular(one)]
+    return tuple(changes.values()), tuple(_remarks([one for _, one in differing], odd, special, large))
+
+
+def _is_regular(one: Difference) -> bool:
+    return all(side is None or side.is_regular for side in (one.old, one.new))
+
+
+def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Difference]]:
+    """What differs with the repository that has it; of a submodule what differs within, where that is known."""
+    modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
+    yield from ((git, one) for one in found if modules.get(one.path) is None)
+    for module in filter(None, modules.values()):
+        yield from ((module.repository, one) for one in module.differences)
+
+
+def _contents(blobs: Sequence[tuple[Git, str]]) -> Iterator[bytes | None]:
+    """Those of each blob, which lie one repository behind the other."""
+    for git, some in groupby(blobs, key=itemgetter(0)):
+        yield from git.contents((blob for _, blob in some), MOST_BYTES)
+
+
+def _remarks(
+    found: Sequence[Difference],
+    odd: Sequence[Difference],
+    special: Sequence[tuple[Difference, str]],
+    large: Sequence[str],
+) -> Iterator[str]:
+    build = sorted(one.path.decode("utf-8", "replace") for one in found if is_of_the_build(one.path))
+    if build:
+        yield (
+            f"{_counted(build, 'file')} of the build differ{_s(build)}: what they would do was not run, both versions "
+            "are compiled as the base is built"
+        )
+    if odd:
+        names = sorted(repr(one.path.decode("utf-8", "replace")) for one in odd)
+        yield f"{_counted(names, 'file')} left out, because of characters in the name"
+    links = [name for one, name in special if not one.is_submodule]
+    if links:
+        yield f"{_counted(links, 'symbolic link')} not followed"
+    modules = [name for one, name in special if one.is_submodule]
+    if modules:
+        yield (
+            f"{_counted(modules, 'submodule')} not followed: check out what both revisions name, and what differs "
+            "there is judged"
+        )
+    if large:
+        yield f"{_counted(large, 'file')} left out, larger than {MOST_BYTES >> 20} MiB or missing in the repository"
+
+
+def _s(several: Sequence[str]) -> str:
+    return "" if len(several) > 1 else "s"
+
+
+def _counted(names: Sequence[str], one: str) -> str:
+    called = one if len(names) == 1 else f"{one}s"
+    return f"{len(names)} {called} ({names[0]}{', …' if len(names) > 1 else ''})"
+
+
+# Files of a checkout that are not as the commit has them that is checked out: no revision shows them.
+
+
+def uncommitted(git: Git) -> Iterator[str]:
+    """A sentence on tracked files that can say something of layouts and differ from ``HEAD``."""
+    paths = {one.path for one in git.staged()} | {one.entry.path for one in git.noted() if _is_changed(git.top, one)}
+    names = sorted(plain(path) or repr(os.fsdecode(path)) for path in paths if is_of_interest(path))
+    if names:
+        counted = f"{len(names)} files" if len(names) > 1 else "1 file"
+        more = ", …" if len(names) > 1 else ""
+        yield f"changes of {counted} ({names[0]}{more}) are not committed, and not judged: HEAD is"
+
+
+def _is_changed(top: Path, noted: Noted) -> bool:
+    """Whether a file that looks otherwise than git saw it has another content too."""
+    name = os.fsdecode(noted.entry.path)
+    if not noted.entry.is_regular or not is_of_interest(noted.entry.path):
+        return False
+    with suppress(OSError):
+        now = (top / name).lstat()
+        if (now.st_mtime_ns, now.st_size) == (noted.time, noted.size):
+            return False
+    text = read_inside(top, name, MOST_BYTES)
+    return text is None or _blob(text, noted.entry.blob) != noted.entry.blob
+
+
+def _blob(text: bytes, like: str) -> str:
+    """The name that git gives to a content, in the kind of hash that the repository has."""
+    make = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return make(b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest()
+
+
+# The changed files of two versions, laid out once for all that is compiled of them.
+
+_NO_CODE = (".rst", ".toml")
+
+
+class Overlays:
+    """Both versions over the trees that builds compile in; each is laid out when it is asked for."""
+
+    def __init__(self, root: Path, versions: Versions) -> None:
+        """``root`` is an empty folder, which is there for as long as this is used."""
+        self._root = root
+        self._contents = tuple(
+            {file: text for file, text in side.items() if not file.endswith(_NO_CODE)}
+            for side in (versions.before, versions.after)
+        )
+        self._lock = Lock()
+        self._of = lru_cache(maxsize=None)(self._laid_out)
+        self._quotes = lru_cache(maxsize=None)(Quotes)
+
+    def before(self, build: Build) -> Overlay:
+        """The first version over the tree that the build compiles in."""
+        with self._lock:
+            return self._of(build.tree, build.sources, 0)
+
+    def after(self, build: Build) -> Overlay:
+        """The second version over it."""
+        with self._lock:
+            return self._of(build.tree, build.sources, 1)
+
+    def _laid_out(self, tree: Path, sources: Path, side: int) -> Overlay:
+        root = Path(tempfile.mkdtemp(dir=self._root))
+        return lay_out(root, tree, self._contents[side], quotes=self._quotes(sources))
+
+
+@contextmanager
+def overlays(versions: Versions) -> Iterator[Overlays]:
+    """The versions, for as long as the block lasts."""
+    with scratch() as root:
+        yield Overlays(root, versions)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finds the compilations of a build: Kbuild's records, else compile_commands.json, else what make would run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import ScanFailed, TreeError
+from linesmith.patches.build.kbuild import is_kernel, kernel_build
+from linesmith.patches.build.plain_build import NAME, entries
+from linesmith.patches.build.preparation import unit_commands
+from linesmith.patches.scan.carriers import Files, carriers
+from linesmith.patches.scan.header_text import declares
+from linesmith.patches.source.tree import source_bytes
+
+# One compilation of a build, as it was recorded.
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The C file ``file`` as compiled in ``directory`` by ``command``: shell text, or words.
+
+    All paths are absolute. ``origin`` is the file that records it; ``includes`` are the files that the compiler read
+    beside it, ``None`` where that is not known.
+    """
+
+    file: str
+    directory: Path
+    command: str | tuple[str, ...]
+    origin: Path
+    includes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The units of one build; ``title`` is what a user knows the database by.
+
+    ``tree`` is the root of its sources, ``build`` where its objects are, ``image`` a copy of the tree, made of
+    links, that units may be compiled from. ``builds`` are the directories that hold generated headers.
+    """
+
+    tree: Path
+    build: Path
+    units: tuple[Unit, ...]
+    title: str
+    image: Path | None = None
+    builds: tuple[Path, ...] = ()
+
+    def cache_name(self, *further: str) -> str:
+        """A file's name for what is kept of this build and what ``further`` names."""
+        text = "\0".join((str(self.tree), str(self.build), *further))
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+# The compilations that Kbuild recorded beside the objects of a kernel build.
+#
+# Source: scripts/Kbuild.include and scripts/basic/fixdep.c: ``.NAME.o.cmd`` holds ``cmd_TARGET :=`` (``savedcmd_TARGET
+# :=`` since 6.4), ``source_TARGET :=`` and ``deps_TARGET :=``, a path on each line of the latter.
+
+_COMMAND = re.compile(rb"(?:saved)?cmd_\S+ *:= *(.*)")
+_SOURCE = re.compile(rb"^source_\S+ *:= *(\S+\.c)$", re.MULTILINE)
+_DEPENDENCY = re.compile(rb"^  ([^\s$][^\n]*?) \\$", re.MULTILINE)
+# Units for assembly (asm-offsets.c, bounds.c) are compiled to .s.
+_SUFFIXES = (".o.cmd", ".s.cmd")
+_MOST_BYTES = 8 << 20
+
+
+class _Absolute(dict[bytes, str]):
+    """Recorded paths as absolute ones, each worked out once."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self.directory = directory
+
+    def __missing__(self, path: bytes) -> str:
+        absolute = self[path] = os.path.normpath(self.directory / os.fsdecode(path))
+        return absolute
+
+
+def kbuild_units(build: Path) -> Iterator[Unit]:
+    """Every C unit that was compiled in ``build``, in the order of its folders; records that cannot be read fall away.
+
+    A build that was moved has records of files that are not there.
+    """
+    directory = build.resolve()
+    absolute = _Absolute(directory)
+    for path in _records(directory):
+        unit = _unit(path, directory, absolute)
+        if unit is not None:
+            yield unit
+
+
+def _records(directory: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith(".git"))
+        yield from (Path(place, name) for name in sorted(names) if name.startswith(".") and name.endswith(_SUFFIXES))
+
+
+def _unit(path: Path, directory: Path, absolute: _Absolute) -> Unit | None:
+    text = (source_bytes(directory, path.relative_to(directory)) or b"")[:_MOST_BYTES]
+    command, source = _COMMAND.match(text), _SOURCE.search(text)
+    if command is None or source is None:
+        return None
+    includes = frozenset(map(absolute.__getitem__, _DEPENDENCY.findall(text, source.end())))
+    return Unit(absolute[source[1]], directory, os.fsdecode(command[1]), path, includes)
+
+
+def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
+    """The compilations of the sources below ``tree``, built there or in ``build``.
+
+    A kernel that is only configured is asked how it would be compiled. Raises ``ScanFailed`` where no compilations can
+    be had, or where they are of another tree.
+    """
+    made = build or tree
+    recorded = next((place / NAME for place in dict.fromkeys((made, tree)) if (place / NAME).is_file()), None)
+    units = tuple(kbuild_units(made)) if is_kernel(tree) else ()
+    title = f"Kbuild's records in {made}"
+    if not units and recorded is not None:
+        units, title = tuple(_entries(recorded)), str(recorded)
+    if not units and is_kernel(tree):
+        return _asked(tree, build, tell)
+    if not units:
+        raise ScanFailed(
+            f"{made} has no {NAME}; let cmake, meson or bear write it, and name its directory with --build"
+        )
+    own = tuple(_of_tree(units, tree, made))
+    if not own:
+        raise ScanFailed(
+            f"{title} are of other sources ({units[0].file}) than {tree}; give --tree the sources that were built"
+        )
+    generated = (build,) if build else (tree / "include" / "generated", *(tree / "arch").glob("*/include/generated"))
+    return Database(tree.resolve(), made.resolve(), own, title, builds=generated)
+
+
+def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
+    """What make would compile of a kernel that has no objects."""
+    try:
+        made = kernel_build(tree, build, tell)
+        if made.preparation is None:
+            raise ScanFailed(f"{build or tree} has no compiled objects; build the kernel there")
+        known = unit_commands(made.preparation, tell)
+    except TreeError as error:
+        raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
+    image, origin = made.preparation.farm, known.directory / "Makefile"
+    units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
+    builds = (known.directory, image)
+    return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image, builds)
+
+
+def _prefixes(place: Path) -> tuple[str, ...]:
+    return tuple(f"{root}{os.sep}" for root in dict.fromkeys((place.resolve(), place.absolute())))
+
+
+def _of_tree(units: Sequence[Unit], tree: Path, made: Path) -> Iterator[Unit]:
+    """The units whose files are there, each once with each command; of generated ones those that lie in the build."""
+    roots, generated = _prefixes(tree), _prefixes(made)
+    seen: set[tuple[str, object]] = set()
+    if not any(unit.file.startswith(roots) for unit in units):
+        return
+    for unit in units:
+        key = unit.file, unit.command
+        if unit.file.startswith((*roots, *generated)) and key not in seen and Path(unit.file).is_file():
+            seen.add(key)
+            yield unit
+
+
+def _entries(recorded: Path) -> Iterator[Unit]:
+    try:
+        known = entries(recorded)
+    except TreeError as error:
+        raise ScanFailed(str(error)) from error
+    for entry in known:
+        directory = (recorded.parent / entry.directory).absolute()
+        file = os.path.normpath(directory / entry.file)
+        if file.endswith(".c"):
+            yield Unit(file, directory, entry.arguments or entry.command, recorded)
+
+
+# Which units of a build can show something of a record: a part of those that include its declaration.
+
+# A file that so few units include is looked at as a part of each of them.
+_FEW = 8
+_DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+# Headers of trace points become code where this is defined (include/trace/define_trace.h).
+_TRACE = b"CREATE_TRACE_POINTS"
+
+
+def selected(units: Sequence[Unit], record: str, files: Files) -> tuple[Unit, ...]:
+    """The units worth parsing for ``record``.
+
+    A unit counts when it includes the declaration and its own text can come to the record. Further ones are added
+    until each header whose inline functions can is seen by one.
+    """
+    everything = {file for unit in units for file in (*(unit.includes or ()), unit.file)}
+    pattern = declares((record.encode(),))
+    declaring = {file for file in everything if _declares(pattern, record.encode(), files.content(file) or b"")}
+    including = [unit for unit in units if not declaring.isdisjoint((*(unit.includes or ()), unit.file))]
+    return tuple(_choice(including, record, files))
+
+
+def _declares(pattern: re.Pattern[bytes], name: bytes, content: bytes) -> bool:
+    return name in content and pattern.search(content) is not None
+
+
+def _choice(units: Sequence[Unit], record: str, files: Files) -> Iterator[Unit]:
+    counts = Counter(file for unit in units for file in unit.includes or ())
+    words = carriers(record, [files.text(file) for file in sorted({*counts, *(unit.file for unit in units)})])
+    if words is None:
+        yield from units
+        return
+
+    def leads(file: str) -> bool:
+        return words.lead(files.content(file) or b"", files.words(file))
+
+    headers = {file for file in counts if leads(file)}
+    uncovered = set(headers)
+    rest = []
+    for unit in units:
+        if leads(unit.file) or _in_own_parts(unit, headers, counts, files):
+            uncovered -= unit.includes or frozenset()
+            yield unit
+        else:
+            rest.append(unit)
+    yield from _covering(rest, uncovered)
+
+
+def _in_own_parts(unit: Unit, headers: set[str], counts: Counter[str], files: Files) -> bool:
+    """Whether a header that means something else in this unit than elsewhere can come to the record."""
+    parts = (unit.includes or frozenset()) & headers
+    if any(counts[file] <= _FEW for file in parts):
+        return True
+    defined = frozenset(_DEFINED.findall(files.content(unit.file) or b""))
+    if _TRACE in defined and any("/trace/" in file for file in parts):
+        return True
+    return any(not defined.isdisjoint(files.words(file)) for file in parts)
+
+
+def _covering(units: Iterable[Unit], uncovered: set[str]) -> Iterator[Unit]:
+    """Units, most useful first, that together include all files of ``uncovered`` that they can."""
+    left = [(unit, (unit.includes or frozenset()) & uncovered) for unit in units]
+    missing = set(uncovered)
+    while missing and left:
+        unit, seen = max(left, key=lambda one: len(one[1] & missing))
+        if seen.isdisjoint(missing):
+            return
+        missing -= seen
+        yield unit

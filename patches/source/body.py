@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A record's body in the text of its file, cut anew into atoms after each change."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+
+from linesmith.analyzer.model import RefusalCode
+from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, Scope, scope
+from linesmith.patches.source.columns import Origin, Piece, find, pieces, width
+from linesmith.patches.source.comments import Heading, headings
+from linesmith.patches.source.grammar import Declarator
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A record in its file. ``outer`` is what lies between its braces; ``sound`` tells that the grammar took it whole.
+
+    ``anchors`` are members of the anonymous struct that the change is about, empty where it is about the record;
+    ``headings`` the comments that stay when the member below them leaves, as the body was before any change.
+    """
+
+    origin: Origin
+    record: Record
+    outer: Scope
+    sound: bool
+    anchors: frozenset[str] = frozenset()
+    headings: frozenset[Heading] = frozenset()
+
+    @property
+    def home(self) -> Scope:
+        """The scope that the change is about: ``outer``, or the anonymous struct that declares most of ``anchors``."""
+        return max(_scopes(self.outer), key=lambda one: _declared(one, self.anchors)) if self.anchors else self.outer
+
+    def common(self, names: Collection[str]) -> Scope:
+        """The innermost scope in which all of ``names`` are declared, and in no other one beside it."""
+        return _common(self.home, names)
+
+    def innermost(self, name: str) -> Scope:
+        """The deepest scope that declares ``name`` once; ``home`` where none does."""
+        return _innermost(self.home, name)
+
+    def rewritten(self, inside: Scope, cut: Sequence[Piece]) -> Body:
+        """The body with the lines of ``inside`` replaced by those of ``cut``."""
+        source = self.origin.source
+        text = source[: inside.start] + b"".join(piece.text for piece in cut) + source[inside.end :]
+        record = replace(self.record, closing=self.record.closing + len(text) - len(source))
+        return replace(self, origin=Origin(text, self.origin.file), record=record, outer=scope(text, record)[0])
+
+    def pieces(self, inside: Scope) -> list[Piece]:
+        """The lines of ``inside`` as pieces; raises ``EditRefused`` where atoms lie on the lines of its edges."""
+        return pieces(self.origin, inside)
+
+
+def parsed(origin: Origin, record: Record, anchors: frozenset[str] = frozenset()) -> Body:
+    """The body of ``record`` as the file has it."""
+    outer, sound = scope(origin.source, record)
+    return Body(origin, record, outer, sound, anchors, frozenset(headings(origin.source, outer)))
+
+
+def members(inside: Scope) -> tuple[str, ...]:
+    """The direct members of a scope in the order of the text, each once."""
+    return tuple(dict.fromkeys(name for atom in inside.atoms for name in atom.names))
+
+
+def all_members(inside: Scope) -> tuple[str, ...]:
+    """Direct members and those of anonymous records, in the order of the text, each once."""
+    return tuple(dict.fromkeys(name for atom in inside.atoms for name in _of_atom(atom)))
+
+
+def _of_atom(atom: Atom) -> Iterator[str]:
+    for inside in atom.scopes:
+        yield from all_members(inside)
+    yield from (*atom.names, *atom.inner)
+
+
+def _common(inside: Scope, names: Collection[str]) -> Scope:
+    for atom in inside.atoms:
+        if len(names) > 1 and all(atom.declares(name) for name in names):
+            deeper = [one for one in atom.scopes if _declared(one, names) == len(names)]
+            # Two arms that declare all of them are for two configurations: which is meant, the text does not say.
+            return _common(deeper[0], names) if len(deeper) == 1 else inside
+    return inside
+
+
+def _innermost(inside: Scope, name: str) -> Scope:
+    deeper = [one for atom in inside.atoms for one in atom.scopes if _declared(one, (name,))]
+    return _innermost(deeper[0], name) if len(deeper) == 1 else inside
+
+
+def _declared(inside: Scope, names: Collection[str]) -> int:
+    return sum(any(atom.declares(name) for atom in inside.atoms) for name in names)
+
+
+def _scopes(inside: Scope) -> Iterator[Scope]:
+    """All scopes within, the inner ones first."""
+    for atom in inside.atoms:
+        for one in atom.scopes:
+            yield from _scopes(one)
+    yield inside
+
+
+# A declaration of several members taken apart: ``int a, b, c;`` as ``int a, c;`` and ``int b;``.
+
+_OWN_FIRST = "give it a declaration of its own first"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One declarator. ``above`` are lines of comments before its own line, ``lead`` the blanks in front of it there.
+
+    ``between`` follows up to its comma, ``behind`` stands between the comma and the end of the line or the next
+    declarator. ``fresh`` tells that its line begins with it.
+    """
+
+    name: str
+    text: bytes
+    above: bytes = b""
+    lead: bytes = b""
+    between: bytes = b""
+    behind: bytes = b""
+    fresh: bool = False
+
+
+def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[Piece]:
+    """``piece`` as one declaration for each of ``runs``, which hold all its names in the order of the source.
+
+    The longest run keeps the comments above, and behind a declaration on one line. Raises ``EditRefused`` where the
+    declaration defines a record, or is more than one.
+    """
+    atom = piece.atom
+    if atom.kind is not AtomKind.DECLARATION or len(atom.declarations) != 1:
+        listed = ", ".join(f"`{name}`" for name in atom.names)
+        raise origin.refuse(RefusalCode.JOINT, atom.start, f"{listed} are on one line", _OWN_FIRST)
+    declaration = atom.declarations[0]
+    base = atom.start
+    head = piece.text[declaration.start - base : declaration.declarators[0].start - base]
+    parts = _parts(piece, declaration)
+    if parts is None or b"{" in without_comments(head):
+        first, *others = (f"`{name}`" for name in atom.names)
+        reason = f"{first} is declared together with {', '.join(others)}"
+        raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, _OWN_FIRST)
+    keeper = _keeper(parts, runs)
+    return [_declarators_declared(piece, head, parts, run, keeper=run is keeper) for run in runs]
+
+
+def _keeper(parts: Sequence[_Part], runs: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The run that keeps the comments of the whole: the longest, or the first where each has a line of its own."""
+    return runs[0] if any(part.fresh for part in parts) else max(runs, key=len)
+
+
+def _parts(piece: Piece, declaration: Declaration) -> list[_Part] | None:
+    """The declarators with what belongs to each; ``None`` where something else than comments stands between them."""
+    base, parts = piece.atom.start, []
+    start: tuple[bytes, bytes, bool] = (b"", b"", False)
+    for one, following in pairwise(declaration.declarators):
+        gap = piece.text[one.end - base : following.start - base]
+        comma = _comma(gap)
+        if comma is None:
+            return None
+        behind, newline, rest = gap[comma + 1 :].partition(b"\n")
+        text = piece.text[one.start - base : one.end - base]
+        parts.append(_Part(one.name, text, *start[:2], gap[:comma], behind, start[2]))
+        line = rest.rfind(b"\n") + 1
+        start = (rest[:line], rest[line:], bool(newline))
+    last = declaration.declarators[-1]
+    text = piece.text[last.start - base : last.end - base]
+    return [
+        *parts,
+        _Part(last.name, text, *start[:2], piece.text[last.end - base : declaration.end - 1 - base], b"", start[2]),
+    ]
+
+
+def _comma(gap: bytes) -> int | None:
+    """Where the comma is that ends a declarator; ``None`` where code stands between it and the next one."""
+    code = without_comments(gap)
+    comma = code.rfind(b",")
+    return comma if comma >= 0 and not code[comma + 1 :].strip() else None
+
+
+def _declarators_declared(
+    piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[str], *, keeper: bool
+) -> Piece:
+    """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
+    declaration, base = piece.atom.declarations[0], piece.atom.start
+    own = [part for part in parts if part.name in run]
+    before = _before(piece, declaration, keeper=keeper)
+    text = _indented(own[0].above, before) + before
+    begin = len(text)
+    text += head
+    places = []
+    for part, following in zip_longest(own, own[1:]):
+        places.append(Declarator(part.name, base + len(text), base + len(text) + len(part.text)))
+        text += part.text + part.between + (_gap(part, following) if following else b";")
+    written = Declaration(base + begin, base + len(text), tuple(places))
+    text += _behind(piece, declaration, parts, own[-1], keeper=keeper)
+    return Piece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
+
+
+def _before(piece: Piece, declaration: Declaration, *, keeper: bool) -> bytes:
+    before = piece.text[: declaration.start - piece.atom.start]
+    line = before[before.rfind(b"\n") + 1 :]
+    return before if keeper else line[: len(line) - len(line.lstrip())]
+
+
+def _indented(comment: bytes, indent: bytes) -> bytes:
+    """Lines of comment as far to the right as the declaration, to which they would not belong otherwise."""
+    lines = (line.lstrip() for line in comment.splitlines(keepends=True))
+    return b"".join(indent + (b" " if line.startswith(b"*") else b"") + line for line in lines)
+
+
+def _gap(part: _Part, following: _Part) -> bytes:
+    """What parts two declarators of one declaration."""
+    if following.fresh:
+        return b"," + part.behind + b"\n" + following.above + following.lead
+    return b"," + (part.behind if part.behind[-1:].isspace() else part.behind + b" ")
+
+
+def _behind(piece: Piece, declaration: Declaration, parts: Sequence[_Part], last: _Part, *, keeper: bool) -> bytes:
+    """What stands behind the semicolon: the comment of the last declarator's line, and the line's end."""
+    tail = piece.text[declaration.end - piece.atom.start :]
+    ending = b"\r\n" if tail.endswith(b"\r\n") else b"\n"
+    one_line = not any(part.fresh for part in parts)
+    return last.behind.rstrip() + (tail if (keeper if one_line else last is parts[-1]) else ending)
+
+
+# Comments beside members that say why they stand where they do, written as the file writes its own.
+
+WIDTH = 80
+Remarks = Mapping[str, str]
+"""A sentence for each of the members that get one."""
+
+_BLOCK = re.compile(rb"^[ \t]*/\*+[ \t]*\r?\n", re.MULTILINE)
+_TEXT_FIRST = re.compile(rb"^[ \t]*/\*+[ \t]+\S(?![^\n]*\*/)", re.MULTILINE)
+_LINE = re.compile(rb"^[ \t]*//|;[ \t]*//", re.MULTILINE)
+_ANY = re.compile(rb"/\*")
+# Networking code of Linux has text on the first line (checkpatch.pl, NETWORKING_BLOCK_COMMENT_STYLE).
+_NETWORKING = ("net/", "drivers/net/")
+# Several lines of comment right above, a star in front of each; what kernel-doc collects is left to it.
+_OWN_BLOCK = re.compile(rb"/\*(?!\*)[^\n]*\n(?:[ \t]*\*(?!/)[^\n]*\n)+(?P<end>)[ \t]*\*/[ \t]*\r?\n\Z")
+
+
+def remarked(body: Body, remarks: Remarks) -> Body:
+    """The body with each of ``remarks`` right above its member; raises ``EditRefused`` where one is not written."""
+    for member, sentence in remarks.items():
+        inside = body.innermost(member)
+        cut = body.pieces(inside)
+        index = find(body.origin, inside, cut, member)
+        cut[index] = _with_remark(body.origin, cut[index], member, sentence)
+        body = body.rewritten(inside, cut)
+    return body
+
+
+def indentation(text: bytes) -> bytes:
+    """The blanks in front of the first line that is no directive."""
+    lines = text.splitlines(keepends=True)
+    line = next((line for line in lines if not line.lstrip().startswith(b"#")), lines[0])
+    return line[: len(line) - len(line.lstrip(b" \t"))]
+
+
+def _with_remark(origin: Origin, piece: Piece, member: str, sentence: str) -> Piece:
+    place = _line_of(piece, piece.atom, member)
+    indent = indentation(piece.text[place:])
+    ending = b"\r\n" if piece.text[place:].partition(b"\n")[0].endswith(b"\r") else b"\n"
+    above = _OWN_BLOCK.search(piece.text[:place])
+    column = width(indent)
+    rows = [" *", *_wrapped(column, sentence)] if above else _rows(origin, column, sentence)
+    place = above.start("end") if above else place
+    text = b"".join(indent + row.encode() + ending for row in rows)
+    return replace(piece, text=piece.text[:place] + text + piece.text[place:])
+
+
+def _line_of(piece: Piece, atom: Atom, member: str) -> int:
+    """Where the line begins that declares ``member``; the piece's first where it is in a block of several arms."""
+    declared = [one for one in atom.declarations if any(part.name == member for part in one.declarators)]
+    chosen = declared or list(atom.declarations)
+    return piece.text.rfind(b"\n", 0, chosen[0].start - atom.start) + 1 if chosen else 0
+
+
+def _rows(origin: Origin, column: int, sentence: str) -> list[str]:
+    """The lines of a comment that says ``sentence``, without indentation."""
+    source = origin.source
+    if len(_LINE.findall(source)) > len(_ANY.findall(source)):
+        return [f"//{row[2:]}" for row in _wrapped(column, sentence)]
+    single = f"/* {sentence} */"
+    if column + len(single) <= WIDTH:
+        return [single]
+    rows = _wrapped(column, sentence)
+    if origin.file.startswith(_NETWORKING) or len(_TEXT_FIRST.findall(source)) > len(_BLOCK.findall(source)):
+        return [f"/{rows[0][1:]}", *rows[1:], " */"]
+    return ["/*", *rows, " */"]
+
+
+def _wrapped(column: int, sentence: str) -> list[str]:
+    """The lines between those that open and close a block comment."""
+    return [f" * {row}" for row in textwrap.wrap(sentence, WIDTH - column - 3)]

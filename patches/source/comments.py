@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Comments that seem to head several members, and so stay when the first of these leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, Scope
+from linesmith.patches.source.columns import Piece, blanks, replaced_blanks, width
+from linesmith.patches.source.records import Record
+
+_COMMENT = (b"/*", b"//")
+_FOLLOWERS = 2
+
+Heading = tuple[bytes, str]
+"""A line of comment, and the first member that it heads."""
+
+
+def headings(source: bytes, scope: Scope) -> Iterator[Heading]:
+    """The lines of comment in a body that seem to head several members.
+
+    Such a line stands alone behind an empty one, does not name the member below, and right below that at least two
+    more follow that have no comment above them.
+    """
+    for index, atom in enumerate(scope.atoms):
+        for inner in atom.scopes:
+            yield from headings(source, inner)
+        line = heading(source[atom.start : atom.end], atom)
+        if line and _begins_block(source, scope, atom) and _has_followers(source, scope.atoms[index:]):
+            yield line, atom.names[0]
+
+
+def heading(text: bytes, atom: Atom) -> bytes:
+    """The one line of comment above a declaration; empty where there is none, or more, or it names a member."""
+    if atom.kind is not AtomKind.DECLARATION or not atom.names or not _is_headed(text):
+        return b""
+    line, _, rest = text.partition(b"\n")
+    whole = line.rstrip().endswith(b"*/") or line.lstrip().startswith(b"//")
+    named = b"@" in line or any(re.search(rb"\b%b\b" % name.encode(), line) for name in atom.names)
+    return line + b"\n" if whole and not named and not _is_headed(rest) else b""
+
+
+def parted(cut: Sequence[Piece], index: int, known: frozenset[Heading]) -> list[Piece]:
+    """The pieces with the comment above the member of ``cut[index]`` apart, where it is one of ``known``."""
+    piece = cut[index]
+    line = heading(piece.text, piece.atom)
+    if not line or (line, piece.names[0]) not in known:
+        return list(cut)
+    atom = replace(piece.atom, start=piece.atom.start + len(line))
+    return [*cut[:index], Piece(line), Piece(piece.text[len(line) :], atom), *cut[index + 1 :]]
+
+
+def _is_headed(text: bytes) -> bool:
+    return text.lstrip().startswith(_COMMENT)
+
+
+def _begins_block(source: bytes, scope: Scope, atom: Atom) -> bool:
+    return (
+        not source[source.rfind(b"\n", 0, max(atom.start - 1, 0)) + 1 : atom.start].strip() or atom.start == scope.start
+    )
+
+
+def _has_followers(source: bytes, atoms: Sequence[Atom]) -> bool:
+    """Whether enough plain members without a comment above follow the first of ``atoms`` without an empty line."""
+    rows = list(pairwise(atoms[: _FOLLOWERS + 1]))
+    return len(rows) == _FOLLOWERS and all(
+        atom.start == last.end and atom.kind is AtomKind.DECLARATION and not _is_headed(source[atom.start : atom.end])
+        for last, atom in rows
+    )
+
+
+# The comment above a record that describes its members: its entries follow the order of the members.
+#
+# Source: Documentation/doc-guide/kernel-doc.rst. Plain comments that describe members as ``@name:`` are taken alike.
+
+_ENTRY = re.compile(rb"[ \t]*\*?[ \t]*@(?P<name>\w+)[\w.\[\]]*(?:\s*,\s*@?\w+)*\s*(?::|-\s)")
+_BLANK = re.compile(rb"[ \t]*\*?[ \t]*\r?\n?\Z")
+# After an empty line a text that is not indented describes the record again.
+_UNINDENTED = re.compile(rb"[ \t]*\*[ \t]?[^\s@]")
+_SECTION = re.compile(rb"[ \t]*\*[ \t]?(?:description|context|returns?|notes?|examples?|locking)[ \t]*:", re.IGNORECASE)
+_BETWEEN = re.compile(rb"\s*(?:\#[^\n]*\n\s*)*(?:(?:typedef|static|const|volatile|__\w+)\s+)*\Z")
+_MOST_COMMENTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Whole lines ``start`` … ``end`` of the file that describe the member ``name``."""
+
+    name: str
+    start: int
+    end: int
+
+
+def followed(source: bytes, record: Record, before: Sequence[str], after: Sequence[str]) -> bytes:
+    """``source`` with the entries of the comment above ``record`` in the order in which the members are now.
+
+    ``before`` and ``after`` are all members of the record in the old and in the new order. Each entry takes the place
+    of another one, so that following back gives the same bytes. Entries in another order than the members had stay.
+    """
+    entries = _entries(source, record, before)
+    described = {entry.name for entry in entries}
+    old, new = ([name for name in order if name in described] for order in (before, after))
+    moved = {name for name, other in zip(old, new, strict=False) if name != other}
+    slots = [entry for entry in entries if entry.name in moved]
+    if not moved or len(described) < len(entries) or sorted(old) != sorted(new):
+        return source
+    if [entry.name for entry in slots] != [name for name in old if name in moved]:
+        return source
+    texts = {entry.name: source[entry.start : entry.end] for entry in slots}
+    return _replaced(source, slots, [texts[name] for name in new if name in moved])
+
+
+def _replaced(source: bytes, slots: Sequence[_Entry], texts: Sequence[bytes]) -> bytes:
+    parts, position = [], 0
+    for slot, text in zip(slots, texts, strict=True):
+        parts += [source[position : slot.start], text]
+        position = slot.end
+    return b"".join((*parts, source[position:]))
+
+
+def _entries(source: bytes, record: Record, names: Collection[str]) -> list[_Entry]:
+    """The entries of members in the nearest comment above the record that has any."""
+    position = record.start
+    for _ in range(_MOST_COMMENTS):
+        end = source.rfind(b"*/", 0, position)
+        start = source.rfind(b"/*", 0, end)
+        if start < 0 or not _BETWEEN.match(source, end + 2, position):
+            return []
+        found = list(_entries_of(source, start, end, names))
+        if found:
+            return found
+        position = start
+    return []
+
+
+def _entries_of(source: bytes, start: int, end: int, names: Collection[str]) -> Iterator[_Entry]:
+    """Entries between the line that opens a comment and the one that closes it."""
+    opened: _Entry | None = None
+    blank = False
+    for first, last in _lines(source, start, end):
+        line = source[first:last]
+        match = _ENTRY.match(line)
+        name = match["name"].decode() if match else ""
+        if match and opened and name == opened.name:
+            opened = _Entry(name, opened.start, last)
+        elif match or (opened and (_SECTION.match(line) or (blank and _UNINDENTED.match(line)))):
+            if opened:
+                yield opened
+            opened = _Entry(name, first, last) if name in names else None
+        elif opened and not _BLANK.match(line):
+            opened = _Entry(opened.name, opened.start, last)
+        blank = bool(_BLANK.match(line))
+    if opened:
+        yield opened
+
+
+def _lines(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The whole lines behind the one with ``/*`` and before the one with ``*/``."""
+    first = source.find(b"\n", start, end) + 1
+    while 0 < first <= end:
+        last = source.find(b"\n", first, end) + 1
+        if not last:
+            return
+        yield first, last
+        first = last
+
+
+# The column in which a declaration has its name: a member that moves takes that of its new neighbours.
+#
+# It does only where its old neighbours had its own column and its new ones agree on another, so that moving back gives
+# the same bytes.
+
+_ONE_SPACE = -1
+_NO_COLUMN = -2
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A declaration of one line: offsets in the piece's text of the blanks in front of its first name."""
+
+    line: int
+    start: int
+    end: int
+    column: int
+
+
+def fitted(piece: Piece, old: Sequence[Piece | None], new: Sequence[Piece | None]) -> Piece:
+    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``."""
+    own, there, here = _split(piece), _column(old), _column(new)
+    if own is None or there != own.column or here in (own.column, _NO_COLUMN):
+        return piece
+    return _written(piece, own, here)
+
+
+def _column(beside: Sequence[Piece | None]) -> int:
+    """The column of the declarations right above and below; one alone with one space tells nothing of the others."""
+    splits = [_split(piece) for piece in beside if piece is not None and piece.atom.kind is AtomKind.DECLARATION]
+    columns = [one.column if one else _NO_COLUMN for one in splits]
+    agreed = len(set(columns)) == 1 and (len(columns) == len(beside) or columns[0] != _ONE_SPACE)
+    return columns[0] if agreed else _NO_COLUMN
+
+
+def _split(piece: Piece) -> _Split | None:
+    """Where the blanks in front of the name are; ``None`` for a declaration that is not one line of its own."""
+    found = piece.atom.declarations
+    if piece.atom.kind is not AtomKind.DECLARATION or len(found) != 1 or not found[0].declarators:
+        return None
+    return _split_of(piece, found[0])
+
+
+def _split_of(piece: Piece, declaration: Declaration) -> _Split | None:
+    base = piece.atom.start
+    end = declaration.declarators[0].start - base
+    line = piece.text.rfind(b"\n", 0, declaration.start - base) + 1
+    if b"\n" in piece.text[line : declaration.end - base]:
+        return None
+    start = len(piece.text[:end].rstrip(b" \t"))
+    gap = piece.text[start:end]
+    if gap == b" ":
+        return _Split(line, start, end, _ONE_SPACE)
+    column = width(piece.text[line:end])
+    canonical = gap == blanks(width(piece.text[line:start]), column, b"\t") and not gap.strip(b"\t")
+    return _Split(line, start, end, column) if canonical else None
+
+
+def _written(piece: Piece, split: _Split, column: int) -> Piece:
+    """The piece with its name at ``column``; as it is where there is no room, or a comment would lose its column."""
+    used = width(piece.text[split.line : split.start])
+    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
+    if column != _ONE_SPACE and used >= column:
+        return piece
+    text = replaced_blanks(piece.text[split.line :], split.start - split.line, split.end - split.line, gap)
+    return piece if text is None else replace(piece, text=piece.text[: split.line] + text)
+
+
+# The empty line that stood between a member that leaves and its neighbours, where two of them would meet.
+
+
+def without_gap(cut: Sequence[Piece], index: int) -> tuple[list[Piece], tuple[Piece, ...]]:
+    """The pieces without ``cut[index]``, and the empty line that goes with it: the one in front, or none.
+
+    It goes where the piece stands between two empty lines, or between one and the end of its scope, so that neither two
+    of them meet nor one stands in front of a closing brace.
+    """
+    rest = [*cut[:index], *cut[index + 1 :]]
+    front = _blank_end(cut[index - 1]) if index else b""
+    if not front or not (_is_end(cut, index + 1) or _begins_blank(cut[index + 1])):
+        return rest, ()
+    shortened = replace(rest[index - 1], text=rest[index - 1].text.removesuffix(front))
+    return [*rest[: index - 1], shortened, *rest[index:]], (Piece(front),)
+
+
+def _blank_end(piece: Piece) -> bytes:
+    """The last line of what lies between two atoms, where that is empty."""
+    lines = piece.text.splitlines(keepends=True) if piece.atom.kind is AtomKind.LOOSE else []
+    return lines[-1] if lines and not lines[-1].strip() else b""
+
+
+def _begins_blank(piece: Piece) -> bool:
+    return piece.atom.kind is AtomKind.LOOSE and bool(piece.text) and not piece.text.splitlines()[0].strip()
+
+
+def _is_end(cut: Sequence[Piece], index: int) -> bool:
+    return not b"".join(piece.text for piece in cut[index:]).strip(b" \t")

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs Coccinelle's ``spatch`` on files of a tree's image: what a semantic patch changes, and where its rules match.
+
+Headers are read for their types, as deep as they include each other, and are changed only when they are named.
+Source: docs/manual of Coccinelle 1.1.1.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from linesmith.analyzer.base.errors import CommandTimedOut, SemanticPatchFailed
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.build.child import MOST_OUTPUT, Command, Ended, run
+from linesmith.patches.build.confinement import Confinement, toolchain_of
+from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.preparation import Progress
+from linesmith.patches.treewide.image import WIDTH, TreeImage, tidy
+
+# Files that one process works on, so that a header they share is parsed once.
+_TOGETHER = 8
+_SECONDS_PER_FILE = 300
+_MOST_SAID = 200
+_ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
+_MARK = "linesmith-site "
+# A line that begins a rule, or ends its metavariables: `@name@`, `@name depends on other@`, `@@`.
+_HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
+_Told = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
+_GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
+_CHECK_SECONDS = 60
+# spatch copies files by way of a shell, to which it gives their names as they are.
+_SOUND_NAME = re.compile(r"[\w.+,=@][\w.+,=@/-]*", re.ASCII)
+# Statements with a body that look like calls; Coccinelle guesses those whose name has "each" in it.
+_WITH_BODY = ("scoped_guard", "scoped_cond_guard", "scoped_seqlock_read", "scoped_ksimd", "scoped_irqdesc")
+
+
+class Types(Enum):
+    """Where types are learned from; what a function declares itself is known in any case, and fast."""
+
+    FILE = ("--no-includes",)
+    HEADERS = ("--recursive-includes", "--include-headers-for-types")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Asks for every place where ``rule`` binds its position ``position``, with the text its ``bindings`` matched."""
+
+    rule: str
+    position: str
+    bindings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticPatch:
+    """Rules in SmPL; ``reports`` are added to them as scripts, so that a person can run ``text`` without them."""
+
+    text: str
+    reports: tuple[Report, ...] = ()
+
+    @property
+    def script(self) -> str:
+        """The rules with the scripts that report places, each right behind its rule.
+
+        Placed at the end, they would make ``spatch`` combine the matches of all rules with each other.
+        """
+        parts: list[str] = []
+        for name, rule in _rules(self.text):
+            parts += [rule, *(_reporting(report) for report in self.reports if report.rule == name)]
+        return "\n".join((*parts, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a rule matched in the file as it was: ``line`` counts from 1, ``column`` from 0.
+
+    ``function`` is the one around it. ``bindings`` gives the C text of each metavariable asked for.
+    """
+
+    rule: str
+    file: str
+    line: int
+    column: int
+    function: str
+    bindings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spatched:
+    """What ``spatch`` did: the changed files lie in the image, ``failed`` are those it gave up on."""
+
+    sites: tuple[Site, ...]
+    failed: tuple[Refusal, ...]
+    commands: tuple[Command, ...]
+
+
+def spatch(
+    patch: SemanticPatch, image: TreeImage, files: Sequence[str], progress: Progress, types: Types = Types.HEADERS
+) -> Spatched:
+    """Run ``patch`` on ``files`` of the image, in place.
+
+    Files with names that a shell would take for more than a name are not given to it, and told as failed.
+    Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
+    """
+    failed = [_misnamed(file) for file in files if not _SOUND_NAME.fullmatch(file)]
+    files = [file for file in files if _SOUND_NAME.fullmatch(file)]
+    image.make_own(files)
+    before = {file: image.read(file) for file in files}
+    rules = image.root.parent / "rules.cocci"
+    _write(rules, patch.script)
+    _write(_macros(rules), "".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY))
+    _check(rules)
+    sites: dict[Site, None] = {}
+    commands: list[Command] = []
+    done = 0
+    for batch in _batches(files):
+        progress(f"spatch: {done} of {len(files)} files done")
+        for part, ended in _run(rules, image, batch, types):
+            commands.append(ended.command)
+            sites.update(dict.fromkeys(_sites(ended.output, image.root, part)))
+            failed += [_given_up(file, ended) for file in part if _stopped(ended)]
+        done += len(batch)
+    for file, content in before.items():
+        after = image.read(file)
+        if after != content:
+            image.put(file, tidy(content, after))
+    return Spatched(tuple(sites), tuple(failed), tuple(commands))
+
+
+def _write(place: Path, text: str) -> None:
+    """Write a file anew where programs can write too: not through a link that one has put there."""
+    place.unlink(missing_ok=True)
+    place.write_text(text, encoding="utf-8")
+
+
+def _check(rules: Path) -> None:
+    within = Confinement(toolchain_of("spatch"), (rules.parent,))
+    ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS, within))
+    if ended.status:
+        lines = [line.strip() for line in ended.output.splitlines() if not _ABOUT_ITSELF.match(line)]
+        said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_SAID]
+        raise SemanticPatchFailed(f"spatch does not take the semantic patch ({said}); check the names in it")
+
+
+def include_folders(tree: Path, file: str) -> tuple[str, ...]:
+    """Where headers that ``file`` includes are looked for, relative to ``tree``, first the likeliest."""
+    if not is_kernel(tree):
+        own = [str(parent) for parent in PurePosixPath(file).parents]
+        return tuple(dict.fromkeys(folder for place in own for folder in (place, f"{place}/include")))
+    architecture = _architecture(tree, file)
+    arches = (f"arch/{architecture}/include", f"arch/{architecture}/include/generated")
+    users = (f"arch/{architecture}/include/uapi", "include/uapi")
+    return ("include", *arches, *users)
+
+
+def _architecture(tree: Path, file: str) -> str:
+    parts = PurePosixPath(file).parts
+    named = parts[1] if len(parts) > 2 and parts[0] == "arch" else "x86"
+    return named if (tree / "arch" / named / "include").is_dir() else "x86"
+
+
+def _batches(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Files in groups that look for headers in the same folders."""
+    groups: dict[str, list[str]] = {}
+    for file in files:
+        parts = PurePosixPath(file).parts
+        groups.setdefault("/".join(parts[:2]) if parts[0] == "arch" else "", []).append(file)
+    for group in groups.values():
+        for start in range(0, len(group), _TOGETHER):
+            yield tuple(group[start : start + _TOGETHER])
+
+
+def _run(
+    rules: Path, image: TreeImage, files: tuple[str, ...], types: Types
+) -> Iterator[tuple[tuple[str, ...], Ended]]:
+    """The files in one process; where that gives up, each in a process of its own."""
+    ended = _ended(rules, image, files, types)
+    if _stopped(ended) and len(files) > 1:
+        for file in files:
+            yield (file,), _ended(rules, image, (file,), types)
+        return
+    yield files, ended
+
+
+def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
+    within = Confinement((*image.readable, *toolchain_of("spatch")), (image.root.parent,))
+    # It takes options from a .cocciconfig where it runs, so that is not the tree.
+    command = Command(_argv(rules, image, files, types), rules.parent, _SECONDS_PER_FILE * (len(files) + 1), within)
+    try:
+        return run(command)
+    except CommandTimedOut as error:
+        return Ended(command, 1, f"EXN: {error}", command.seconds)
+
+
+def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> tuple[str, ...]:
+    folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
+    limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(WIDTH))
+    # Without the last one a file that does not name the record itself is passed over.
+    # It does not look at TMPDIR.
+    scratch = ("--temp-files", str(rules.parent))
+    ways = ("--very-quiet", "--in-place", *scratch, *limits, *types.value, "--disable-worth-trying-opt")
+    named = (f"{image.root.name}/{file}" for file in files)
+    return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *named)
+
+
+def _macros(rules: Path) -> Path:
+    return rules.with_name("macros.h")
+
+
+def _rules(text: str) -> Iterator[tuple[str, str]]:
+    """Each rule with its name, empty where it has none; what stands in front of the first rule goes with it."""
+    name, lines, in_head, seen = "", list[str](), False, False
+    for line in text.rstrip("\n").split("\n"):
+        match = _HEAD.match(line)
+        if match and not in_head:
+            if seen:
+                yield name, "\n".join(lines)
+                lines = []
+            name, seen = match[1] or "", True
+        in_head = not in_head if match else in_head
+        lines.append(line)
+    yield name, "\n".join(lines)
+
+
+def _reporting(report: Report) -> str:
+    """A script that prints each match of a rule as one Python literal."""
+    names = "\n".join(f"{name} << {report.rule}.{name};" for name in report.bindings)
+    pairs = "".join(f"({name!r}, str({name}))," for name in report.bindings)
+    place = "int(one.line), int(one.column), one.current_element"
+    return (
+        f"@script:python@\n{report.position} << {report.rule}.{report.position};\n{names}\n@@\n"
+        f"for one in {report.position}:\n"
+        f"  print({_MARK!r} + repr(({str(report.rule)!r}, one.file, {place}, ({pairs}))))\n"
+    )
+
+
+def _sites(output: str, root: Path, files: Collection[str]) -> Iterator[Site]:
+    """What the scripts printed of the ``files``; text of these can print such lines too, so each is checked."""
+    names = {f"{place}/{file}": file for file in files for place in (root.name, root)}
+    for line in output.splitlines():
+        if not line.startswith(_MARK):
+            continue
+        try:
+            told = msgspec.convert(ast.literal_eval(line.removeprefix(_MARK)), _Told)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):  # ValueError: another shape, too
+            continue
+        rule, file, number, column, function, bindings = told
+        if file in names:
+            yield Site(rule, names[file], number, column, function, bindings)
+
+
+def _stopped(ended: Ended) -> bool:
+    """Whether it gave up, or said more than is kept of it."""
+    return bool(ended.status) or bool(_GAVE_UP.search(ended.output)) or len(ended.output) >= MOST_OUTPUT
+
+
+def _misnamed(file: str) -> Refusal:
+    reason = "the name of this file has characters that mean something to a shell, by which spatch copies files"
+    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "rename the file, or change it by hand")
+
+
+def _given_up(file: str, ended: Ended) -> Refusal:
+    said = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    said = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else said
+    reason = f"spatch gave up on this file ({said[:_MOST_SAID]})"
+    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is common to guests: before they are ready nothing but booting fails, and want of memory explains all else."""
+
+from __future__ import annotations
+
+import platform
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
+from linesmith.analyzer.model import Built, Done, Guest, Site, Step
+from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.child import find
+from linesmith.plugins.machines.guest_files import HOME, Contents, init_script, initramfs, plan
+from linesmith.plugins.machines.here import Kind, SiteSettings
+from linesmith.plugins.machines.steps import (
+    MARK,
+    Introduction,
+    Transcript,
+    check_cpus,
+    functions_script,
+    launch_script,
+    steps_script,
+    words_of,
+)
+from linesmith.plugins.machines.system import (
+    BOARDS,
+    EMULATED,
+    KVM,
+    KVM_CPU,
+    SLOW_WORDS,
+    KernelImage,
+    kvm_obstacle,
+    read_kernel,
+    system_command,
+)
+from linesmith.plugins.machines.talk import Console
+from linesmith.plugins.machines.user import counter_khz
+
+
+def booted(transcript: Transcript, seconds: float, advice: str) -> Introduction:
+    """What the guest says of itself; whatever goes wrong before raises ``GuestNotBooted``, with the advice."""
+    try:
+        return transcript.introduction(seconds)
+    except GuestFailed as error:
+        raise GuestNotBooted(f"{error}{advice}") from error
+
+
+def steps_done(
+    transcript: Transcript, steps: Sequence[Step], console: Console, scratch: Path, tell: Tell
+) -> tuple[Done, ...]:
+    """How the steps ended; raises ``GuestOutOfMemory`` when the kernel killed for want of memory meanwhile."""
+    try:
+        done = tuple(transcript.done(step, number, scratch, tell) for number, step in enumerate(steps, 1))
+    except GuestFailed as error:
+        if starved := console.starved():
+            raise GuestOutOfMemory(f"{starved}; give the machine more memory; then {error}") from error
+        raise
+    if starved := console.starved():
+        raise GuestOutOfMemory(f"{starved}; give the machine more memory; all it said is in {console.log}")
+    return done
+
+
+# What a virtual machine is to boot and to run, as QEMU's words and as its first file system.
+
+SETTINGS = {
+    "accelerator": Kind.TEXT,
+    "boot_seconds": Kind.NUMBER,
+    "kaslr": Kind.SWITCH,
+    "seed": Kind.NUMBER,
+    "words": Kind.WORDS,
+}
+_KERNELS = ("kernel", "vmlinux")
+_PLACE = f"{HOME}/steps"
+_LAUNCH = "launch"
+
+
+@dataclass(frozen=True, slots=True)
+class GuestOrder:
+    """What is to be done; ``log`` is where the console goes."""
+
+    site: Site
+    built: Built
+    steps: Sequence[Step]
+    log: Path
+    nonce: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def settings(self) -> SiteSettings:
+        """The site's, of this plugin."""
+        return SiteSettings(self.site, SETTINGS)
+
+    @property
+    def console(self) -> Console:
+        """Where the kernel speaks."""
+        return Console(self.log)
+
+    @property
+    def accelerator(self) -> str:
+        """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
+        wanted = self.settings.text("accelerator", "auto")
+        return "kvm" if wanted == "kvm" or (wanted == "auto" and kvm_obstacle() is None) else "tcg"
+
+    def check(self) -> None:
+        """Raise what is wrong with the order before anything is run."""
+        self.settings.check()
+        for number, step in enumerate(self.steps, 1):
+            check_cpus(step, number, range(self.site.cpus))
+
+    def image(self) -> KernelImage:
+        """The kernel that was built; raises ``GuestNotBooted`` when there is none that boots."""
+        try:
+            return read_kernel(kernel_of(self.built))
+        except KernelNotBootable as error:
+            raise GuestNotBooted(str(error)) from error
+
+    def expected_image(self) -> KernelImage:
+        """The kernel; one that is not built yet is taken for one of this host's kind."""
+        path = kernel_of(self.built)
+        return self.image() if path.exists() else KernelImage(path, platform.machine())
+
+    def command(self, image: KernelImage) -> tuple[str, ...]:
+        """QEMU's words to boot the image."""
+        board = BOARDS[image.machine]
+        site = self.site
+        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=self.settings.words("words"))
+        emulated = self.accelerator == "tcg" or image.machine != platform.machine()
+        processor = (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM)
+        return system_command(
+            find(board.program, board.package),
+            guest,
+            board,
+            (*processor, *self._seed()),
+            (*(emulated_words(image.machine) if emulated else ("nowatchdog",)), *self._kaslr()),
+            self.log,
+        )
+
+    def archive(self, machine: str) -> bytes:
+        """The first file system; raises ``GuestNotBooted`` when the guest has no room for it."""
+        commands = [words_of(step, self.built) for step in self.steps]
+        contents = plan(commands, machine, self.site.overlay, Path.cwd())
+        port = BOARDS[contents.machine].port
+        programs = {"init": self._init(contents, port), _LAUNCH: launch_script().encode()}
+        archive = initramfs(contents, programs, port)
+        if 3 * len(archive) > self.site.memory:
+            raise GuestNotBooted(
+                f"the guest's files take {len(archive) >> 20} MiB, too much for {self.site.memory >> 20} MiB of "
+                "memory; give the machine more"
+            )
+        return archive
+
+    def _kaslr(self) -> tuple[str, ...]:
+        return () if self.settings.switch("kaslr", True) else ("nokaslr",)
+
+    def _seed(self) -> tuple[str, ...]:
+        return ("-seed", str(self.settings.number("seed", 0))) if self.settings.has("seed") else ()
+
+    def _init(self, contents: Contents, port: str) -> bytes:
+        begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"
+        script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
+        return init_script(begin + functions_script() + script, _PLACE, port)
+
+
+def emulated_words(machine: str) -> tuple[str, ...]:
+    """Words for an emulated kernel; one for x86 is told how fast its clock runs, which it may measure badly."""
+    khz = counter_khz() if machine == platform.machine() else None
+    return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
+
+
+def kernel_of(built: Built) -> Path:
+    """The kernel of a build; raises ``GuestNotBooted`` when it has none."""
+    products = dict(built.products)
+    found = next((products[name] for name in _KERNELS if name in products), None)
+    if found is None:
+        raise GuestNotBooted(f"the build {built.key} has no product called kernel; name one that boots")
+    return found

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a script of steps reports, read as it comes, and kept in files as far as it came."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
+from linesmith.analyzer.model import Built, Done, Step
+from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.elf_image import build_id_in_notes
+
+# The words of a step as they are run and as they are shown.
+
+
+def words_of(step: Step, built: Built) -> tuple[str, ...]:
+    """The step's command with each ``{product}`` replaced by that product's path; other braces stay as they are.
+
+    A program that is named by a relative path is one of where we are: a step runs in a folder of its own.
+    """
+    places = {f"{{{name}}}": str(path.absolute()) for name, path in built.products}
+    program, *words = (_replaced(word, places) for word in step.command)
+    return (str(Path(program).absolute()) if "/" in program else program, *words)
+
+
+def shown(step: Step, words: tuple[str, ...]) -> str:
+    """The words of a step as for a shell, with its environment and the CPUs that it is pinned to."""
+    environment = tuple(f"{name}={value}" for name, value in step.environment)
+    pinned = ("taskset", "-c", cpu_list(step.cpus)) if step.cpus else ()
+    return shlex.join((*(("env", *environment) if environment else ()), *pinned, *words))
+
+
+def cpu_list(cpus: tuple[int, ...]) -> str:
+    """CPUs as taskset(1) takes them."""
+    return ",".join(map(str, cpus))
+
+
+def name_of(step: Step, number: int) -> str:
+    """What a message calls a step; steps count from 1."""
+    return f"step {number} ({shlex.join(step.command)[:80]})"
+
+
+def check_cpus(step: Step, number: int, usable: Collection[int]) -> None:
+    """Raises ``GuestFailed`` when the step is to run on a CPU that is not there to be used."""
+    for cpu in step.cpus:
+        if cpu not in usable:
+            there = ", ".join(map(str, sorted(usable)))
+            raise GuestFailed(f"{name_of(step, number)} is to run on CPU {cpu}, but there are {there}; pin it to those")
+
+
+def _replaced(word: str, places: dict[str, str]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, path)
+    return word
+
+
+# What a step printed, as text: complete, and within bounds.
+
+# Of each stream of a step; a benchmark that says more is caught in a loop.
+MOST_BYTES = 64 << 20
+
+
+def text_of(output: bytes) -> str:
+    r"""The bytes as text; those that are no UTF-8 are spelt out (``\xff``), so that it can be written anywhere."""
+    return output.decode("utf-8", "backslashreplace")
+
+
+def read_output(path: Path) -> str:
+    """The text in the file of a step's output; empty where the step never came to print."""
+    try:
+        with path.open("rb") as file:
+            return text_of(file.read(MOST_BYTES))
+    except FileNotFoundError:
+        return ""
+
+
+# For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
+_PAUSE_SECONDS = 60
+_SLOWEST_BYTES = 20_000
+# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
+_CLOCK_SECONDS = 3.0
+_CLOCK_SHARE = 0.2
+
+
+class Conversation(Protocol):
+    """The other side; each call raises a ``GuestFailed`` or a subclass when nothing more is to be expected."""
+
+    def line(self, doing: str) -> str:
+        """The next line; ``doing`` says in messages what was going on."""
+
+    def take(self, count: int, doing: str) -> bytes:
+        """The next ``count`` bytes."""
+
+    def limit(self, seconds: float) -> None:
+        """From now on wait for so many seconds at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What the other side said of itself before the first step, by name; ``release`` and ``notes``, in hex, too."""
+
+    facts: tuple[tuple[str, str], ...]
+
+    def fact(self, name: str) -> str:
+        """The fact of that name; empty without one."""
+        return dict(self.facts).get(name, "")
+
+    def described(self) -> tuple[tuple[str, str], ...]:
+        """The facts that a reader wants, with the build-id for the notes."""
+        told = (("build-id", self.build_id or ""), *self.facts)
+        return tuple((name, value) for name, value in told if value and name not in ("release", "notes"))
+
+    @property
+    def build_id(self) -> str | None:
+        """That of the kernel that booted; ``None`` when it does not tell."""
+        try:
+            return build_id_in_notes(bytes.fromhex(self.fact("notes")))
+        except ValueError:
+            return None
+
+
+class Transcript:
+    """The report of a script whose messages begin with ``nonce``."""
+
+    def __init__(self, talk: Conversation, nonce: str) -> None:
+        self._talk = talk
+        self._nonce = nonce
+        self._clocks = _Clocks()
+
+    def introduction(self, seconds: float) -> Introduction:
+        """Everything up to ``ready``, within so many seconds.
+
+        What else comes this way, such as the greeting of a login shell, is passed over.
+        """
+        self._talk.limit(seconds)
+        facts: list[tuple[str, str]] = []
+        while True:
+            nonce, _, message = self._talk.line("booting").partition(" ")
+            word, _, rest = message.partition(" ")
+            if nonce == self._nonce and word == "ready":
+                return Introduction(tuple(facts))
+            if nonce == self._nonce and word == "fact":
+                name, _, value = rest.partition("=")
+                facts.append((name, value))
+
+    def done(self, step: Step, number: int, scratch: Path, tell: Tell) -> Done:
+        """How a step ended; what it printed goes into ``scratch`` too.
+
+        Raises ``GuestOutOfMemory`` when the kernel killed for want of memory, ``GuestFailed`` when the step printed
+        without end or what came makes no sense, and what the conversation does.
+        """
+        name, talk = name_of(step, number), self._talk
+        talk.limit(_PAUSE_SECONDS)
+        self._message(f"preparing {name}", "began", number)
+        self._clocks.begin(time.monotonic())
+        tell(f"running {name}")
+        talk.limit(step.seconds)
+        ended = _Ended.read(self._message(f"running {name}", "done", number), name)
+        self._clocks.check(ended, time.monotonic())
+        output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
+        for count, kept in ((ended.output, output), (ended.errors, errors)):
+            talk.limit(_PAUSE_SECONDS + count / _SLOWEST_BYTES)
+            kept.write_bytes(talk.take(count, f"sending what {name} printed"))
+        ended.check(name, output)
+        return Done(step, ended.status, read_output(output), read_output(errors), ended.seconds)
+
+    def _message(self, doing: str, word: str, number: int) -> list[str]:
+        """The rest of the message that has to come next."""
+        line = self._talk.line(doing)
+        words = line.split()
+        if words[:3] != [self._nonce, word, str(number)]:
+            raise GuestFailed(f"the machine said {line[:80]!r} while {doing}; a step may write to no serial port")
+        return words[3:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The message at the end of a step; ``output`` and ``errors`` are in bytes."""
+
+    status: int
+    began: float
+    ended: float
+    starved: int
+    output: int
+    errors: int
+
+    @classmethod
+    def read(cls, words: Sequence[str], name: str) -> _Ended:
+        """The words behind the step's number. A shell may write a decimal comma."""
+        try:
+            status, began, ended, starved, output, errors = words
+            first, last = float(began.replace(",", ".")), float(ended.replace(",", "."))
+            return cls(int(status), first, last, int(starved), int(output), int(errors))
+        except ValueError as error:
+            raise GuestFailed(f"the machine's message about {name} makes no sense ({' '.join(words)[:80]})") from error
+
+    @property
+    def seconds(self) -> float:
+        """How long the step took by the machine's clock."""
+        return max(0.0, self.ended - self.began)
+
+    def check(self, name: str, kept: Path) -> None:
+        """Raise what makes the step worthless."""
+        if max(self.output, self.errors) > MOST_BYTES:
+            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {kept}")
+        if self.starved and self.status:
+            raise GuestOutOfMemory(
+                f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
+                f"more, or the step less to do; what it printed is in {kept}"
+            )
+
+
+class _Clocks:
+    """The machine's clock against ours, from the first step on: whoever measures by a wrong one measures nothing."""
+
+    def __init__(self) -> None:
+        self._here: float | None = None
+        self._there: float | None = None
+
+    def begin(self, now: float) -> None:
+        """A step begins."""
+        self._here = now if self._here is None else self._here
+
+    def check(self, ended: _Ended, now: float) -> None:
+        """Raises ``GuestFailed`` when one clock ran far from the other, over a time long enough to tell."""
+        self._there = ended.began if self._there is None else self._there
+        here, there = now - (self._here or now), ended.ended - self._there
+        if abs(here - there) > _CLOCK_SECONDS + _CLOCK_SHARE * here:
+            raise GuestFailed(
+                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
+            )
+
+
+# A script for any POSIX shell that runs steps and reports them over descriptor 3, in a guest or on another host.
+#
+# It needs busybox, or coreutils, grep, sed and util-linux. Its messages are lines that begin with a word that only the
+# two sides know, so that nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several
+# times, ``ready``; for each step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times
+# are in seconds, ``STARVED`` counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are
+# numbers of bytes: so many follow the line, first of standard output, then of standard error, whatever they hold.
+
+# Everything that a step begins inherits this variable, and is known by it.
+MARK = "LINESMITH_STEP"
+
+# The time is told by the shell itself where it can, to the microsecond; a clock of 10 ms is the last resort.
+_STAMP = """\
+stamp() {
+    now=${EPOCHREALTIME:-}
+    [ "$now" ] || now=$($b date +%s.%N)
+    case $now in *%*) read -r now rest </proc/uptime ;; esac
+}
+"""
+
+# Becomes the step's program: the last thing before that is to tell the process, which leads its session, and the time.
+# Whoever sweeps has removed `alive` first, and so either finds the process or keeps it from going on.
+_LAUNCH = """\
+b=$1 place=$2
+shift 2
+cd "$place/work" || exit
+stamp
+echo "$$ $now" >"$place/began"
+[ -e "$place/alive" ] || exit
+exec "$@"
+"""
+
+# `sweep` looks twice before it believes that nothing is left: a process that just now leaves its session, or becomes
+# another program, is seen by neither of the two marks. It complains to nobody: when our side is gone, so is whoever
+# reads the complaint, and to write it would be the end.
+_RUN = """\
+say() { printf '%s\\n' "$nonce $*" >&3; }
+fact() { [ ! "$2" ] || say "fact $1=$2"; }
+value() { $b sed -n "s/^$1[[:space:]]*:[[:space:]]*//p" "$2" 2>/dev/null | $b head -n 1; }
+starved() { echo $(($($b sed -n 's/^oom_kill //p' /proc/vmstat) + 0)); }
+sweep() {
+    { read -r session rest <"$place/began"; } 2>/dev/null || return
+    quiet=0
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        left=$($b grep -slzF "$mark" /proc/[0-9]*/environ)
+        for stat in /proc/[0-9]*/stat; do
+            { read -r line <"$stat"; } 2>/dev/null || continue
+            set -- ${line##*) }
+            [ "$4" != "$session" ] || [ "$1" = Z ] || left="$left $stat"
+        done
+        for one in $left; do
+            one=${one#/proc/}
+            kill -9 "${one%%/*}" 2>/dev/null
+        done
+        if [ "$left" ]; then quiet=0; continue; fi
+        [ "$quiet" = 0 ] || return
+        quiet=1
+        $b sleep 0.1 2>/dev/null || $b sleep 1
+    done
+}
+gather() { { $b head -c MOST; $b cat >/dev/null; } <"$place/$1.pipe" >"$place/$1" & }
+step() {
+    number=$1
+    shift
+    $b rm -rf "$place/work" "$place/began"
+    $b mkdir "$place/work"
+    gather output
+    reader=$!
+    gather errors
+    readers="$reader $!"
+    before=$(starved)
+    say "began $number"
+    (exec $b setsid "$@" >"$place/output.pipe" 2>"$place/errors.pipe" </dev/null 3>&-)
+    status=$?
+    stamp
+    ended=$now
+    sweep
+    wait $readers
+    read -r session began <"$place/began" || began=$ended
+    sizes="$(($($b wc -c <"$place/output"))) $(($($b wc -c <"$place/errors")))"
+    say "done $number $status $began $ended $(($(starved) - before)) $sizes"
+    $b cat "$place/output" "$place/errors" >&3
+}
+"""
+
+_INTRODUCE = """\
+fact release "$($b uname -r)"
+fact notes "$($b od -An -v -tx1 /sys/kernel/notes 2>/dev/null | $b tr -d ' \\n')"
+fact cpu "$(value 'model name' /proc/cpuinfo)"
+fact cpus "$($b cat /sys/devices/system/cpu/online 2>/dev/null)"
+fact nodes "$($b cat /sys/devices/system/node/online 2>/dev/null)"
+fact smt "$($b sed 's/^0/off/;s/^1/on/' /sys/devices/system/cpu/smt/active 2>/dev/null)"
+fact governor "$($b cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null)"
+fact memory "$(value MemTotal /proc/meminfo)"
+fact 'load before' "$($b cut -d ' ' -f 1-3 /proc/loadavg)"
+$b mkfifo "$place/output.pipe" "$place/errors.pipe"
+: >"$place/alive"
+say ready
+"""
+
+
+def launch_script() -> str:
+    """What turns into a step's program; it is called with ``b``, the folder, and the words of the step."""
+    return f"{_STAMP}{_LAUNCH}"
+
+
+def functions_script() -> str:
+    """What ``steps_script`` needs; ``sweep`` ends what is left of the step that runs.
+
+    The caller sets ``b`` (what goes before the name of a tool: a busybox, or nothing), ``place`` (an empty folder),
+    ``nonce`` (the word that messages begin with), ``mark`` (``MARK=`` and a value of its own), and opens descriptor 3.
+    """
+    return f"{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
+
+
+def steps_script(steps: Sequence[tuple[Step, tuple[str, ...]]], launch: str) -> str:
+    """Runs steps with their words; the file ``launch`` has ``launch_script``."""
+    calls = (f"step {number} {_call(*step, launch)}\n" for number, step in enumerate(steps, 1))
+    return f"{_INTRODUCE}{''.join(calls)}say end\n"
+
+
+def _call(step: Step, words: tuple[str, ...], launch: str) -> str:
+    environment = shlex.join(f"{name}={value}" for name, value in step.environment)
+    pinned = f"$b taskset -c {cpu_list(step.cpus)} " if step.cpus else ""
+    return f'$b env "$mark" {environment} {pinned}$b sh {shlex.quote(launch)} "$b" "$place" {shlex.join(words)}'

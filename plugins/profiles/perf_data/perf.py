@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Samples out of hardware traces (AUX data, as of Arm SPE), which perf decodes and prints one a line.
+
+Everything else is read without perf: printing a sample takes perf longer than reading and counting it takes us.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from linesmith.analyzer.base.errors import ProfileError, ToolMissing
+from linesmith.analyzer.model import Access, Profile, SharedLine
+from linesmith.plugins.machines.child import Streams, child, find, wait
+from linesmith.plugins.profiles.samples import Code, Mode, Samples
+from linesmith.plugins.profiles.script_line import read_sample
+
+_PACKAGE = "linux-perf"
+_FIELDS = ("pid", "tid", "cpu", "misc", "time", "event", "addr", "data_src", "weight", "ip", "sym", "dso")
+_NEEDED = ("addr", "data_src", "ip")
+_MISSING = re.compile(r"Cannot print '(\w+)' field")
+_MODES = {"K": Mode.KERNEL, "U": Mode.USER, "H": Mode.HYPERVISOR, "G": Mode.GUEST_KERNEL, "g": Mode.GUEST_USER}
+_KERNEL = 1 << 63
+_END_SECONDS = 60
+_MOST_COMPLAINT = 1 << 16
+
+
+def add_decoded(path: Path, source: str, samples: Samples) -> None:
+    """Add the samples of memory that perf finds in the traces of the file at ``path``.
+
+    Fields that the events do not have are left out. Raises ``ToolMissing`` where there is no perf that can do it,
+    ``ProfileError`` when perf does not understand the file.
+    """
+    fields = list(_FIELDS)
+    while (missing := _printed(path, source, fields, samples)) is not None:
+        fields.remove(missing)
+
+
+def script(path: Path, fields: Sequence[str]) -> tuple[str, ...]:
+    """The command that prints the samples; of traces, those of memory."""
+    perf = find("perf", f"{_PACKAGE}, for the profile has hardware traces that perf must decode")
+    return (perf, "script", "--ns", "--no-demangle", "--itrace=M", "-i", str(path), "-F", ",".join(fields))
+
+
+def _printed(path: Path, source: str, fields: Sequence[str], samples: Samples) -> str | None:
+    """Add all samples; or the name of a field that some event does not have, before any is added."""
+    with tempfile.TemporaryFile() as complaints:
+        streams = Streams(subprocess.DEVNULL, subprocess.PIPE, complaints)
+        with child(script(path.resolve(), fields), Path.cwd(), streams) as process:
+            count = sum(_add(line, samples) for line in _lines(process.stdout))
+            status = wait(process, "perf script", _END_SECONDS)
+        complaints.seek(0)
+        said = complaints.read(_MOST_COMPLAINT).decode("utf-8", "replace")
+    missing = _MISSING.search(said)
+    if not count and status and missing and missing[1] in fields and missing[1] not in _NEEDED:
+        return missing[1]
+    if status:
+        raise _refusal(source, said)
+    return None
+
+
+def _lines(output: IO[bytes] | None) -> Iterator[str]:
+    for line in output or ():
+        yield line.decode("utf-8", "replace").rstrip("\n")
+
+
+def _add(line: str, samples: Samples) -> bool:
+    """Add the sample on the line; whether it is one."""
+    found = read_sample(line)
+    if found is None:
+        samples.unread += bool(line.strip())
+        return False
+    task, place = found.task, found.place
+    ip = place.address
+    mode = _MODES.get(task.mode, Mode.KERNEL if ip is not None and ip >= _KERNEL else Mode.USER)
+    code = Code(place.symbol, place.object_file)
+    samples.add(found.address, found.source, ip, found.weight, task.cpu, task.pid, code, mode)
+    return True
+
+
+def _refusal(source: str, said: str) -> ProfileError | ToolMissing:
+    """What perf says in one sentence; an older one does not know the options."""
+    words = next((line.strip() for line in said.splitlines() if line.strip()), "it says nothing")
+    if "nvalid field requested" in said or "unknown option" in said or "Bad Instruction Tracing" in said:
+        return ToolMissing(
+            f"{source} has hardware traces, and this perf is too old to decode them ({words[:200]!a}); install "
+            f"{_PACKAGE} 6.1 or later, or give the text of `perf script -F +pid,addr,data_src,weight`"
+        )
+    return ProfileError(f"{source} has hardware traces that perf does not decode ({words[:200]!a}); record it again")
+
+
+# Names of functions for a perf.data file, as perf finds them where it was recorded (``--by-symbol``).
+#
+# The file has addresses only. perf knows the kernel that runs, what lies in its cache of builds (``~/.debug``), and
+# the files where they were.
+
+_NAMES_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
+_ROW = re.compile(rb"\s*([0-9a-f]{1,16}) (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)\s*$")
+_UNKNOWN = b"[unknown]"
+
+
+def with_names(path: Path, profile: Profile) -> Profile:
+    """The profile with a function for every code address that perf can name.
+
+    Raises ``ToolMissing`` without perf, ``ProfileError`` when it names none.
+    """
+    wanted = {access.code_address for line in profile.lines for access in line.accesses if not access.function}
+    names = _named(path, (one for one in wanted if one is not None))
+    if wanted and not names:
+        raise ProfileError(
+            f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
+            "machine that was recorded, or give the ELF file of the same build"
+        )
+    return replace(profile, lines=tuple(_with_names(line, names) for line in profile.lines))
+
+
+def _with_names(line: SharedLine, names: dict[int, tuple[str, str]]) -> SharedLine:
+    return replace(line, accesses=tuple(_with_name(access, names) for access in line.accesses))
+
+
+def _with_name(access: Access, names: dict[int, tuple[str, str]]) -> Access:
+    found = names.get(access.code_address or 0)
+    return access if found is None else replace(access, function=found[0], object_file=found[1])
+
+
+def _named(path: Path, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Function and file by code address."""
+    spelt = {f"{one:x}".encode(): one for one in wanted}
+    found: dict[int, tuple[str, str]] = {}
+    perf = find("perf", _NAMES_PACKAGE)
+    argv = (perf, "script", "--no-demangle", "-i", str(path.resolve()), "-F", "ip,sym,dso")
+    with child(argv, Path.cwd(), Streams(subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL)) as process:
+        for row in process.stdout or ():
+            address = spelt.get(row.split(None, 1)[0] if row.strip() else b"")
+            if address is not None and address not in found and (match := _ROW.match(row)) and match[2] != _UNKNOWN:
+                found[address] = match[2].decode("utf-8", "replace"), match[3].decode("utf-8", "replace")
+        wait(process, "perf script", _END_SECONDS)
+    return found

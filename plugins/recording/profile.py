@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Makes a profile of a recording: rows grouped by line and instruction, code addresses named."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from linesmith.analyzer.model import Access, Conflict, Misses, Profile, Recording, Remark, SharedLine
+from linesmith.plugins.recording.text import AccessRow, LineRow, PairRow, RecordingText
+
+_KERNEL_HALF = 1 << 63
+# A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
+# matter, so that they are kept with what met on them, but without accesses that only hit.
+WHOLE_LINES = 4096
+MOST_LINES = 32768
+# Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
+WHOLE_ROWS = 400_000
+MOST_ROWS = 800_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an instruction lies: its function and file, as far as symbols say."""
+
+    function: str | None = None
+    object_file: str | None = None
+
+
+Naming = Callable[[int], Place]
+
+
+def to_profile(
+    text: RecordingText, recording: Recording, naming: Naming, source: str, remarks: Iterable[str] = ()
+) -> Profile:
+    """The lines with misses for which another CPU is to blame, hottest first; ``naming`` names code addresses."""
+    accesses, pairs = _by_line(text.accesses), _by_line(text.pairs)
+    places = _Places(naming)
+    lines = [_line(row, accesses[row.address], pairs[row.address], places, recording) for row in text.lines]
+    hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
+    total = sum(line.contended for line in hot)
+    kept = _as_there_is_room(hot)
+    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
+    remarks = (*remarks, *_left_out(hot[len(kept) :], total))
+    return Profile(
+        source=source,
+        title="",
+        display="hitm",
+        lines=ranked,
+        remarks=tuple(map(Remark, remarks)),
+        totals=tuple(sorted(text.counts.items())),
+        recording=recording,
+    )
+
+
+def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
+    """The hottest lines, whole as long as there is room for that, then bare."""
+    kept: list[SharedLine] = []
+    rows = 0
+    for line in hot[:MOST_LINES]:
+        whole = len(kept) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
+        one = line if whole else _bare(line)
+        rows += _rows(one)
+        if rows > MOST_ROWS:
+            break
+        kept.append(one)
+    return kept
+
+
+def _rows(line: SharedLine) -> int:
+    return len(line.accesses) + len(line.conflicts)
+
+
+def _bare(line: SharedLine) -> SharedLine:
+    return replace(line, accesses=tuple(one for one in line.accesses if one.contended))
+
+
+def _left_out(lines: Sequence[SharedLine], total: int) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    share = sum(line.contended for line in lines) / total
+    return (f"{len(lines):,} lines with {share:.1%} of all contended accesses are below those in the profile",)
+
+
+class _Places:
+    """Names each address once."""
+
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+        self._known: dict[int, Place] = {}
+
+    def __call__(self, address: int) -> Place:
+        if address not in self._known:
+            self._known[address] = self._naming(address)
+        return self._known[address]
+
+
+_Row = TypeVar("_Row", AccessRow, PairRow)
+
+
+def _by_line(rows: Sequence[_Row]) -> defaultdict[int, list[_Row]]:
+    grouped: defaultdict[int, list[_Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.line].append(row)
+    return grouped
+
+
+def _line(
+    row: LineRow, rows: Sequence[AccessRow], pairs: Sequence[PairRow], places: _Places, recording: Recording
+) -> SharedLine:
+    groups: defaultdict[tuple[int, int, int, str], list[AccessRow]] = defaultdict(list)
+    for one in rows:
+        groups[one.offset, one.width, one.ip, one.kind].append(one)
+    accesses = [_access(group, places, recording.nodes) for group in groups.values()]
+    accesses.sort(key=lambda one: (one.offset or 0, -one.contended, one.code_address or 0))
+    conflicts = sorted((_conflict(one, places) for one in pairs), key=lambda one: (-one.misses, one.offset))
+    return SharedLine(
+        rank=0,
+        address=row.address,
+        accesses=tuple(accesses),
+        bytes=recording.line_bytes,
+        hitm_remote=sum(one.hitm_remote or 0 for one in accesses),
+        hitm_local=sum(one.hitm_local or 0 for one in accesses),
+        stores_l1_hit=sum(one.stores_l1_hit or 0 for one in accesses),
+        stores_l1_miss=sum(one.stores_l1_miss or 0 for one in accesses),
+        taken=sum(one.taken or 0 for one in accesses),
+        records=row.loads + row.stores,
+        loads=row.loads,
+        conflicts=tuple(conflicts),
+        misses=_misses(rows),
+    )
+
+
+def _misses(rows: Sequence[AccessRow]) -> Misses:
+    return Misses(
+        hitm_local=sum(one.hitm_local for one in rows),
+        hitm_remote=sum(one.hitm_remote for one in rows),
+        shared=sum(one.shared_miss for one in rows),
+        upgrade=sum(one.upgrade for one in rows),
+        taken_local=sum(one.own_local for one in rows),
+        taken_remote=sum(one.own_remote for one in rows),
+        cold=sum(one.cold_miss for one in rows),
+    )
+
+
+def _access(rows: Sequence[AccessRow], places: _Places, nodes: Sequence[int]) -> Access:
+    """Rows of one instruction and place, one a CPU, as one row. An atomic update counts as a store."""
+    first = rows[0]
+    place = places(first.ip)
+    loads = first.kind == "L"
+    taken = sum(one.own_local + one.own_remote for one in rows)
+    hits = sum(one.hits for one in rows)
+    missed = taken + sum(one.shared_miss + one.cold_miss + one.upgrade for one in rows)
+    hitm_local, hitm_remote = sum(one.hitm_local for one in rows), sum(one.hitm_remote for one in rows)
+    cpus = {one.cpu for one in rows}
+    return Access(
+        offset=first.offset,
+        function=place.function,
+        hitm_remote=hitm_remote,
+        hitm_local=hitm_local,
+        stores_l1_hit=0 if loads else hits,
+        stores_l1_miss=0 if loads else missed,
+        records=hits + missed + hitm_local + hitm_remote,
+        cpus=len(cpus),
+        code_address=first.ip,
+        object_file=place.object_file,
+        nodes=",".join(map(str, sorted({nodes[cpu] for cpu in cpus if cpu < len(nodes)}))),
+        kernel=first.ip >= _KERNEL_HALF,
+        width=first.width,
+        taken=taken,
+    )
+
+
+def _conflict(row: PairRow, places: _Places) -> Conflict:
+    return Conflict(
+        offset=row.offset,
+        width=row.width,
+        function=places(row.ip).function,
+        writer_offset=row.writer_offset,
+        writer_width=row.writer_width,
+        writer_function=places(row.writer_ip).function,
+        true_sharing=row.true_sharing,
+        local=row.local,
+        remote=row.remote,
+        shadowed=row.shadowed,
+        stores=row.kind != "L",
+        code_address=row.ip,
+        writer_code_address=row.writer_ip,
+    )

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Records a command under a whole kernel that QEMU emulates, with caches simulated."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
+from linesmith.analyzer.model import Guest, Order, Recorded
+from linesmith.plugins.machines.child import find
+from linesmith.plugins.machines.elf_image import read_elf
+from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
+from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
+from linesmith.plugins.machines.system import (
+    BOARDS,
+    INITRAMFS,
+    Ending,
+    Errand,
+    KernelImage,
+    nodes_of_cpus,
+    read_kernel,
+    recording_command,
+    run,
+)
+from linesmith.plugins.machines.user import RECORDING, Border, escaped, marker_program, plugin_argument, plugin_file
+from linesmith.plugins.recording.names import KernelNames, of_kallsyms, of_vmlinux
+from linesmith.plugins.recording.profile import to_profile
+from linesmith.plugins.recording.text import RecordingText, circumstances, read_recording
+
+_QMP_SHOWN = 3
+
+
+class QemuRecorder:
+    """Boots the kernel of the order in an emulated machine and follows what it does to cache lines."""
+
+    name = "qemu"
+
+    def obstacle(self, order: Order) -> str | None:
+        """Why this recorder cannot carry out the order; ``None`` when it can."""
+        if order.guest is None:
+            return "no kernel to boot was named (--kernel)"
+        program = BOARDS[read_kernel(order.guest.kernel).machine]
+        try:
+            find(program.program, program.package)
+            plugin_file()
+        except LinesmithError as error:
+            return str(error)
+        return None
+
+    def commands(self, order: Order) -> tuple[str, ...]:
+        """The commands that ``record`` would run."""
+        guest, image = _guest(order), read_kernel(_guest(order).kernel)
+        return (shlex.join(_command(order, guest, image, _QMP_SHOWN)),)
+
+    def planned(self, order: Order, machine: str) -> tuple[str, ...]:
+        """The command for a kernel that is yet to be built."""
+        if machine not in BOARDS:
+            raise NotRecorded(f"kernels of {machine} cannot be recorded, only those of {', '.join(BOARDS)}")
+        guest = _guest(order)
+        everything = replace(order, emulation=replace(order.emulation, first=None, last=None))
+        return (shlex.join(_command(everything, guest, KernelImage(guest.kernel, machine), _QMP_SHOWN)),)
+
+    def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
+        """Run the order with by-products in ``scratch``; ``tell`` hears what is being done.
+
+        Raises ``KernelNotBootable``, ``ToolMissing``, ``GuestFailed``, ``NotRecorded`` or ``ElfError``.
+        """
+        guest = _guest(order)
+        image = read_kernel(guest.kernel)
+        wanted = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
+        command = partial(_command, order, guest, image)
+        command(_QMP_SHOWN)
+        _write_initramfs(order, guest, image, scratch)
+        errand = Errand(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, wanted, tell)
+        ending = run(command, scratch, _log(order), errand)
+        tell("reading the recording")
+        text = read_recording(scratch / RECORDING)
+        names = of_vmlinux(guest.vmlinux) if guest.vmlinux else of_kallsyms(ending.symbols)
+        return _recorded(order, guest, ending, text, names)
+
+
+def _guest(order: Order) -> Guest:
+    if order.guest is None:
+        raise KernelNotBootable("recording on qemu boots a kernel; name one with --kernel (such as /boot/vmlinuz-*)")
+    return order.guest
+
+
+def _log(order: Order) -> Path:
+    return order.log or Path("linesmith.log")
+
+
+def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[str, ...]:
+    board = BOARDS[image.machine]
+    plugin = plugin_argument(plugin_file(), order.emulation, _settings(order, guest))
+    program = find(board.program, board.package)
+    return recording_command(program, guest, board, order.emulation, plugin, _log(order), qmp)
+
+
+def _settings(order: Order, guest: Guest) -> dict[str, str]:
+    settings = {"nodes": ":".join(map(str, nodes_of_cpus(guest)))}
+    if order.trace:
+        settings["trace"] = escaped(order.trace)
+    if order.emulation.first:
+        settings |= {"region": "symbol", "start": _address(order.emulation.first, guest)}
+        if order.emulation.last:
+            settings["stop"] = _address(order.emulation.last, guest)
+    return settings
+
+
+def _address(function: str, guest: Guest) -> str:
+    if guest.vmlinux is None:
+        raise NotRecorded(f"where {function} lies is told by --vmlinux; give the one that belongs to the kernel")
+    address = SymbolTable(code_symbols(guest.vmlinux)).address_of(function)
+    if address is None:
+        raise NotRecorded(f"{guest.vmlinux} has no function {function}; name one of /proc/kallsyms")
+    return f"{address:x}"
+
+
+def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:
+    """Our archive behind the user's: the kernel unpacks both. Each begins at a multiple of four bytes."""
+    contents = plan((order.command,), image.machine, guest.overlay, Path.cwd())
+    given = guest.initrd.read_bytes() if guest.initrd else b""
+    port = BOARDS[image.machine].port
+    archive = given + bytes(-len(given) % 4) + initramfs(contents, _own_programs(contents, port), port)
+    if 3 * len(archive) > guest.memory:
+        raise NotRecorded(
+            f"the guest's files take {len(archive) >> 20} MiB, too much for {guest.memory >> 20} MiB of memory; "
+            "give more with --memory"
+        )
+    (scratch / INITRAMFS).write_bytes(archive)
+
+
+def _own_programs(contents: Contents, port: str) -> dict[str, bytes]:
+    return {
+        "init": recording_init(contents.commands[0], str(Path.cwd()), port),
+        "start": marker_program(contents.machine, Border.START),
+        "stop": marker_program(contents.machine, Border.STOP),
+    }
+
+
+def _recorded(order: Order, guest: Guest, ending: Ending, text: RecordingText, names: KernelNames) -> Recorded:
+    recording = circumstances(order, text, "qemu", ending.qemu, ending.build_id)
+    recording = replace(recording, kernel_release=ending.release or None)
+    failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
+    profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
+    return Recorded(names.with_apart(profile), memory=ending.memory)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a recording: a text of rows, one word for what a row is, then its fields (``docs/record.md`` has the form)."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import LinesmithError, NotRecorded
+from linesmith.analyzer.model import Order, Profile, Recorded, Recording, Remark
+from linesmith.plugins.api import SnapshotSource
+from linesmith.plugins.recording.emulation import apart_by_objects
+
+_HEAD = "linesmith-recording 1"
+_END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """A cache line on which CPUs met; ``space`` is ``k`` (kernel), ``u`` (user) or ``p`` (physical)."""
+
+    address: int
+    space: str
+    loads: int
+    stores: int
+    first_cpu: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow:
+    """Accesses by one instruction of one CPU to one place; ``kind`` is ``L``, ``S`` or ``A`` (atomic)."""
+
+    line: int
+    offset: int
+    width: int
+    ip: int
+    kind: str
+    cpu: int
+    hits: int
+    hitm_local: int
+    hitm_remote: int
+    shared_miss: int
+    cold_miss: int
+    upgrade: int
+    own_local: int
+    own_remote: int
+    invalidated: int
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """Misses of a victim for which one writer is to blame; offsets and widths are bytes in the line."""
+
+    line: int
+    offset: int
+    width: int
+    ip: int
+    kind: str
+    writer_offset: int
+    writer_width: int
+    writer_ip: int
+    true_sharing: bool
+    local: int
+    remote: int
+    shadowed: int = 0
+
+
+@dataclass(slots=True)
+class RecordingText:
+    """Every row of a recording, in its order."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    nodes: dict[int, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    lines: list[LineRow] = field(default_factory=list)
+    accesses: list[AccessRow] = field(default_factory=list)
+    pairs: list[PairRow] = field(default_factory=list)
+
+
+def read_recording(path: Path) -> RecordingText:
+    """The rows of the file at ``path``; raises ``NotRecorded`` when it is absent, cut off or damaged."""
+    recording = RecordingText()
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if file.readline().rstrip("\n") != _HEAD:
+                raise NotRecorded(f"{path} does not begin with '{_HEAD}'; record again with this linesmith")
+            for number, row in enumerate(file, 2):
+                words = row.split()
+                if words == [_END]:
+                    return recording
+                _take(recording, words, f"{path}:{number}")
+    except FileNotFoundError as error:
+        raise NotRecorded("QEMU ended without a recording; the region of interest was never reached") from error
+    raise NotRecorded(f"{path} is cut off, its last row is not '{_END}'; make room on the disk and record again")
+
+
+def _take(recording: RecordingText, words: list[str], place: str) -> None:
+    take = _ROWS.get(words[0]) if words else None
+    try:
+        if take is None:
+            raise ValueError("no row of this kind")
+        take(recording, words[1:])
+    except (ValueError, TypeError, IndexError) as error:
+        raise NotRecorded(f"{place} cannot be understood ({error}); record again with this linesmith") from error
+
+
+def _set(recording: RecordingText, words: list[str]) -> None:
+    recording.settings[words[0]] = " ".join(words[1:])
+
+
+def _node(recording: RecordingText, words: list[str]) -> None:
+    recording.nodes[int(words[0])] = int(words[1])
+
+
+def _count(recording: RecordingText, words: list[str]) -> None:
+    recording.counts[words[0]] = int(words[1])
+
+
+def _line(recording: RecordingText, words: list[str]) -> None:
+    address, space, *numbers = words
+    recording.lines.append(LineRow(int(address, 16), space, *map(int, numbers)))
+
+
+def _access(recording: RecordingText, words: list[str]) -> None:
+    line, offset, width, ip, kind, *numbers = words
+    place = (int(line, 16), int(offset), int(width), int(ip, 16))
+    recording.accesses.append(AccessRow(*place, kind, *map(int, numbers)))
+
+
+def _pair(recording: RecordingText, words: list[str]) -> None:
+    line, offset, width, ip, kind, writer_offset, writer_width, writer_ip, sharing, *counts = words
+    victim = (int(line, 16), int(offset), int(width), int(ip, 16), kind)
+    writer = (int(writer_offset), int(writer_width), int(writer_ip, 16))
+    recording.pairs.append(PairRow(*victim, *writer, sharing == "true", *map(int, counts)))
+
+
+_ROWS: dict[str, Callable[[RecordingText, list[str]], None]] = {
+    "set": _set,
+    "node": _node,
+    "count": _count,
+    "line": _line,
+    "access": _access,
+    "pair": _pair,
+}
+
+
+# How a recording came about, as its profile tells it.
+
+
+def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_id: str | None) -> Recording:
+    """The settings and counts of a recording made ``on`` ``qemu`` or ``qemu-user``; ``qemu`` is its version.
+
+    Raises ``NotRecorded`` when a setting is missing.
+    """
+    settings = text.settings
+    try:
+        return Recording(
+            on=on,
+            command=order.command,
+            nodes=_nodes(text),
+            machine=settings["target"],
+            line_bytes=int(settings["line_bytes"]),
+            ring=settings["ring"],
+            quantum=int(settings["quantum"]),
+            interleave=settings["interleave"],
+            seed=order.emulation.seed,
+            cache_bytes=int(settings["cache_bytes"]),
+            adjacent=settings["adjacent"] == "1",
+            build_id=build_id,
+            versions=(("qemu", qemu), ("host", platform.platform())),
+            counts=tuple(text.counts.items()),
+        )
+    except (KeyError, ValueError) as error:
+        raise NotRecorded(f"the recording lacks a setting ({error}); reinstall linesmith and record again") from error
+
+
+def _nodes(text: RecordingText) -> tuple[int, ...]:
+    """The node of each CPU; a program has as many CPUs as threads were seen."""
+    if text.settings.get("mode") == "system":
+        return tuple(node for _, node in sorted(text.nodes.items()))
+    seen = max((row.cpu for row in text.accesses), default=0) + 1
+    return tuple(text.nodes.get(cpu, 0) for cpu in range(seen))
+
+
+# Puts the objects that lay on a recording's lines into its profile, from the dump of the guest's memory.
+
+
+def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable[[], SnapshotSource]) -> Profile | None:
+    """The profile with the objects that lay on its lines, where there is a memory dump to look at.
+
+    ``open_source`` gives what reads the dump. When it cannot be read, a remark says why objects are not known.
+    """
+    profile = recorded.profile
+    if profile is None or recorded.memory is None or vmlinux is None:
+        return profile
+    addresses = {
+        line.address + (access.offset or 0)
+        for line in profile.lines
+        if line.address is not None
+        for access in line.accesses
+    }
+    try:
+        snapshot = open_source().read(recorded.memory, vmlinux, addresses)
+    except LinesmithError as error:
+        remark = Remark(f"objects are not known: {error}")
+        return replace(profile, remarks=(*profile.remarks, remark))
+    remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
+    return apart_by_objects(replace(profile, areas=snapshot.areas, remarks=remarks))

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads what a person knows of the source: TOML in, facts out.
+
+Each record has its tables, ``[[address_space]]``, each with one fact: ``offset``, ``range``, ``positional``,
+``first``, ``last``, ``wall``, ``together``, ``apart``, ``randomized`` or ``size``, a ``reason`` and a ``place``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.base.errors import ConstraintsError
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import visible_places
+from linesmith.analyzer.model import NO_FACTS, FactKind, Finding, SourceFact, SourceFacts
+from linesmith.analyzer.slab.allocation import Kernel
+
+_MOST_BYTES = 1 << 20
+_SIZES = {"now": FactKind.SIZE, "page": FactKind.PAGE, "slab": FactKind.SLAB}
+_FEWEST = {
+    FactKind.OFFSET: 1,
+    FactKind.RANGE: 2,
+    FactKind.POSITIONAL: 1,
+    FactKind.FIRST: 1,
+    FactKind.LAST: 1,
+    FactKind.WALL: 1,
+    FactKind.TOGETHER: 2,
+    FactKind.APART: 2,
+    FactKind.RANDOMIZED: 0,
+}
+_REASONS = {
+    FactKind.OFFSET: "its offset is relied upon",
+    FactKind.RANGE: "the code treats them as one range",
+    FactKind.POSITIONAL: "an initialiser gives it by position",
+    FactKind.FIRST: "code takes its address for that of the record",
+    FactKind.LAST: "objects may be longer than the record is declared",
+    FactKind.WALL: "the code splits the record where it begins",
+    FactKind.TOGETHER: "they stand together in the source",
+    FactKind.APART: "they must be on different lines",
+    FactKind.RANDOMIZED: "the compiler may shuffle its members",
+    FactKind.SIZE: "it must not become larger",
+    FactKind.PAGE: "it must fit into a page",
+    FactKind.SLAB: "its slabs must hold as many objects as now",
+}
+_KINDS = (*(kind.value for kind in _FEWEST), "size")
+_KEYS = (*_KINDS, "bytes", "reason", "place")
+
+
+def read_facts(path: Path) -> SourceFacts:
+    """The facts in the file at ``path``; raises ``ConstraintsError``, which names the file and the place in it."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise ConstraintsError(f"cannot read {path}: {error.strerror or error}; name a TOML file") from error
+    if len(text) > _MOST_BYTES:
+        raise ConstraintsError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for facts; name a TOML file")
+    try:
+        return facts_in(text.decode(), path.name)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ConstraintsError, RecursionError) as error:
+        raise ConstraintsError(f"{path}: {error}; docs/constraints.md lists what facts there are") from error
+
+
+def facts_in(text: str, origin: str = "") -> SourceFacts:
+    """The facts that ``text`` tells; those without a place are from ``origin``.
+
+    Raises ``ConstraintsError`` or ``tomllib.TOMLDecodeError``.
+    """
+    return SourceFacts(tuple(_of_record(name, tables, origin) for name, tables in tomllib.loads(text).items()))
+
+
+def _of_record(name: str, tables: object, origin: str) -> tuple[str, tuple[SourceFact, ...]]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
+    facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
+    return name.removeprefix("struct ").strip(), facts
+
+
+def _fact(place: str, table: Mapping[str, object], origin: str) -> SourceFact:
+    """The one fact that a table tells."""
+    _check_keys(place, table)
+    (word,) = _only(place, [key for key in _KINDS if key in table])
+    kind, size = (_limit if word == "size" else _kind)(place, table)
+    members = () if word == "size" else tuple(_names(place, word, table[word]))
+    least = _FEWEST.get(kind, 0)
+    if len(members) < least:
+        raise ConstraintsError(f"{place}: `{word}` names {len(members)} members, at least {least} are needed")
+    reason = _text(place, table, "reason") or _REASONS[kind]
+    return SourceFact(kind, members, reason, _text(place, table, "place") or origin, size)
+
+
+def _check_keys(place: str, table: Mapping[str, object]) -> None:
+    for key in table:
+        if key not in _KEYS:
+            near = get_close_matches(key, _KEYS, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise ConstraintsError(f"{place}: there is no `{key}`{meant}; a fact may have {', '.join(_KEYS)}")
+
+
+def _only(place: str, words: list[str]) -> list[str]:
+    if len(words) != 1:
+        said = " and ".join(f"`{word}`" for word in words) or "nothing"
+        raise ConstraintsError(f"{place} says {said}; a table tells one fact, one of {', '.join(_KINDS)}")
+    return words
+
+
+def _kind(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | None]:
+    """The kind of a fact of members, and the bytes that it gives."""
+    kind = next(kind for kind in _FEWEST if kind.value in table)
+    size = table.get("bytes")
+    if size is None:
+        return kind, None
+    if kind is not FactKind.APART:
+        raise ConstraintsError(f"{place}: `bytes` is the line that members are `apart` on; `{kind.value}` has none")
+    return kind, _positive(place, "bytes", size)
+
+
+def _limit(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | None]:
+    """The kind of a limit, and its bytes."""
+    size = table["size"]
+    if "bytes" in table:
+        raise ConstraintsError(f"{place}: `size` has the bytes itself, so `bytes` says nothing here")
+    if isinstance(size, str):
+        if size not in _SIZES:
+            raise ConstraintsError(f'{place}: `size` is a number of bytes, "now", "page" or "slab", not {size!r}')
+        return _SIZES[size], None
+    return FactKind.SIZE, _positive(place, "size", size)
+
+
+def _positive(place: str, key: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConstraintsError(f"{place}: `{key}` is a number of bytes above 0, not {value!r}")
+    return value
+
+
+def _names(place: str, word: str, value: object) -> Iterator[str]:
+    """The members that a fact names: a list, one name, or for ``randomized`` just ``true``."""
+    if value is True and word == FactKind.RANDOMIZED.value:
+        return
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ConstraintsError(f"{place}: `{word}` is a list of members' names, not {value!r}")
+    for name in dict.fromkeys(names):
+        yield name.partition(".")[0]
+
+
+def _text(place: str, table: Mapping[str, object], key: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str) or not value.isprintable():
+        raise ConstraintsError(f"{place}: `{key}` is one line of text, not {value!r}")
+    return value
+
+
+# Whether facts that a person wrote down speak of records and members that are there.
+
+
+def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
+    """Raise ``ConstraintsError`` for a record or member that none of the builds has, in no variant of the record."""
+    for record, told in facts.records:
+        variants = [(variant, layouts) for layouts in builds for variant in layouts.variants(record)]
+        if not variants:
+            near = _near(record, [name for layouts in builds for name in layouts.names()])
+            raise ConstraintsError(f"facts are told of struct {record}, which the ELF file does not have{near}")
+        names = dict.fromkeys(name for variant, layouts in variants for name in visible_places(variant, layouts))
+        for member in (member for fact in told for member in fact.members):
+            if member not in names:
+                near = _near(member, list(names))
+                raise ConstraintsError(f"facts are told of {record}.{member}, which the ELF file does not have{near}")
+
+
+def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:
+    """The facts of records and members that the build has; a scan of its source may tell of others.
+
+    A fact of several members holds for those that are there; one of members that are not says nothing.
+    """
+    return SourceFacts(tuple((name, tuple(_known(name, told, layouts))) for name, told in facts.records))
+
+
+def _known(record: str, told: Sequence[SourceFact], layouts: Layouts) -> Iterator[SourceFact]:
+    names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
+    for fact in told:
+        members = tuple(name for name in fact.members if name in names)
+        if names and (members or not fact.members):
+            yield replace(fact, members=members)
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, dict.fromkeys(known), 3)
+    return (
+        f"; did you mean {' or '.join(near)}?"
+        if near
+        else "; leave it out, or name the build that has it with --configuration"
+    )
+
+
+# What proposals rest on beside the profile and the layouts.
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Another build of the same source, in which other members are there; ``title`` is what a user knows it by."""
+
+    title: str
+    layouts: Layouts
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """``facts`` of the source; the ``kernel`` whose slab caches hold the objects, ``None`` for a program.
+
+    ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
+    legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
+    ``parsed`` says of records, by name, how many units of the source were parsed for the facts, where it was scanned.
+    ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
+    """
+
+    facts: SourceFacts = field(default=NO_FACTS)
+    kernel: Kernel | None = None
+    growth: int | None = None
+    configurations: tuple[Configuration, ...] = ()
+    accesses: AccessMap | None = None
+    beside: tuple[Finding, ...] = ()
+    parsed: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_PREMISES = Premises()

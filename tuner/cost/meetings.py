@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a layout is predicted to cost: contended samples, over the phases that objects can have.
+
+A contact costs its weight in a phase in which both spots have bytes on one line, and nothing in any other phase.
+The assumptions are told in docs/cost.md.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import chain, combinations
+
+from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, line_of, lines_touched, meeting_phases
+from linesmith.analyzer.model import (
+    ADJACENT_LINE_BYTES,
+    CACHE_LINE_BYTES,
+    Bounds,
+    Finding,
+    PhaseProof,
+    PlacePhases,
+    Prediction,
+    Residual,
+)
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Spot, contended_on, heat_of, line_heat
+from linesmith.tuner.cost.heat import Names as heat_Names
+from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Predicted contended samples: ``here`` in the profile's phase, ``anywhere`` averaged over all phases."""
+
+    here: float
+    anywhere: float
+
+
+def cost(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+    """Cost of members that begin at bytes ``starts`` of the object (by position in the layout).
+
+    Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
+    """
+    mix, seen, line_bytes = heat.mix(granule, growth), heat.here(granule, growth), heat.line_bytes
+    here = anywhere = 0.0
+    for contact in heat.contacts:
+        last, first = _edges(contact, starts)
+        if first - last < line_bytes:
+            anywhere += contact.weight * mix.share(last, first, line_bytes)
+            here += contact.weight * seen.share(last, first, line_bytes)
+    return Cost(here, anywhere)
+
+
+def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_bytes: int) -> float:
+    """Share of the objects of ``mix`` in which the contact's spots meet."""
+    last, first = _edges(contact, starts)
+    return mix.share(last, first, line_bytes)
+
+
+def adjacent_cost(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> float:
+    """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
+    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
+    return sum(shares)
+
+
+def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
+    """Last byte of the spot that begins first, and first byte of the other: what lies between parts them."""
+    one, other = contact.first, contact.second
+    here, there = starts[one.member] + one.start, starts[other.member] + other.start
+    return (here + one.size - 1, there) if here <= there else (there + other.size - 1, here)
+
+
+def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, objects: ObjectStarts) -> float:
+    """Share of the phases of the ``objects`` in which the contact's spots meet on a line of ``line_bytes``."""
+    last, first = _edges(contact, starts)
+    if first - last >= line_bytes:
+        return 0.0
+    return _share((last + objects.first) % objects.step, max(first - last, 0), line_bytes, objects.step)
+
+
+@lru_cache(maxsize=1 << 14)
+def _share(last: int, gap: int, line_bytes: int, granule: int) -> float:
+    return meeting_phases(Span(last, 1), Span(last + gap, 1), line_bytes, granule)
+
+
+def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
+    """Whether the contact's spots are on one line in this phase."""
+    last, first = _edges(contact, starts)
+    return first <= last or line_of(last + phase, line_bytes) == line_of(first + phase, line_bytes)
+
+
+def residuals(
+    heat: Heat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
+) -> tuple[Residual, ...]:
+    """For each sampled contact and line size, the share of phases in which it meets before and after.
+
+    ``objects`` are those of the old layout and of the new one.
+    """
+    return tuple(
+        Residual(
+            contact.first.name,
+            contact.second.name,
+            line_bytes,
+            residual_share(contact, before, line_bytes, objects[0]),
+            residual_share(contact, after, line_bytes, objects[1]),
+        )
+        for contact in heat.sampled
+        for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+    )
+
+
+def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
+    """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
+    if phase is not None:
+        return len(_lines(heat, starts, phase))
+    return mean_hot_lines(heat, starts, heat.mix(granule))
+
+
+def mean_hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+    """The same on average over the phases of ``mix``."""
+    return sum(share * len(_lines(heat, starts, phase)) for phase, share in mix.phases(heat.line_bytes))
+
+
+def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
+    places = ((starts[spot.member] + spot.start, spot.size) for spot in heat.spots)
+    return {line for first, size in places for line in lines_touched(first + phase, size, heat.line_bytes)}
+
+
+def hot_neighbours(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> int:
+    """Contacts, sampled or possible, that meet in at least one phase of the ``objects``."""
+    return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
+
+
+def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0) -> Prediction:
+    """Contended samples, to a thousandth, and lines of hot members, before and after."""
+    return Prediction(
+        before=round(cost(heat, before, heat.granule).here, 3),
+        after=round(cost(heat, after, granule, growth).here, 3),
+        hot_lines_before=round(mean_hot_lines(heat, before, heat.here(heat.granule)), 3),
+        hot_lines_after=round(mean_hot_lines(heat, after, heat.here(granule, growth)), 3),
+    )
+
+
+# Which hot members share a line when an object starts in a given phase.
+
+Names = frozenset[str]
+
+
+def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
+    """Every two hot members with bytes on one line; members begin at bytes ``starts`` of the object."""
+    touched = [(spot.name, _meeting_lines(spot, starts, phase, line_bytes)) for spot in heat.spots]
+    return frozenset(
+        frozenset((one, other))
+        for (one, here), (other, there) in combinations(touched, 2)
+        if max(here.start, there.start) < min(here.stop, there.stop)
+    )
+
+
+def straddles(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
+    """Whether the spot lies on two lines."""
+    return len(_meeting_lines(spot, starts, phase, line_bytes)) > 1
+
+
+def _meeting_lines(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
+    return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
+
+
+# A layout of a record under its heat: which hot members meet in which phase, and how often there is which.
+
+_NOTHING = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Contended accesses and the cycles they take."""
+
+    contended: Bounds = _NOTHING
+    cycles: Bounds = _NOTHING
+
+    def __add__(self, other: Waiting) -> Waiting:
+        return Waiting(self.contended + other.contended, self.cycles + other.cycles)
+
+    def times(self, factor: float) -> Waiting:
+        """Both multiplied by a factor that is not negative."""
+        return Waiting(self.contended.times(factor), self.cycles.times(factor))
+
+
+class Placed:
+    """Members at bytes ``starts`` of objects aligned to ``granule`` and ``growth`` bytes larger than now."""
+
+    def __init__(self, heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
+        self.heat = heat
+        self.starts = starts
+        self.granule = granule
+        self.growth = growth
+        self.mix = heat.mix(granule, growth)
+        self.stays = granule == heat.granule and not growth
+        self._met: dict[int, frozenset[heat_Names]] = {}
+
+    def met(self, phase: int) -> frozenset[heat_Names]:
+        """Hot members that share a line of the profile's size in this phase."""
+        if phase not in self._met:
+            self._met[phase] = met_pairs(self.heat, self.starts, phase, self.heat.line_bytes)
+        return self._met[phase]
+
+    @cached_property
+    def everywhere(self) -> tuple[tuple[int, float], ...]:
+        """All phases with their shares of the objects."""
+        return self.mix.phases(self.heat.line_bytes)
+
+    def here(self, line: LineHeat) -> tuple[tuple[int, float], ...]:
+        """The phase of a line of the profile; all, where it is not known or objects begin elsewhere now."""
+        return self.everywhere if line.phase is None or not self.stays else ((line.phase, 1.0),)
+
+
+def partners(name: str, met: frozenset[heat_Names]) -> heat_Names:
+    """The members that the one called ``name`` meets."""
+    return frozenset(other for pair in met if name in pair for other in pair - {name})
+
+
+# Which hot members part and which come together between two layouts, phase by phase.
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """Pairs of members on one line ``before`` and ``after``, those that ``parted``, and those that ``joined``.
+
+    ``members`` are those of such pairs, ``contacts`` the contacts between two of a pair, in the order of the heat.
+    """
+
+    before: frozenset[heat_Names]
+    after: frozenset[heat_Names]
+    parted: frozenset[heat_Names]
+    joined: frozenset[heat_Names]
+    members: heat_Names
+    contacts: tuple[Contact, ...]
+
+
+class Regroupings:
+    """What differs between two layouts of a record; many lines of a profile ask for the same phases."""
+
+    def __init__(self, before: Placed, after: Placed) -> None:
+        self._before = before
+        self._after = after
+        self._numbered: dict[heat_Names, list[int]] = {}
+        for number, contact in enumerate(before.heat.contacts):
+            self._numbered.setdefault(contact.names, []).append(number)
+        self.between = lru_cache(maxsize=None)(self._between)
+
+    def _between(self, phase: int, then: int) -> Regrouped:
+        """Objects that begin in ``phase`` before, and in ``then`` after."""
+        before, after = self._before.met(phase), self._after.met(then)
+        changed = before ^ after
+        numbers = sorted(number for names in changed for number in self._numbered.get(names, ()))
+        contacts = tuple(self._before.heat.contacts[number] for number in numbers)
+        return Regrouped(before, after, before - after, after - before, heat_Names().union(*changed), contacts)
+
+
+# In which phases two members still share a line: for each place of the objects, and for every start there could be.
+
+
+def proofs(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
+    """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
+
+    Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
+    """
+    mix = heat.mix(granule, growth)
+    places = [
+        (size, place, _alone(place, size)) for size in LINE_SIZES for place in _with_every_start(mix, granule, size)
+    ]
+    return tuple(
+        _proof(contact, starts, place, size, alone)
+        for contact in sorted(heat.sampled, key=lambda one: -one.weight)
+        for size, place, alone in places
+    )
+
+
+def _with_every_start(mix: PhaseMix, granule: int, line_bytes: int) -> Iterator[PlacePhases]:
+    yield from (place for place in mix.at(line_bytes) if place.place)
+    yield every_start(granule, line_bytes)
+
+
+def _alone(place: PlacePhases, line_bytes: int) -> tuple[PhaseMix, ...]:
+    """Each phase of the place by itself."""
+    return tuple(_one_phase(phase, line_bytes) for phase, _ in place.phases)
+
+
+@lru_cache(maxsize=1024)
+def _one_phase(phase: int, line_bytes: int) -> PhaseMix:
+    return phase_mix([PlacePhases("", line_bytes, ((phase, 1.0),))])
+
+
+def _proof(
+    contact: Contact, starts: Sequence[int], place: PlacePhases, line_bytes: int, alone: Sequence[PhaseMix]
+) -> PhaseProof:
+    met = [share_together(contact, starts, one, line_bytes) > 0 for one in alone]
+    share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
+    names = contact.first.name, contact.second.name
+    return PhaseProof(*names, place.place, line_bytes, len(met), sum(met), min(share, 1.0))
+
+
+# The heat of a whole record: the contacts of all lines that hold it, and what meets nowhere yet, on one scale.
+
+# What of their contention two hot members are taken to cost each other that were never seen on one line: often they
+# are touched by the same CPU.
+CHANCE = 0.25
+
+
+def record_heat(
+    lines: Sequence[Finding], found: Mapping[str, Spot], starts: Sequence[int], granule: int, mixes: PhaseMixes
+) -> Heat:
+    """The heat that all ``lines`` put on the spots ``found``; each line's first object is of the record.
+
+    ``starts`` are bytes in the object by member position. A contact that was seen in some of the profile's phases would
+    cost more in all of them: it weighs what it costs where the two are always together.
+    """
+    heats = [heat_of(line, found, starts, granule, mixes) for line in lines]
+    shares = {name: contention(name, lines) for name in found}
+    peaceful = {names for line in lines for names in _seen_together(line, found)}
+    contacts = [
+        one if one.sampled else _by_chance(one, shares)
+        for one in _added(heats)
+        if one.sampled or one.names not in peaceful
+    ]
+    known = _line_heats(heats, lines, found)
+    heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
+    return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
+
+
+def _line_heats(heats: Sequence[Heat], lines: Sequence[Finding], found: Mapping[str, Spot]) -> tuple[LineHeat, ...]:
+    total = sum(max(contended_on(line), 1) for line in lines)
+    pairs = zip(heats, lines, strict=True)
+    return tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
+
+
+def contention(name: str, lines: Iterable[Finding]) -> float:
+    """In how many contended samples a member can have had a part: on no line in more than the line has."""
+    return sum(min(line.contended, _samples(name, line)) for line in lines)
+
+
+def _samples(name: str, line: Finding) -> int:
+    return sum(member.reads + member.writes for member in own_members(line) if member.top == name)
+
+
+def _seen_together(line: Finding, found: Mapping[str, Spot]) -> Iterable[frozenset[str]]:
+    """Members that were hot on one line: if they cost each other anything, the line says so."""
+    names = dict.fromkeys(member.top for member in own_members(line) if member.top in found)
+    return (frozenset(pair) for pair in combinations(names, 2))
+
+
+def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:
+    """Each two spots once; those seen to meet on some line count as sampled, with the weight of all lines."""
+    contacts: dict[frozenset[str], Contact] = {}
+    for one in sorted(chain.from_iterable(heat.contacts for heat in heats), key=lambda one: not one.sampled):
+        known = contacts.get(one.names)
+        if known is None:
+            contacts[one.names] = one
+        elif one.sampled:
+            contacts[one.names] = replace(known, weight=known.weight + one.weight)
+    return tuple(contacts.values())
+
+
+def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
+    least = min(shares[contact.first.name], shares[contact.second.name])
+    return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
+
+
+def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
+    """The phases of the lines' objects by their contended samples; none where one of them is not known."""
+    if any(heat.phase is None for heat in heats):
+        return ()
+    weights: dict[int, float] = defaultdict(float)
+    for heat, line in zip(heats, lines, strict=True):
+        weights[heat.seen[0][0]] += max(line.contended, 1)
+    total = sum(weights.values())
+    return tuple((phase, weight / total) for phase, weight in sorted(weights.items()))
+
+
+def _always(heat: Heat, contact: Contact, starts: Sequence[int]) -> Contact:
+    if not contact.sampled:
+        return contact
+    share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
+    weight = contact.weight / (share or 1.0)
+    return replace(contact, weight=weight, most=weight)

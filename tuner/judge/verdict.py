@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From samples to a verdict: one metric of one benchmark with one number of threads, two variants."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use, VerdictKind
+from linesmith.tuner.judge.interval import Paired, RatioInterval, level, paired, ratio_interval
+
+# Several comparisons that lead to one decision: together they may err as often as one alone.
+
+
+def together(rules: Rules, comparisons: int) -> Rules:
+    """The rules for each of so many comparisons, any of which may make a variant better.
+
+    Their errors are added up (Bonferroni): it asks nothing of how the metrics of one boot depend on each other. Count
+    the deciding comparisons of all variants that are confirmed; guards only forbid, so they need no correction.
+    """
+    return replace(rules, confidence=1 - (1 - rules.confidence) / max(1, comparisons))
+
+
+# What an interval means: better, worse, no difference seen, too noisy to say, or from too few blocks to decide.
+
+# An interval that reaches this many times farther than what matters tells nothing about what matters.
+NOISY = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Changes as shares: ``smallest`` matters, ``floor`` is what equal layouts showed, ``tolerance`` is a guard's.
+
+    With fewer than ``blocks`` blocks nothing is decided.
+    """
+
+    smallest: float
+    floor: float
+    tolerance: float | None = None
+    blocks: int = 2
+
+    @property
+    def least(self) -> float:
+        """The smallest change that is a difference."""
+        return max(self.smallest, self.floor)
+
+
+def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int) -> tuple[VerdictKind, str]:
+    """The verdict and the sentence that says why."""
+    if blocks < limits.blocks:
+        counted = f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both"
+        return VerdictKind.UNDECIDED, f"{counted}, and {limits.blocks} are the least that decide"
+    loss = losses(interval, better)
+    verdict, reason = _seen(loss, limits)
+    if limits.tolerance is not None and verdict != VerdictKind.WORSE and loss.high > 1 + limits.tolerance:
+        reason += f"; as a guard it cannot exclude a regression beyond {limits.tolerance:.1%}"
+    return verdict, reason
+
+
+def losses(interval: RatioInterval, better: Better) -> RatioInterval:
+    """The interval turned so that what lies above one is a loss, by the same share as the change that is reported."""
+    if better == Better.LOWER:
+        return interval
+    return RatioInterval(2 - interval.ratio, 2 - interval.high, 2 - interval.low)
+
+
+def _seen(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if loss.low <= 1 <= loss.high:
+        return _nothing(loss, limits)
+    change = abs(loss.ratio - 1)
+    if loss.ratio > 1 and change <= (limits.tolerance or 0.0):
+        return VerdictKind.NO_DIFFERENCE, f"worse by {change:.1%}, within the tolerance of {limits.tolerance:.1%}"
+    if change < limits.smallest:
+        return (
+            VerdictKind.NO_DIFFERENCE,
+            f"it differs by {change:.2%}, less than the {limits.smallest:.1%} that matters",
+        )
+    if change <= limits.floor:
+        return VerdictKind.NO_DIFFERENCE, f"it differs by {change:.2%}, and equal layouts by up to {limits.floor:.2%}"
+    kind = VerdictKind.BETTER if loss.ratio < 1 else VerdictKind.WORSE
+    return kind, "zero lies outside the interval"
+
+
+def _nothing(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+    if loss.reach > NOISY * limits.least:
+        return (
+            VerdictKind.TOO_NOISY,
+            f"only changes beyond {loss.reach:.1%} can be seen, and {limits.least:.1%} matters",
+        )
+    if 1 - limits.least <= loss.low and loss.high <= 1 + limits.least:
+        return VerdictKind.NO_DIFFERENCE, f"any difference is below {limits.least:.1%}"
+    return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {loss.reach:.1%} would be seen"
+
+
+# Values far from their variant's others: they are shown and count like any, for they may be the effect itself.
+#
+# Source: the boxplot's far-out fences of Tukey, "Exploratory Data Analysis" (1977).
+
+FENCE = 3.0
+FEWEST = 6
+
+
+def outliers(values: Sequence[float]) -> tuple[float, ...]:
+    """Those more than three interquartile ranges away from the middle half, in the order given.
+
+    Fewer than six values have no middle half to speak of: none of them is called an outlier.
+    """
+    if len(values) < FEWEST:
+        return ()
+    low, high = np.quantile(values, (0.25, 0.75))
+    reach = FENCE * (high - low)
+    return tuple(value for value in values if value < low - reach or value > high + reach)
+
+
+def compare(
+    samples: Iterable[Sample],
+    metric: Metric,
+    use: Use,
+    threads: int,
+    baseline: str,
+    variant: str,
+    rules: Rules,
+    floor: float = 0.0,
+    looks: int = 1,
+) -> Comparison:
+    """The variant against the baseline on the blocks in which both ran; samples of other metrics are left out.
+
+    ``floor`` is the change (a share) that equal layouts were seen to have. ``looks`` is how many looks are planned
+    while the samples grow (``planned_looks(rules)`` for one after each block): together they err as often as one would.
+    Raises ``BenchmarkNonsense`` for values below zero.
+    """
+    chosen = [one for one in samples if (one.benchmark, one.metric, one.threads) == (use.label, metric.name, threads)]
+    sides = paired(chosen, baseline, variant)
+    interval = ratio_interval(sides.base, sides.head, level(rules, looks), rules.seed)
+    limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None, _fewest(rules))
+    far = outliers(sides.base_boots) + outliers(sides.head_boots)
+    verdict, reason = _ruled(sides, interval, metric, limits, len(far))
+    told = (use.label, metric, threads, baseline, variant, sides.base_boots, sides.head_boots)
+    bounds = (interval.ratio, interval.low, interval.high, floor, sides.blocks)
+    return Comparison(
+        *(*told, *bounds, verdict, reason),
+        guard=use.guard,
+        outliers=far,
+        tolerance=use.tolerance if use.guard else 0.0,
+        confidence=rules.confidence,
+        error=interval.error,
+    )
+
+
+def _fewest(rules: Rules) -> int:
+    """Blocks for a first look: what fewer of them show is none of the looks whose errors are added up."""
+    return max(2, min(rules.least_blocks, rules.most_blocks))
+
+
+def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limits, far: int) -> tuple[VerdictKind, str]:
+    """The ruling on what was counted, with how many runs were far out where that may be why nothing is seen."""
+    if sides.blocks and not (sides.base.any() or sides.head.any()):
+        return VerdictKind.TOO_NOISY, "nothing was counted on either side, so nothing is known"
+    verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
+    seen = verdict in (VerdictKind.BETTER, VerdictKind.WORSE)
+    return verdict, reason if seen or not far else f"{reason}; far-out runs: {far}"
+
+
+# What differs although the layouts are equal: halves of the baseline's own runs, and placebos (another build salt).
+
+
+def noise(
+    samples: Sequence[Sample],
+    metric: Metric,
+    use: Use,
+    threads: int,
+    baseline: str,
+    placebos: Sequence[str],
+    rules: Rules,
+) -> tuple[Comparison, ...]:
+    """The baseline against itself where its blocks have two boots, then each placebo against the baseline."""
+    halves = halved(samples, baseline)
+    itself = [compare(halves, metric, use, threads, baseline, again(baseline), rules)]
+    others = [compare(samples, metric, use, threads, baseline, placebo, rules) for placebo in placebos]
+    return tuple(one for one in itself + others if one.blocks > 1)
+
+
+def floor(comparisons: Iterable[Comparison]) -> float:
+    """The largest change (a share) of variants with equal layouts: what is smaller is nothing to claim.
+
+    Few blocks show a change by chance alone. That part is taken off as far as the standard error tells it, by the
+    positive part of the estimator of James and Stein; what is left is what the builds themselves differ by. With k
+    placebos, a build whose layout changes nothing goes beyond all of them in one case of k + 1.
+    """
+    return max((_beyond_chance(one) for one in comparisons), default=0.0)
+
+
+def _beyond_chance(one: Comparison) -> float:
+    return abs(one.change) * max(0.0, 1 - (one.error / one.change) ** 2) if one.change else 0.0
+
+
+def halved(samples: Iterable[Sample], baseline: str) -> tuple[Sample, ...]:
+    """The baseline's runs as if every second boot of a block were another variant's; the first takes turns.
+
+    Blocks with one boot of the baseline have no halves and are left out.
+    """
+    boots: defaultdict[int, set[int]] = defaultdict(set)
+    own = [sample for sample in samples if sample.variant == baseline]
+    for sample in own:
+        boots[sample.block].add(sample.boot)
+    return tuple(_half(sample, sorted(boots[sample.block])) for sample in own if len(boots[sample.block]) > 1)
+
+
+def again(baseline: str) -> str:
+    """What the second half of the baseline's runs is called."""
+    return f"{baseline} again"
+
+
+def _half(sample: Sample, boots: Sequence[int]) -> Sample:
+    turn = (boots.index(sample.boot) + sample.block) % 2
+    return replace(sample, variant=again(sample.variant)) if turn else sample

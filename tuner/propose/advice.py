@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where moving members cannot win: the reason, and what can be done instead."""
+
+from __future__ import annotations
+
+from math import prod
+
+from linesmith.analyzer.attribution.lock import is_lock
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import visible_places
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Member, Outcome, TriageKind
+from linesmith.analyzer.sharing.triage import top_members
+from linesmith.tuner.cost.meetings import cost
+from linesmith.tuner.propose.subject import Subject
+
+SHARD = "shard the lock with what it protects (per CPU or per node)"
+SHORTEN = "shorten what is done under it, or read before taking it"
+TWO_ARRAYS = "make two arrays of it, one of what is written and one of what is only read"
+OWN_VARIABLES = "give each thread or CPU a variable of its own, and add up on reading"
+SPLIT = "count per CPU and add up on reading"
+READ_FIRST = "read before writing, so that an unchanged value is not stored again"
+ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
+    TriageKind.LOCK_CONTENTION: (SHARD, SHORTEN, "use a smaller or a fairer lock"),
+    TriageKind.TRUE_SHARING: (SPLIT, READ_FIRST, "give each node its own copy"),
+    TriageKind.FALSE_SHARING: (READ_FIRST, "move one of them into an object of its own"),
+    TriageKind.ADJACENT_LINE: (
+        "align the written line to 128 bytes",
+        "measure with the adjacent-line prefetcher off",
+    ),
+    TriageKind.SEVERAL_OBJECTS: ("align each object to a cache line where it is allocated",),
+    TriageKind.STRADDLE: ("align the member to its size",),
+    TriageKind.NO_WRITER: ("record stores too (perf c2c record -e ldlat-loads,ldlat-stores)",),
+    TriageKind.UNKNOWN: ("record again with offsets and symbols",),
+}
+REASONS: dict[TriageKind, str] = {
+    TriageKind.LOCK_CONTENTION: "the contention is on one lock, and its words stay together wherever it is moved",
+    TriageKind.TRUE_SHARING: "the contention is on one member that all CPUs really share",
+    TriageKind.FALSE_SHARING: "no two members that meet here can be parted",
+    TriageKind.ADJACENT_LINE: "no member of this line is written, only the other half of its 128-byte pair",
+    TriageKind.SEVERAL_OBJECTS: "the members that meet belong to different objects",
+    TriageKind.STRADDLE: "the hot member itself lies on two lines",
+    TriageKind.NO_WRITER: "nobody was seen writing on the line, so nothing says what to part",
+    TriageKind.UNKNOWN: "the profile does not say who meets whom",
+}
+# Diagnoses of which nothing follows, neither that moving members helps nor that it does not.
+UNDECIDED = frozenset({TriageKind.NO_WRITER, TriageKind.UNKNOWN})
+# What to do about a line without a writer where stores were sampled, or all of them recorded.
+SAMPLE_MORE = (
+    "record longer, or more stores (perf c2c record -c PERIOD), of which some were sampled but none on this line",
+    "see who may write its members (`linesmith access FILE --type TYPE`)",
+)
+RECORD_LONGER = ("begin to record earlier, or record longer: all stores since the line was first contended were seen",)
+
+MOST_CONSTRAINTS = 3
+
+
+def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
+    """Raise ``NothingToSuggest`` when the finding names no pair of members that an order could part."""
+    where = f"Line {finding.rank}"
+    target = finding.objects[0] if finding.objects else None
+    if target is not None and target.variable:
+        raise _refuse_variable(finding, target)
+    if target is None or target.layout is None or not _is_known(target, layouts):
+        raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
+    if is_lock(target.type):
+        raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
+    if not finding.triage.pairs:
+        if array := _array(finding, layouts.by_id(target.layout)):
+            raise _refuse_elements(finding, array)
+        kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
+        raise _refusal(finding, kind, REASONS[kind])
+    layout = layouts.by_id(target.layout)
+    places = visible_places(layout, layouts)
+    if not any(pair.first in places and pair.second in places for pair in finding.triage.pairs):
+        names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
+        reason = f"{names} are not both members of one {layout.title}"
+        raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
+
+
+def _array(finding: Finding, layout: Layout) -> Member | None:
+    """The array whose elements disturb each other on the line, if it is of the object."""
+    tops = [top.name for top in top_members(finding.members, finding.objects) if top.between_elements]
+    return next((one for one in layout.members if one.name in tops and one.dimensions), None)
+
+
+def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
+    """A variable that is no record, or elements of an array of such."""
+    row = target.row
+    if row is not None and sum(one.row == row for one in finding.objects) > 1:
+        return _refuse_row(finding, row.name, row.stride, row.count, OWN_VARIABLES)
+    kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
+    return _refusal(finding, kind, f"{target.variable} is a variable without members")
+
+
+def _refuse_elements(finding: Finding, array: Member) -> NothingToSuggest:
+    number = prod(array.dimensions)
+    return _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
+
+
+def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: str) -> NothingToSuggest:
+    """``number`` elements of ``each`` so many bytes, of which some disturb each other; ``otherwise`` helps as well."""
+    line = -(-each // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+    sizes = f" ({each} -> {line} bytes each, {each * number:,} -> {line * number:,} in all)" if each else ""
+    return NothingToSuggest(
+        f"Line {finding.rank}: moving members does not help, because elements of {name} meet. Instead: align each"
+        f" element to a line{sizes}; or {otherwise}."
+    )
+
+
+def _is_known(target: LineObject, layouts: Layouts) -> bool:
+    """Whether the object, or a part of it that is larger than a line, has members to move."""
+    size = layouts.by_id(target.layout).size if target.layout is not None else 0
+    whole = target.outcome is Outcome.RESOLVED
+    return whole or (target.outcome is Outcome.INNER_TYPE_ONLY and size > CACHE_LINE_BYTES)
+
+
+def _unknown_object(finding: Finding) -> str:
+    if not finding.objects:
+        return "no object is known for it, so there is nothing to rearrange; see `linesmith hot` for what is"
+    target = finding.objects[0]
+    said = f" ({target.reason})" if target.reason else ""
+    if target.outcome is Outcome.INNER_TYPE_ONLY:
+        held = f", perhaps of {', '.join(target.containers[:3])}" if target.containers else ""
+        return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
+    return f"which object it holds cannot be told{said}, so there is nothing to rearrange; see `linesmith hot`"
+
+
+def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:
+    others = "; ".join(_others(finding, kind))
+    if kind in UNDECIDED:
+        said = f"it is not known whether moving members helps, because {reason}. To find out: {others}."
+    else:
+        said = f"moving members does not help, because {reason}. Instead: {others}."
+    return NothingToSuggest(f"Line {finding.rank}: {said}")
+
+
+def _others(finding: Finding, kind: TriageKind) -> tuple[str, ...]:
+    if kind is TriageKind.NO_WRITER and finding.simulated:
+        return RECORD_LONGER
+    return SAMPLE_MORE if kind is TriageKind.NO_WRITER and finding.stores_sampled else ALTERNATIVES[kind]
+
+
+def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
+    """Why the search over ``target`` came back empty."""
+    joined = [one for one in target.heat.sampled if target.owners[one.first.member] == target.owners[one.second.member]]
+    if not target.heat.sampled:
+        return _refusal(finding, TriageKind.TRUE_SHARING, REASONS[TriageKind.TRUE_SHARING])
+    if len(joined) == len(target.heat.sampled):
+        names = f"{joined[0].first.name} and {joined[0].second.name}"
+        part = target.parts[target.owners[joined[0].first.member]]
+        reason = f"{names} are parts of {_atom_words(part.name, len(part.members))}, which moves as a whole"
+        return _refusal(finding, TriageKind.FALSE_SHARING, reason)
+    if cost(target.heat, target.starts, target.heat.granule).anywhere == 0:
+        names = " and ".join(sorted({spot.name for one in target.heat.sampled for spot in (one.first, one.second)}))
+        reason = f"{names} are on different lines of {target.layout.title} already: the profile is of another build"
+        return _refusal(finding, TriageKind.UNKNOWN, reason)
+    return _refusal(
+        finding, TriageKind.FALSE_SHARING, f"no legal order of {target.layout.title} costs less{_bound(target)}"
+    )
+
+
+def _bound(target: Subject) -> str:
+    """The constraints that leave no choice, in brackets; a few are enough."""
+    told = "; ".join(str(one) for one in target.freedom.constraints[:MOST_CONSTRAINTS])
+    return f" ({told})" if told else ""
+
+
+def _atom_words(name: str, members: int) -> str:
+    return f"the run of {members} members from {name} on" if members > 1 else f"one union or record with {name}"

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Other orders of a record's atoms: every single move, swap and alignment that the constraints allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linesmith.analyzer.layouts.placement import Atom, Shape, shape_of
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Optimality, Strategy
+from linesmith.tuner.propose.subject import Subject
+
+_SINGLE = {
+    MoveKind.MOVE: Strategy.MOVE,
+    MoveKind.SWAP: Strategy.SWAP,
+    MoveKind.FILL_HOLE: Strategy.HOLE,
+    MoveKind.ALIGN: Strategy.ALIGN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """An order of atoms (numbers in declaration order) and how it came about.
+
+    ``aligned`` holds the atoms whose first member is newly aligned, with its alignment in bytes; ``moved`` the atoms
+    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains; ``optimality`` is of a
+    packing.
+    """
+
+    order: tuple[int, ...]
+    aligned: Mapping[int, int] = field(default_factory=dict)
+    moves: tuple[Move, ...] = ()
+    moved: tuple[int, ...] = ()
+    purpose: Strategy | None = None
+    optimality: Optimality | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        """How it was found; several steps without a purpose are taken to be two moves."""
+        if self.purpose is not None or len(self.moves) > 1:
+            return self.purpose or Strategy.TWO_MOVES
+        return _SINGLE[self.moves[0].kind] if self.moves else Strategy.MOVE
+
+    def members(self, parts: tuple[Atom, ...]) -> tuple[Member, ...]:
+        """The members in this order, alignments set."""
+        return tuple(member for atom in self.order for member in _members_of(parts, atom, self.aligned.get(atom)))
+
+    def shapes(self, subject: Subject) -> Iterator[Shape]:
+        """Their shapes in this order."""
+        for atom in self.order:
+            if atom in self.aligned:
+                yield from map(shape_of, _members_of(subject.parts, atom, self.aligned[atom]))
+            else:
+                yield from subject.shapes[atom]
+
+
+def _members_of(parts: tuple[Atom, ...], atom: int, alignment: int | None) -> tuple[Member, ...]:
+    first, *rest = parts[atom].members
+    return (replace(first, alignment=alignment), *rest) if alignment else parts[atom].members
+
+
+def unchanged(subject: Subject) -> Arrangement:
+    """The order that the source has now."""
+    return Arrangement(tuple(range(len(subject.parts))))
+
+
+def moves(
+    subject: Subject, start: Arrangement, atoms: Iterable[int], within: range | None = None
+) -> Iterator[Arrangement]:
+    """Each atom of ``atoms`` at every other legal place of ``start``'s order, or at those of them in ``within``."""
+    for atom in atoms:
+        if not subject.parts[atom].name or atom in subject.freedom.pinned:
+            continue
+        rest = [other for other in start.order if other != atom]
+        for place in subject.freedom.places(atom):
+            if within is not None and place not in within:
+                continue
+            order = (*rest[:place], atom, *rest[place:])
+            if order != start.order and (not place or subject.parts[rest[place - 1]].last):
+                yield _moved(subject, start, atom, order)
+
+
+def _moved(subject: Subject, start: Arrangement, atom: int, order: tuple[int, ...]) -> Arrangement:
+    part = subject.parts[atom]
+    place = order.index(atom)
+    after = subject.parts[order[place - 1]].last if place else None
+    together = part.names if len(part.members) > 1 else ()
+    move = Move(MoveKind.MOVE, part.name, after=after, members=together)
+    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom))
+
+
+def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*moved, *atoms)))
+
+
+def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arrangement | None:
+    """``start`` with ``atom`` at ``place`` of the others' order, unless that is not legal or has no name to say it."""
+    rest = [other for other in start.order if other != atom]
+    if atom in subject.freedom.pinned or not subject.parts[atom].name or place not in subject.freedom.places(atom):
+        return None
+    if place and not subject.parts[rest[place - 1]].last:
+        return None
+    order = (*rest[:place], atom, *rest[place:])
+    return start if order == start.order else _moved(subject, start, atom, order)
+
+
+def lightest(subject: Subject, made: Arrangement, hot: Iterable[int]) -> Arrangement:
+    """The same order, made by the one ``hot`` atom that a block of more members passes: a diff shows that one move."""
+    if len(made.moves) != 1 or made.moves[0].kind is not MoveKind.MOVE or made.purpose is not None:
+        return made
+    block = made.moved[0]
+    rest = [other for other in made.order if other != block]
+    place = made.order.index(block)
+    passed = rest[min(block, place) : max(block, place)]
+    if len(passed) != 1 or passed[0] not in hot:
+        return made
+    if len(subject.parts[passed[0]].members) >= len(subject.parts[block].members):
+        return made
+    return placed(subject, unchanged(subject), passed[0], made.order.index(passed[0])) or made
+
+
+def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arrangement | None:
+    """``start`` with each of ``atoms`` behind the one before it; the first stays where it is."""
+    now: Arrangement | None = start
+    before: int | None = None
+    for atom in atoms:
+        if before is not None and now is not None:
+            rest = [other for other in now.order if other != atom]
+            now = placed(subject, now, atom, rest.index(before) + 1)
+        before = atom
+    return now
+
+
+def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+    """Each atom of ``atoms`` changing places with every other that may: each is one member, which a swap names."""
+    for atom in atoms:
+        for other in start.order:
+            if _may_swap(subject, atom, other):
+                yield _swapped(subject, start, atom, other)
+
+
+def _may_swap(subject: Subject, atom: int, other: int) -> bool:
+    single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
+    return single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]
+
+
+def _swapped(subject: Subject, start: Arrangement, atom: int, other: int) -> Arrangement:
+    exchanged = {atom: other, other: atom}
+    order = tuple(exchanged.get(one, one) for one in start.order)
+    move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
+    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
+
+
+def aligns(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+    """Each atom of ``atoms`` aligned to a cache line where it stands; only where the record may change its size."""
+    for atom in atoms if subject.may_resize else ():
+        if (found := aligned(subject, start, atom)) is not None:
+            yield found
+
+
+def aligned(subject: Subject, start: Arrangement, atom: int) -> Arrangement | None:
+    """``start`` with ``atom`` at the beginning of a cache line, unless it is there or cannot be said to be."""
+    first = subject.parts[atom].members[0]
+    if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
+        return None
+    move = Move(MoveKind.ALIGN, first.name, align=CACHE_LINE_BYTES)
+    found = {**start.aligned, atom: CACHE_LINE_BYTES}
+    return replace(start, aligned=found, moves=(*start.moves, move), moved=_also(start.moved, atom))
+
+
+# What a reviewer has to read: the fewest members that move, and the lines that a diff then shows.
+
+# A diff shows a line that moves, or changes, twice: once removed and once added.
+LINES = 2
+
+
+def churn(subject: Subject, arrangement: Arrangement) -> Churn:
+    """Members that move or are newly aligned, each taken to be one line of the source."""
+    sizes = [len(part.members) for part in subject.parts]
+    still = kept(arrangement.order, sizes)
+    moved = sum(size for atom, size in enumerate(sizes) if atom not in still)
+    members = moved + sum(1 for atom in arrangement.aligned if atom in still)
+    return Churn(members, LINES * members)
+
+
+def kept(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
+    """Atoms that can stay while the others move: of all that are in their old order, those with most members.
+
+    ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has.
+    """
+    best: list[tuple[int, tuple[int, ...]]] = []
+    for atom in order:
+        before = max((one for one in best if one[1][-1] < atom), default=(0, ()))
+        best.append((before[0] + sizes[atom], (*before[1], atom)))
+    return frozenset(max(best, default=(0, ()))[1])

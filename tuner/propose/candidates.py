@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A few candidates for a finding: the one to take first, then the others, smallest change first.
+
+Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
+beats in what it leaves, in size and in churn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from heapq import nsmallest
+
+from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import ObjectStarts, lines
+from linesmith.analyzer.layouts.placement import lay_out
+from linesmith.analyzer.model import (
+    Candidate,
+    Considered,
+    Finding,
+    Layout,
+    LayoutCost,
+    Move,
+    MoveKind,
+    PhaseProof,
+    Strategy,
+)
+from linesmith.analyzer.sharing.triage import doubted
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import Constraint
+from linesmith.tuner.cost.layout_cost import layout_cost
+from linesmith.tuner.cost.meetings import prediction, proofs, residuals
+from linesmith.tuner.cost.saving import saving
+from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
+from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
+from linesmith.tuner.propose.merit import (
+    Merit,
+    best_first,
+    disturbed,
+    elsewhere,
+    left,
+    merit,
+    smallest_first,
+    undominated,
+)
+from linesmith.tuner.propose.notes import doubt, notes, split
+from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
+from linesmith.tuner.propose.search import Option, hot_atoms, options, price
+from linesmith.tuner.propose.subject import Subject, refused_elsewhere, subject
+
+# A candidate must remove at least this share of what the best one with as many steps removes.
+WORTHWHILE = 0.5
+# Candidates of one strategy before another strategy has its turn.
+SAME_STRATEGY = 2
+# Options of one strategy, the cheapest, for which it is worked out what they expose.
+SHORTLIST = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Candidates, the recommended one first; ``declined`` is a sentence why none is, empty where one is."""
+
+    candidates: tuple[Candidate, ...]
+    declined: str = ""
+
+
+def propose(
+    finding: Finding,
+    layouts: Layouts,
+    limit: int = 5,
+    others: Iterable[Finding] = (),
+    premises: Premises = NO_PREMISES,
+) -> tuple[Candidate, ...]:
+    """The candidates of ``proposal``."""
+    return proposal(finding, layouts, limit, others, premises).candidates
+
+
+def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises) -> Proposal:
+    """At most ``limit`` candidates for the record of the finding's first object.
+
+    ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
+    of them. Raises ``NothingToSuggest`` when no legal change lowers the predicted cost, with the reason and what else
+    can be done. Where it is in doubt that one end of a pair was sampled, candidates move the other one.
+    """
+    refuse_hopeless(finding, layouts)
+    target = subject(finding, layouts, others, premises)
+    legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
+    names = doubted(finding)
+    sure = _worthwhile(target, [one for one in legal if not rests_on_doubt(target, one, names)])
+    found = sure or _worthwhile(target, legal)
+    if not found:
+        raise nothing_helps(finding, target)
+    front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
+    counted = "accesses" if finding.simulated else "loads"
+    best = recommended(front) if sure else None
+    made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
+    if best is None:
+        return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
+    return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
+
+
+def _told(target: Subject, one: Merit) -> Merit:
+    """The merits with the saving that a user is told."""
+    return replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule))
+
+
+def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
+    """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
+    seen: Counter[Strategy] = Counter()
+    turns = []
+    for place, one in enumerate(sorted(front, key=best_first)):
+        strategy = one.option.arrangement.strategy
+        turns.append((one is not best, seen[strategy] // SAME_STRATEGY, place, one))
+        seen[strategy] += 1
+    chosen = [one for *_, one in sorted(turns, key=lambda turn: turn[:3])[:limit]]
+    return sorted(chosen, key=lambda one: (one is not best, smallest_first(one)))
+
+
+def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
+    """Options that do a good part of what this effort can; growth by a move only where nothing else helps."""
+    now = target.now.here
+    best: dict[tuple[bool, int], float] = {}
+    for option in found:
+        effort = _effort(target, option)
+        best[effort] = min(option.cost.here, best.get(effort, now))
+    good = [one for one in found if now - one.cost.here >= WORTHWHILE * (now - best[_effort(target, one)])]
+    level = [option for option in good if not _grows(target, option)]
+    return tuple(level + [one for one in good if _grows(target, one) and (not level or one.arrangement.aligned)])
+
+
+def _effort(target: Subject, option: Option) -> tuple[bool, int]:
+    return _grows(target, option), len(option.arrangement.moves)
+
+
+def _grows(target: Subject, option: Option) -> bool:
+    return target.grown(option.size, option.granule) > 0
+
+
+def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
+    """The best option of each strategy for the same hot atoms: where a cold one goes is a detail."""
+    hot = frozenset(hot_atoms(target))
+    groups: dict[tuple[Strategy, bool, frozenset[int]], list[Option]] = {}
+    for option in found:
+        key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
+        groups.setdefault(key, []).append(option)
+    shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
+    best = min(left(option.cost) for option in found)
+    return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+
+
+def _price(target: Subject, option: Option) -> tuple[float, ...]:
+    """The part of the merits that is quickly known, then how much the change disturbs."""
+    moved = len(option.arrangement.moved)
+    left_over = option.cost.here + option.cost.anywhere
+    return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
+
+
+def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
+    """The option with its layout and all that is said of it."""
+    before = layouts.by_id(target.layout.id)
+    option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
+    after = _after(target, option, before)
+    moves_made, more = _named(target, option), option.size - target.layout.size
+    objects = _object_starts(target, option)
+    return Candidate(
+        type=target.type,
+        before=before,
+        after=after,
+        moves=moves_made,
+        residuals=residuals(target.heat, target.starts, option.starts, objects),
+        predicted=prediction(target.heat, target.starts, option.starts, option.granule),
+        lines=lines(after),
+        constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
+        notes=notes(finding, target, option),
+        doubt=doubt(finding, target),
+        considered=_considered(target, option),
+        strategy=replace(option.arrangement, moves=moves_made).strategy,
+        costs=(_costs(target), layout_cost(target, option.starts, option.size, option.granule)),
+        saving=saving(target, option.starts, option.size, option.granule),
+        churn=churn(target, option.arrangement),
+        proofs=_proofs(target, option),
+        optimality=option.arrangement.optimality,
+        holders=target.holders.changes(option.granule, more),
+        granules=(objects[0].step, objects[1].step),
+        firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
+        loose=target.heat.mixes.loose(option.granule, more),
+        split=split(target, option),
+    )
+
+
+def _costs(target: Subject) -> LayoutCost:
+    """What the present layout costs."""
+    return layout_cost(target, target.starts, target.layout.size, target.heat.granule)
+
+
+def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
+    """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
+    return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
+
+
+def _object_starts(target: Subject, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
+    """Where objects start, before and after."""
+    starts = target.heat.mixes.starts
+    return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
+
+
+def _after(target: Subject, option: Option, before: Layout) -> Layout:
+    """``before`` in the new order; an alignment that was only inferred is not written down as if it were declared."""
+    placed = lay_out(target.layout, option.arrangement.members(target.parts))
+    order = [position for atom in option.arrangement.order for position in target.positions[atom]]
+    members = tuple(
+        replace(member, alignment=before.members[position].alignment)
+        if target.owners[position] not in option.arrangement.aligned
+        else member
+        for position, member in zip(order, placed.members, strict=True)
+    )
+    return replace(placed, members=members, alignment=before.alignment)
+
+
+def _named(target: Subject, option: Option) -> tuple[Move, ...]:
+    """The moves; a single one that disturbs nothing has only filled a hole."""
+    first, *rest = option.arrangement.moves
+    still = option.size <= target.layout.size and not disturbed(target, option)
+    if not rest and first.kind is MoveKind.MOVE and still:
+        return (replace(first, kind=MoveKind.FILL_HOLE),)
+    return option.arrangement.moves
+
+
+def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
+    """Whether the constraint limits every order, or the members that move or meet."""
+    if constraint.everywhere:
+        return True
+    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
+    return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
+
+
+def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
+    """The other places of the member that a single move takes, as far as they lower the cost too."""
+    if chosen.arrangement.strategy is not Strategy.MOVE:
+        return ()
+    start = unchanged(target)
+    now = price(target, start)
+    places = [price(target, one) for one in moves(target, start, chosen.arrangement.moved)]
+    return tuple(
+        Considered(
+            option.arrangement.moves[0].after,
+            option.size,
+            residuals(target.heat, target.starts, option.starts, _object_starts(target, option)),
+            _proofs(target, option),
+        )
+        for option in places
+        if option.cost.anywhere < now.cost.anywhere and option.starts != chosen.starts
+    )
+
+
+# Candidates for a whole profile: each record once, for its hottest line.
+
+# More than a handful for one line helps nobody to decide.
+MOST_CANDIDATES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
+
+    ``declined`` is a sentence why no candidate is recommended, empty where one is.
+    """
+
+    finding: Finding
+    candidates: tuple[Candidate, ...]
+    refusal: str = ""
+    declined: str = ""
+
+
+def suggestions(
+    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
+) -> tuple[Suggestion, ...]:
+    """The ``answers``; raises ``NothingToSuggest``, with the reason for the hottest line, when none has a candidate."""
+    given = answers(found, layouts, limit, premises)
+    if not any(answer.candidates for answer in given):
+        raise NothingToSuggest(reasons(given))
+    return given
+
+
+def answers(
+    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
+) -> tuple[Suggestion, ...]:
+    """One suggestion per record, for its hottest line; a line without candidates tells why.
+
+    ``limit`` is the number of candidates for one record.
+    """
+    given: list[Suggestion] = []
+    for finding in found:
+        if not any(_tells(answer, finding) for answer in given):
+            given.append(_suggestion(finding, found, layouts, limit, premises))
+    return tuple(given)
+
+
+def _tells(answer: Suggestion, finding: Finding) -> bool:
+    """Whether an answer for another line of the same record holds for this one: candidates have all lines in view."""
+    mine, theirs = (one.objects[0].layout if one.objects else None for one in (finding, answer.finding))
+    if mine is None or mine != theirs:
+        return False
+    same = _meeting(finding) == _meeting(answer.finding)
+    whole = any(one.before.id == mine for one in answer.candidates)
+    return whole or (same and bool(_meeting(finding)))
+
+
+def _meeting(finding: Finding) -> frozenset[str]:
+    return frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
+
+
+def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
+    """The same answers with ``limit`` candidates in all, so that the numbers of those that stay do not change."""
+    kept: list[Suggestion] = []
+    for answer in answers:
+        candidates = answer.candidates[:limit]
+        limit -= len(candidates)
+        if candidates or not answer.candidates:
+            kept.append(replace(answer, candidates=candidates))
+    return tuple(kept)
+
+
+def _suggestion(
+    finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int, premises: Premises
+) -> Suggestion:
+    others = [one for one in found if one is not finding]
+    try:
+        made = proposal(finding, layouts, limit, others, premises)
+    except NothingToSuggest as refusal:
+        return Suggestion(finding, (), str(refusal))
+    return Suggestion(finding, made.candidates, declined=made.declined)
+
+
+def reasons(answers: Sequence[Suggestion]) -> str:
+    """Why none of the answers has a candidate, in a sentence or two."""
+    if not answers:
+        return "The profile holds no line to suggest anything for."
+    more = len(answers) - 1
+    return answers[0].refusal + (f" ({more} more lines have no candidate either.)" if more else "")

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a reader must know about a candidate beside its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
+from linesmith.analyzer.layouts.placement import BYTE, first_bit, place_member, visible, visible_places
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
+from linesmith.tuner.cost.heat import Contact, Spot
+from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
+from linesmith.tuner.cost.phases import growth
+from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.subject import Subject, told_elsewhere
+
+MOST_CONTAINERS = 3
+# Pairs that are told by name where a candidate brings them closer.
+MOST_CLOSER = 3
+IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
+
+
+def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
+    """Sentences on what stays, what it costs, what is assumed and what was not checked."""
+    return (
+        *filter(None, (doubt(finding, target),)),
+        *_phases(target, option),
+        *_new_contacts(target, option),
+        *filter(None, (split(target, option),)),
+        *_locks(target),
+        *_unexplained(finding, target),
+        *_size(target, option),
+        *_containers(finding),
+        *_inferred(target),
+        *told_elsewhere(target, option.arrangement.moves),
+        _unchecked(target),
+    )
+
+
+def doubt(finding: Finding, target: Subject) -> str:
+    """A sentence on what speaks against the record on the line; empty where nothing does."""
+    against = finding.objects[0].doubt
+    return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
+
+
+def split(target: Subject, option: Option) -> str:
+    """A sentence on members, hot or not, that lie on two lines in more phases than before; empty without any.
+
+    Arrays are left out: their elements are used one by one.
+    """
+    size, now, then = target.heat.line_bytes, target.heat.mixes.starts(target.heat.granule), _objects(target, option)
+    found = []
+    for member, old, new in zip(target.layout.members, target.starts, option.starts, strict=True):
+        if member.name and not member.is_bit_field and not member.dimensions:
+            before, after = (
+                _straddling_share(start, member.size, size, objects) for start, objects in ((old, now), (new, then))
+            )
+            found += [f"{member.name} (in {after:.0%} of the phases, {before:.0%} before)"] if after > before else []
+    more = f" and {len(found) - MOST_CLOSER} more" if len(found) > MOST_CLOSER else ""
+    return f"Puts on two cache lines: {', '.join(found[:MOST_CLOSER])}{more}." if found else ""
+
+
+def _unchecked(target: Subject) -> str:
+    units = target.premises.parsed.get(target.type.split()[-1], 0)
+    if units:
+        counted = f"{units:,} units" if units > 1 else "1 unit"
+        return f"What the code relies on was looked for in {counted} and in the text of the tree, and is kept to."
+    given = "the layout and the facts given were" if target.premises.facts.of(target.type) else "the layout was"
+    return f"Only {given} checked: {IN_THE_SOURCE}"
+
+
+def _phases(target: Subject, option: Option) -> Iterator[str]:
+    objects, line_bytes = _objects(target, option), target.heat.line_bytes
+    possible = phases(objects.step, line_bytes, objects.first)
+    mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
+    if mixes.firsts(granules, option.size - target.layout.size):
+        names = ", ".join(row.name for row in mixes.rows[:MOST_CONTAINERS])
+        yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
+    elif len(possible) > 1:
+        starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
+        yield f"A phase is where an object starts within a line: {starts}."
+
+
+def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
+    """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
+    closer, then, now = [], _objects(target, option), target.heat.mixes.starts(target.heat.granule)
+    for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
+        old = residual_share(contact, target.starts, target.heat.line_bytes, now)
+        new = residual_share(contact, option.starts, target.heat.line_bytes, then)
+        if new > old and not contact.sampled:
+            names = f"{contact.first.name} and {contact.second.name}"
+            closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
+    yield from closer[:MOST_CLOSER]
+    if len(closer) > MOST_CLOSER:
+        yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
+
+
+def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectStarts) -> float:
+    """Share of the phases in which bytes that would fit on one line lie on two."""
+    found = phases(objects.step, line_bytes, objects.first)
+    return sum(straddles(begin + phase, size, line_bytes) for phase in found) / len(found)
+
+
+def _objects(target: Subject, option: Option) -> ObjectStarts:
+    """Where objects start in the new layout."""
+    return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
+
+
+def _percent(old: float, new: float) -> str:
+    return f"they meet in {new:.0%} of the phases, {old:.0%} before"
+
+
+def _locks(target: Subject) -> Iterator[str]:
+    for spot in _ends(target.heat.sampled):
+        if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
+            yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
+
+
+def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
+    return tuple(dict.fromkeys(spot for contact in contacts for spot in (contact.first, contact.second)))
+
+
+def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
+    explained = sum(contact.weight for contact in target.heat.sampled)
+    placed = sum(function.contended for member in finding.members for function in member.functions)
+    of_the_line = f"of the line's {finding.contended:,} contended {'accesses' if finding.simulated else 'samples'}"
+    rest, nowhere = round(placed - explained), round(finding.contended - max(placed, explained))
+    if rest >= 1:
+        yield f"{rest:,} {of_the_line} {'has another cause and stays' if rest == 1 else 'have other causes and stay'}."
+    if nowhere >= 1:
+        are = "is" if nowhere == 1 else "are"
+        yield f"{nowhere:,} {of_the_line} {are} of no known member; what becomes of them is not known."
+
+
+def _size(target: Subject, option: Option) -> Iterator[str]:
+    if option.size > target.layout.size:
+        yield f"{target.title} {growth(target.layout.size, option.size)}"
+    if option.size < target.layout.size:
+        yield f"{target.title} shrinks from {target.layout.size} to {option.size} bytes."
+    if option.arrangement.aligned:
+        yield (
+            f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
+            " objects are, kmalloc() and malloc() need not be."
+        )
+        yield from _loose(target, option)
+
+
+def _loose(target: Subject, option: Option) -> Iterator[str]:
+    """The caches that do not keep to the alignment."""
+    loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
+    if loose:
+        more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
+        yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
+
+
+def _containers(finding: Finding) -> Iterator[str]:
+    containers = finding.objects[0].containers
+    if containers:
+        more = f" and {len(containers) - MOST_CONTAINERS} more" if len(containers) > MOST_CONTAINERS else ""
+        yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."
+
+
+def _inferred(target: Subject) -> Iterator[str]:
+    if target.inferred:
+        names = ", ".join(name or "an anonymous member" for name in target.inferred)
+        yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."
+
+
+# A change as two builds have it: what became of the pairs that met, from the layouts that a compiler really made.
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where something lies in the other build's object: the bit at which it begins, in the member it is part of."""
+
+    bit: int
+    member: Member
+
+
+def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, theirs: Layouts) -> Candidate | None:
+    """The difference between ``outer``, the record that holds ``target``, and the same record as it was ``built``.
+
+    Its steps are not known. ``None`` where the two do not hold the same members, so that nothing can be compared.
+    """
+    homes = _homes(built, theirs)
+    found = tuple(_home(member, layouts, homes) for member in target.layout.members)
+    known = tuple(one for one in found if one is not None)
+    if len(known) < len(found):
+        return None
+    starts, growth = (
+        tuple(one.bit // BYTE for one in known),
+        target.growth(target.layout.size + built.size - outer.size),
+    )
+    granule = record_alignment(with_inferred_alignment(built))
+    mixes, before = target.heat.mixes, layouts.by_id(target.layout.id)
+    objects = mixes.starts(target.heat.granule), mixes.starts(granule, growth)
+    after = _rebuilt(before, known, built if before.id == outer.id else None, built.size - outer.size)
+    return Candidate(
+        target.type,
+        before,
+        after,
+        (),
+        residuals(target.heat, target.starts, starts, objects),
+        prediction(target.heat, target.starts, starts, granule, growth),
+        lines(after),
+        proofs=proofs(target.heat, starts, granule, growth),
+        holders=target.holders.changes(granule, built.size - outer.size),
+        granules=(objects[0].step, objects[1].step),
+        firsts=mixes.firsts((target.heat.granule, granule), growth),
+        loose=mixes.loose(granule, growth),
+    )
+
+
+def _homes(built: Layout, theirs: Layouts) -> dict[str, _Home]:
+    """By each name that the record shows, where it is."""
+    found = ((name, place, built.members[place.member]) for name, place in visible_places(built, theirs).items())
+    return {name: _Home(first_bit(member) + place.start * BYTE, member) for name, place, member in found}
+
+
+def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home | None:
+    """Where the member is; ``None`` where it is not there, or what it shows no longer lies together."""
+    shown = [(homes.get(name), start) for name, start, _ in visible(member, layouts)]
+    found = {replace(home, bit=home.bit - start * BYTE) for home, start in shown if home is not None}
+    return found.pop() if len(found) == 1 and all(home for home, _ in shown) else None
+
+
+def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growth: int) -> Layout:
+    """``before`` with its members where they are now, by the types of its own build; ``built`` is the whole record."""
+    base = 0 if built else min(home.bit for home in homes)
+    placed = [_placed(member, home, base) for member, home in zip(before.members, homes, strict=True)]
+    members = tuple(sorted(placed, key=first_bit))
+    aligned = built or before
+    return replace(
+        before,
+        size=before.size + growth,
+        members=members,
+        natural_alignment=aligned.natural_alignment,
+        alignment=aligned.alignment,
+    )
+
+
+def _placed(member: Member, home: _Home, base: int) -> Member:
+    there = place_member(member, home.bit - base)
+    return replace(there, alignment=home.member.alignment) if member.name else there

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One line in the caches of several CPUs, as MESI has it: what an access finds, and the states behind it.
+
+Source: Papamarcos and Patel, "A low-overhead coherence solution for multiprocessors with private cache memories"
+(ISCA 1984). Caches are without bound: nothing is evicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.placement import visible_places
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Bounds,
+    Candidate,
+    CoherenceStep,
+    ConflictPair,
+    Finding,
+    Latencies,
+    Layout,
+    LineMember,
+    LineState,
+    MemberFunction,
+    SharingCost,
+    StepTable,
+)
+from linesmith.analyzer.sharing.parts import part_names
+
+# The states of one line by CPU; a CPU that never touched it holds it as little as an invalid copy.
+States = Mapping[str, LineState]
+
+
+class Event(StrEnum):
+    """What an access makes the caches do."""
+
+    HIT = "hit"
+    COLD = "from memory"
+    SHARED = "a clean copy"
+    MODIFIED = "modified elsewhere"
+    UPGRADE = "copies invalidated"
+    TAKEN = "taken, modified"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """An access and its result; ``other`` is the CPU whose copy was fetched or invalidated, empty if there is none."""
+
+    event: Event
+    other: str
+    states: States
+
+
+def access(states: States, cpu: str, writes: bool) -> Effect:
+    """The effect of one access by ``cpu`` on the line with these ``states``."""
+    return _write(states, cpu) if writes else _read(states, cpu)
+
+
+def _read(states: States, cpu: str) -> Effect:
+    if _state(states, cpu) is not LineState.INVALID:
+        return Effect(Event.HIT, "", states)
+    others = _holders(states, cpu)
+    if not others:
+        return Effect(Event.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
+    event = Event.MODIFIED if _state(states, others[0]) is LineState.MODIFIED else Event.SHARED
+    return Effect(event, others[0], {**states, **dict.fromkeys((*others, cpu), LineState.SHARED)})
+
+
+def _write(states: States, cpu: str) -> Effect:
+    own, others = _state(states, cpu), _holders(states, cpu)
+    after = {**states, **dict.fromkeys(others, LineState.INVALID), cpu: LineState.MODIFIED}
+    if own in (LineState.MODIFIED, LineState.EXCLUSIVE):
+        return Effect(Event.HIT, "", after)
+    if own is LineState.SHARED:
+        return Effect(Event.UPGRADE if others else Event.HIT, "".join(others[:1]), after)
+    if not others:
+        return Effect(Event.COLD, "", after)
+    taken = _state(states, others[0]) is LineState.MODIFIED
+    return Effect(Event.TAKEN if taken else Event.SHARED, others[0], after)
+
+
+def _state(states: States, cpu: str) -> LineState:
+    return states.get(cpu, LineState.INVALID)
+
+
+def _holders(states: States, cpu: str) -> list[str]:
+    """The other CPUs with a valid copy, in the order of their names."""
+    return sorted(one for one, state in states.items() if one != cpu and state is not LineState.INVALID)
+
+
+# The accesses that stand for a finding: who writes on CPU A, and who waits for that on CPU B.
+#
+# A profile has thousands of accesses of hundreds of CPUs. Its heaviest sharings tell what happens again and again: one
+# CPU writes a member, another touches a member of the same line. Each of them is one turn of two accesses.
+
+WRITER, VICTIM = "A", "B"
+# Turns of members that a layout can part, and of a member that waits for itself, which no layout helps.
+MOST_PARTED = 2
+MOST_KEPT = 1
+# A sharing that causes less than this share of what the heaviest one does is not worth a turn.
+LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Cycles of a load that finds its line modified (as sampled, where the profile tells), and of stores."""
+
+    load: int
+    store: int
+    clean: int = Latencies().shared
+    upgrade: int = Latencies().upgrade
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One access of ``cpu`` by ``function`` to the leaf ``path`` of ``top``, ``offset`` bytes into the object."""
+
+    cpu: str
+    function: str
+    path: str
+    top: str
+    offset: int
+    writes: bool
+    waits: Waits
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Accesses to the member ``victim`` that wait for stores to ``writer``: ``write`` and ``wait`` stand for them."""
+
+    victim: str
+    writer: str
+    contended: Bounds
+    write: Touch
+    wait: Touch
+
+    @property
+    def own(self) -> bool:
+        """Whether a member waits for stores to itself, which no layout changes."""
+        return self.write.top == self.wait.top
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """Two parts as the cost names them, what it is about, and how long it takes."""
+
+    victim: str
+    writer: str
+    contended: Bounds
+    waits: Waits
+
+
+def story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, ...]:
+    """A few turns, those of the pairs ``parted`` (by member) first, then the heaviest; those that stay come last.
+
+    Only accesses to the finding's first object are among them.
+    """
+    members = _own(finding)
+    known = [one for one in _sharings(finding) if one.victim in members and one.writer in members]
+    heaviest = max((one.contended.most for one in known), default=0.0)
+    turns = [_turn(one, members) for one in known if one.contended.most >= LEAST_SHARE * heaviest]
+    apart = [turn for turn in turns if not turn.own]
+    apart.sort(key=lambda turn: (frozenset((turn.write.top, turn.wait.top)) not in parted, -turn.contended.most))
+    return (*apart[:MOST_PARTED], *[turn for turn in turns if turn.own][:MOST_KEPT])
+
+
+def _own(finding: Finding) -> dict[str, list[LineMember]]:
+    """The parts of the first object by name, each with its leaves on the line."""
+    names = part_names(finding.members, finding.objects)
+    start = finding.objects[0].start if finding.objects else 0
+    found: dict[str, list[LineMember]] = {}
+    for member in finding.members:
+        if member.object_offset is not None and member.offset - member.object_offset == start:
+            found.setdefault(names[member.offset], []).append(member)
+    return found
+
+
+def _sharings(finding: Finding) -> list[_Sharing]:
+    """What the cost says of who waits for whom, heaviest first; without a cost, what the triage says."""
+    costs = [one for one in finding.cost.sharings if one.span == CACHE_LINE_BYTES and one.contended.most]
+    if costs:
+        return [_Sharing(one.victim.member, one.writer.member, one.contended, _waits(one)) for one in costs]
+    usual = Latencies()
+    waits = Waits(usual.hitm_local, usual.taken_local)
+    return [
+        _Sharing(_victim(pair), pair.writer, Bounds(pair.weight, pair.weight), waits) for pair in finding.triage.pairs
+    ]
+
+
+def _victim(pair: ConflictPair) -> str:
+    return pair.second if pair.writer == pair.first else pair.first
+
+
+def _waits(sharing: SharingCost) -> Waits:
+    """The mean of the sharing's contended accesses, and the usual figure for stores between the same nodes."""
+    usual = Latencies()
+    victim, writer = frozenset(sharing.victim.nodes), frozenset(sharing.writer.nodes)
+    near = victim == writer and len(victim) < 2
+    mean = sharing.cycles.most / sharing.contended.most
+    return Waits(round(mean), usual.taken_local if near else usual.taken_remote)
+
+
+def _turn(sharing: _Sharing, members: Mapping[str, Sequence[LineMember]]) -> Turn:
+    leaf, function = max(_seen(members[sharing.writer]), key=lambda seen: _written(*seen))
+    write = _touch(WRITER, leaf, function, sharing, writes=True)
+    leaf, function = max(_seen(members[sharing.victim]), key=lambda seen: (seen[1].contended, seen[1].records or 0))
+    wait = _touch(VICTIM, leaf, function, sharing, writes=not leaf.reads and leaf.writes > 0)
+    return Turn(sharing.victim, sharing.writer, sharing.contended, write, wait)
+
+
+def _seen(leaves: Sequence[LineMember]) -> list[tuple[LineMember, MemberFunction]]:
+    """Each leaf with each function on it; one that nobody was seen on has a function without a name."""
+    return [(leaf, one) for leaf in leaves for one in leaf.functions or (MemberFunction("", 0, 0),)]
+
+
+def _written(leaf: LineMember, function: MemberFunction) -> tuple[int, bool, bool, int]:
+    """How sure it is that ``function`` writes ``leaf``, and how often it was seen there.
+
+    Who waits for a lock reads it again and again; who takes it writes it.
+    """
+    named = bool(function.writes_inferred) or function.name in leaf.write_inferred.split()
+    waits = leaf.lock and waits_for_lock(function.name)
+    return function.stores, named, not waits, function.records or function.contended
+
+
+def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> Touch:
+    return Touch(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
+
+
+# The accesses that stand for a finding, through caches: in the layout as it is, and under a candidate.
+
+CPUS = (WRITER, VICTIM)
+# The line that an access touches: in a layout, or one that each member has for itself.
+LineOf = Callable[[Touch], Hashable]
+
+
+def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tuple[StepTable, ...]:
+    """A table for each of the finding's heaviest sharings, in the steady state, those that stay behind the others.
+
+    None where nobody is known to wait for another member. The phase is the profile's, or the first in which the members
+    meet where they would not meet in that one.
+    """
+    parted = {frozenset((one.first, one.second)) for one in candidate.residuals if one.after < one.before}
+    then = _byte_then(candidate, layouts)
+    tables = [_table(finding, turn, candidate, then) for turn in story(finding, parted)]
+    return tuple(tables) if any(step.needless for one in tables for step in one.before) else ()
+
+
+def _table(finding: Finding, turn: Turn, candidate: Candidate, then: Callable[[Touch], int]) -> StepTable:
+    touches = turn.write, turn.wait
+    phase = _phase(finding, touches, _alignment(candidate.before))
+    phase_after = phase if phase % _alignment(candidate.after) == 0 else 0
+    return StepTable(
+        turn.victim,
+        turn.writer,
+        turn.contended,
+        phase,
+        tuple(_steps(touches, _lines(_byte_now, phase, finding.bytes))),
+        tuple(_steps(touches, _lines(then, phase_after, finding.bytes))),
+        tuple(_notes(finding, touches, phase)),
+        phase_after,
+    )
+
+
+def _byte_now(touch: Touch) -> int:
+    return touch.offset
+
+
+def _byte_then(candidate: Candidate, layouts: Layouts) -> Callable[[Touch], int]:
+    """Where the byte of an access is in the candidate's layout; members outside the record stay where they are."""
+    old, new = _offsets(candidate.before, layouts), _offsets(candidate.after, layouts)
+    shift = {name: new[name] - old[name] for name in old.keys() & new.keys()}
+    return lambda touch: touch.offset + shift.get(touch.top, 0)
+
+
+def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
+    places = visible_places(layout, layouts)
+    return {name: layout.members[place.member].offset + place.start for name, place in places.items()}
+
+
+def _alignment(layout: Layout) -> int:
+    """What objects' addresses are multiples of, in bytes, as far as the layout says it."""
+    members = [member.alignment or 1 for member in layout.members]
+    return max(layout.natural_alignment, layout.alignment or 1, *members, 1)
+
+
+def _phase(finding: Finding, touches: Sequence[Touch], alignment: int) -> int:
+    """The profile's phase if both accesses meet in it, else the first phase in which they do."""
+    known = finding.objects[0].phase
+    possible = [known, *range(0, finding.bytes, min(alignment, finding.bytes))]
+    first, second = (touch.offset for touch in touches)
+    meeting = (one for one in possible if (first + one) // finding.bytes == (second + one) // finding.bytes)
+    return next(meeting, known)
+
+
+def _lines(byte: Callable[[Touch], int], phase: int, line_bytes: int) -> Callable[[Touch], int]:
+    """The line of an access, counted from the one in which the object begins."""
+    return lambda touch: (byte(touch) + phase) // line_bytes
+
+
+def _steps(touches: Sequence[Touch], line_of: Callable[[Touch], int]) -> Iterator[CoherenceStep]:
+    here, alone = _round(touches, line_of), _round(touches, lambda touch: touch.top)
+    for touch, effect, ideal in zip(touches, here, alone, strict=True):
+        yield CoherenceStep(
+            cpu=touch.cpu,
+            function=touch.function,
+            member=touch.path,
+            line=line_of(touch),
+            writes=touch.writes,
+            states=tuple((cpu, effect.states.get(cpu, LineState.INVALID)) for cpu in CPUS),
+            what=_what(touch, effect),
+            cycles=_cycles(touch, effect),
+            needless=effect.event is not Event.HIT and ideal.event is Event.HIT,
+        )
+
+
+def _round(touches: Sequence[Touch], line_of: LineOf) -> list[Effect]:
+    """The effects of the second round: the first one brings the lines to where they are in the long run."""
+    held: dict[Hashable, States] = {}
+    effects: list[Effect] = []
+    for touch in (*touches, *touches):
+        line = line_of(touch)
+        effects.append(access(held.get(line, {}), touch.cpu, touch.writes))
+        held[line] = effects[-1].states
+    return effects[len(touches) :]
+
+
+def _what(touch: Touch, effect: Effect) -> str:
+    """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
+    told: Mapping[Event, str] = {
+        Event.HIT: "hit",
+        Event.COLD: "from memory",
+        Event.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
+        Event.MODIFIED: f"modified on {effect.other}",
+        Event.UPGRADE: f"invalidates {effect.other}",
+        Event.TAKEN: f"taken from {effect.other}",
+    }
+    return told[effect.event]
+
+
+def _cycles(touch: Touch, effect: Effect) -> int:
+    waits = touch.waits
+    costs = {Event.SHARED: waits.clean, Event.MODIFIED: waits.load, Event.TAKEN: waits.store}
+    return {**costs, Event.UPGRADE: waits.upgrade}.get(effect.event, 0)
+
+
+def _notes(finding: Finding, touches: Sequence[Touch], phase: int) -> Iterator[str]:
+    loads = "those of loads are the profile's mean" if finding.cost.timed else "those of loads are assumed, too"
+    yield f"Cycles of stores are assumed, and a store buffer may hide them; {loads}."
+    if phase != finding.objects[0].phase:
+        yield "In the phase of the profile they would not meet: it is of another build."
+    if any(touch.writes and not touch.function for touch in touches):
+        yield "Who writes was not sampled."

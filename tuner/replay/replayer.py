@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from linesmith.analyzer.base.errors import TraceError
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses
+from linesmith.tuner import _replay
+from linesmith.tuner.replay.plan import KindPlan, Plan, ShardBy, Sharding
+from linesmith.tuner.replay.scene import Scene
+
+LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+# Parts of the trace, of as many slices each, for which misses are counted apart.
+WINDOWS = 20
+# Of one scene; the replayer keeps some 20 bytes of each.
+MOST_OBJECTS = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class PlacePair:
+    """Misses of the bytes at one place by the doing of stores to another.
+
+    Kinds are those of the scene, offsets those of the old layout.
+    """
+
+    victim_kind: int
+    victim_offset: int
+    writer_kind: int
+    writer_offset: int
+    true_sharing: bool
+    local: int
+    remote: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Misses of a scene under a plan, all of them, by window (between CPUs only) and by pair, most first."""
+
+    line_bytes: int
+    misses: Misses
+    windows: tuple[float, ...]
+    pairs: tuple[PlacePair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceCounts:
+    """What the writer of a trace counted: accesses it saw, those it kept, slices, and what no longer fitted."""
+
+    seen: int
+    kept: int
+    slices: int
+    dropped: int
+
+
+class Replay:
+    """A trace, read once, from which any plan for its scenes can be run."""
+
+    def __init__(self, native: _replay.Replayer, scenes: tuple[Scene, ...]) -> None:
+        self._native = native
+        self.scenes = scenes
+        self.counts = TraceCounts(*native.counts)
+        self.nodes = tuple(native.nodes)
+        self.traced = {total.line_bytes: _misses(total.events) for total in native.totals}
+        self.untraced = sum(total.dropped for total in native.totals)
+
+    def accesses(self, scene: int) -> int:
+        """How many accesses of the trace concern the scene with this number."""
+        return self._native.events(scene)
+
+    def run(self, scene: int, plan: Plan, line_bytes: int = CACHE_LINE_BYTES) -> Outcome:
+        """What the scene with this number costs under ``plan``, with lines of 64, 128 or 256 bytes."""
+        kinds = [_kind_plan(kind) for kind in plan.kinds]
+        sharding = None if plan.sharding is None else self._sharding(self.scenes[scene], plan.sharding)
+        done = self._native.run(scene, kinds, line_bytes, WINDOWS, sharding)
+        pairs = tuple(_pair(pair) for pair in done.pairs)
+        return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs)
+
+    def _sharding(self, scene: Scene, sharding: Sharding) -> _replay.Sharding:
+        members = [(one.offset, one.size) for one in scene.record.members if one.name in sharding.members]
+        ranges = [
+            (number, place + offset, size)
+            for number, kind in enumerate(scene.kinds)
+            for place in kind.places
+            for offset, size in (*members, *sharding.spans)
+        ]
+        shards = range(len(self.nodes)) if sharding.by is ShardBy.CPU else self.nodes
+        code = [(one.start, one.stop) for one in sharding.everywhere]
+        return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
+
+
+def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
+    """Read the trace at ``path`` for these scenes; ``Replay.traced`` has the misses of all of it by line size.
+
+    Raises ``TraceError`` when the file cannot be read, is damaged, or has more of these objects than memory holds.
+    """
+    if crowded := next((one for one in scenes if one.objects > MOST_OBJECTS), None):
+        raise TraceError(
+            f"the profile has {crowded.objects:,} objects that hold a {crowded.record.title}, but {MOST_OBJECTS:,} can "
+            "be followed; record it again"
+        )
+    rows = [
+        [
+            (area.address, area.stride, area.count, number)
+            for number, kind in enumerate(one.kinds)
+            for area in kind.areas
+        ]
+        for one in scenes
+    ]
+    try:
+        native = _replay.open_trace(str(path), rows, list(line_sizes))
+    except _replay.TraceError as error:
+        raise TraceError(str(error)) from None
+    except (ValueError, MemoryError) as error:
+        raise TraceError(
+            f"{path} cannot be replayed: {error}; record a shorter region, or narrow it with --type"
+        ) from None
+    return Replay(native, tuple(scenes))
+
+
+def mean(outcomes: Sequence[Outcome]) -> Outcome:
+    """The mean of several runs of one scene with one line size, misses rounded; pairs are not followed."""
+    count = len(outcomes)
+    names = Misses.__slots__
+    misses = {name: round(sum(getattr(one.misses, name) for one in outcomes) / count) for name in names}
+    windows = (sum(window) / count for window in zip(*(one.windows for one in outcomes), strict=True))
+    return Outcome(outcomes[0].line_bytes, Misses(**misses), tuple(windows), ())
+
+
+def _kind_plan(plan: KindPlan) -> _replay.KindPlan:
+    slabs = plan.placement
+    placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
+    return [(piece.old, piece.size, piece.new) for piece in plan.pieces], plan.tail, placement, plan.shift
+
+
+def _pair(pair: _replay.Pair) -> PlacePair:
+    return PlacePair(
+        pair.victim_kind,
+        pair.victim_offset,
+        pair.writer_kind,
+        pair.writer_offset,
+        pair.true_sharing,
+        pair.local,
+        pair.remote,
+    )
+
+
+def _misses(events: _replay.Events) -> Misses:
+    return Misses(
+        hitm_local=events.hitm_local,
+        hitm_remote=events.hitm_remote,
+        shared=events.shared_miss,
+        upgrade=events.upgrade,
+        taken_local=events.own_local,
+        taken_remote=events.own_remote,
+        cold=events.cold_miss,
+    )
+
+
+# How far a change may be chance: a block bootstrap over windows of one trace.
+#
+# One trace is one interleaving. Its windows are taken as blocks that might have come in other numbers: they are drawn
+# with replacement, and the change is computed anew each time. Source: Kuensch, "The jackknife and the bootstrap for
+# general stationary observations", Annals of Statistics 17 (1989).
+
+RESAMPLES = 1000
+TAIL = 0.025
+
+
+def change_interval(before: Sequence[float], after: Sequence[float]) -> Interval:
+    """The middle 95 % of the change (after - before) / before; ``before`` and ``after`` are misses by window.
+
+    The same windows give the same interval. 0 to 0 where nothing was missed before.
+    """
+    draw = Random(0)  # noqa: S311 - a repeatable choice of windows, no secret
+    windows = [pair for pair in zip(before, after, strict=True) if any(pair)]
+    changes = []
+    for _ in range(RESAMPLES):
+        chosen = draw.choices(windows, k=len(windows)) if windows else []
+        old = sum(pair[0] for pair in chosen)
+        if old:
+            changes.append((sum(pair[1] for pair in chosen) - old) / old)
+    if not changes:
+        return Interval(0.0, 0.0)
+    changes.sort()
+    return Interval(changes[int(TAIL * len(changes))], changes[int((1 - TAIL) * len(changes)) - 1])

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The objects of a profile that hold a record, grouped by how they are laid out and allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from linesmith.analyzer.base.errors import NotSimulated
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import leaf_at
+from linesmith.analyzer.layouts.placement import BYTE, first_bit, lay_out, refusal, round_up
+from linesmith.analyzer.model import Layout, Member, ObjectArea, ObjectKind, RecordKind
+
+# Where every byte of an object goes when a record inside it gets another layout.
+#
+# A record that keeps its size and alignment leaves all that hold it as they are. One that grows, shrinks or asks for
+# another alignment has its holders laid out anew, outwards to the object itself.
+
+# Nesting in real kernels is below 12; the bounds keep damaged input from recursing or growing for ever.
+DEPTH = 32
+MOST_PIECES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``size`` bytes that move together from offset ``old`` of the object to offset ``new``."""
+
+    old: int
+    size: int
+    new: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """All pieces of an object by old offset, with its sizes and alignments (bytes) before and after.
+
+    Bytes that no piece covers (holes, what is allocated behind the record) go with the piece before them.
+    """
+
+    pieces: tuple[Piece, ...]
+    old_size: int
+    new_size: int
+    old_alignment: int
+    new_alignment: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the object can stay at its address."""
+        return self.old_size == self.new_size and self.new_alignment <= self.old_alignment
+
+    @property
+    def stays(self) -> bool:
+        """Whether no byte moves at all."""
+        return self.fits and all(piece.old == piece.new for piece in self.pieces)
+
+
+def unmoved(layout: Layout) -> Relocation:
+    """The relocation that leaves everything where it is."""
+    alignment = record_alignment(with_inferred_alignment(layout))
+    return Relocation((Piece(0, layout.size, 0),), layout.size, layout.size, alignment, alignment)
+
+
+def holds(outer: Layout, layouts: Layouts, ids: frozenset[int], depth: int = 0) -> bool:
+    """Whether ``outer`` is one of the records ``ids`` or holds one by value at any depth."""
+    if outer.id in ids:
+        return True
+    inner = {member.record for member in outer.members if member.record is not None}
+    return depth < DEPTH and any(holds(layouts.by_id(one), layouts, ids, depth + 1) for one in inner)
+
+
+def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> Relocation:
+    """What happens to an ``outer`` object when each record whose id is a key of ``after`` gets that layout.
+
+    Raises ``NotSimulated`` where a holder cannot be laid out by C's rules (it is packed, or a member overlaps).
+    """
+    if not holds(outer, layouts, frozenset(after)):
+        return unmoved(outer)
+    inner = {} if outer.id in after else _inner(outer, layouts, after)
+    explained = with_inferred_alignment(outer)
+    changed = after[outer.id] if outer.id in after else around(explained, inner)
+    pairs = _matched(outer.members, changed.members)
+    moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
+    if len(moved) > MOST_PIECES:
+        raise NotSimulated(f"{outer.title} has {len(moved)} parts that move, more than can be simulated")
+    alignments = record_alignment(explained), record_alignment(changed)
+    return Relocation(_merged(moved, outer.size, changed.size), outer.size, changed.size, *alignments)
+
+
+def _inner(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> dict[int, Relocation]:
+    """The relocations of the members that are or hold a changed record, by position."""
+    ids = frozenset(after)
+    records = {at: layouts.by_id(one.record) for at, one in enumerate(outer.members) if one.record is not None}
+    return {at: relocation(record, layouts, after) for at, record in records.items() if holds(record, layouts, ids)}
+
+
+def around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
+    """``outer`` around members of other sizes, by position; itself when all of them fit where they are.
+
+    Raises ``NotSimulated`` where it cannot be laid out by C's rules.
+    """
+    if all(one.fits for one in inner.values()):
+        return outer
+    members = tuple(_resized(member, inner.get(position)) for position, member in enumerate(outer.members))
+    if outer.kind is RecordKind.UNION:
+        alignment = max(member.natural_alignment for member in members)
+        size = round_up(max(member.size for member in members), alignment)
+        return replace(outer, members=members, natural_alignment=alignment, size=size)
+    if reason := refusal(outer):
+        raise NotSimulated(f"{outer.title} cannot be laid out around a member of another size: {reason}")
+    return lay_out(outer, members)
+
+
+def _resized(member: Member, inner: Relocation | None) -> Member:
+    if inner is None or inner.fits:
+        return member
+    alignment = max(member.natural_alignment, inner.new_alignment)
+    return replace(member, size=elements(member) * _stride(inner), natural_alignment=alignment)
+
+
+def elements(member: Member) -> int:
+    """How many elements an array has; 1 for a member that is none."""
+    return prod(member.dimensions) if member.dimensions else 1
+
+
+def _stride(inner: Relocation) -> int:
+    return (
+        round_up(inner.new_size, inner.new_alignment) if inner.new_alignment > inner.old_alignment else inner.new_size
+    )
+
+
+def _matched(before: Iterable[Member], after: Iterable[Member]) -> Iterator[tuple[Member, Member]]:
+    """Each member of ``before`` with itself in ``after``; those that look alike keep their order."""
+    waiting: dict[tuple[object, ...], list[Member]] = {}
+    for member in after:
+        waiting.setdefault(_looks(member), []).append(member)
+    for member in before:
+        yield member, waiting[_looks(member)].pop(0)
+
+
+def _looks(member: Member) -> tuple[object, ...]:
+    return member.name, member.type, member.declarator, member.bit_size, member.record, member.line
+
+
+def _pieces(old: Member, new: Member, inner: Relocation | None) -> Iterator[Piece]:
+    """What of a member moves together: all of it, or the pieces of each element of a changed record."""
+    if inner is not None and not inner.stays:
+        for element in range(elements(old)):
+            here, there = old.offset + element * inner.old_size, new.offset + element * _stride(inner)
+            yield from (Piece(here + one.old, one.size, there + one.new) for one in inner.pieces)
+        return
+    start, behind = first_bit(old) // BYTE, old.end
+    if old.bit_size is not None:
+        behind = (first_bit(old) + old.bit_size - 1) // BYTE + 1
+    if behind > start:
+        yield Piece(start, behind - start, first_bit(new) // BYTE)
+
+
+def _merged(pieces: Iterable[Piece], old_size: int, new_size: int) -> tuple[Piece, ...]:
+    """The pieces by old offset without overlaps, holes filled; the first of two that claim a byte has it."""
+    whole: list[Piece] = []
+    end = shift = 0
+    for piece in (*sorted(pieces, key=lambda one: one.old), Piece(old_size, 0, new_size)):
+        if piece.old > end:
+            _append(whole, end, piece.old, min(shift, new_size - piece.old))
+            end = piece.old
+        if piece.old + piece.size > end:
+            shift = piece.new - piece.old
+            _append(whole, end, piece.old + piece.size, shift)
+            end = piece.old + piece.size
+    return tuple(whole)
+
+
+def _append(whole: list[Piece], start: int, end: int, shift: int) -> None:
+    """Add bytes ``start`` to ``end``, which move by ``shift``, to the piece before them when it moves as far."""
+    last = whole[-1] if whole else None
+    if last and last.old + last.size == start and last.new - last.old == shift:
+        whole[-1] = Piece(last.old, end - last.old, last.new)
+    elif end > start:
+        whole.append(Piece(start, end - start, start + shift))
+
+
+# Objects of these kinds begin where their allocator puts them; of all others each is a kind of its own.
+_ALLOCATED = (ObjectKind.SLAB,)
+# Places of a record in one object: an array of a thousand records is already unusual.
+MOST_PLACES = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Objects laid out alike, those of one slab cache or one variable; each area is a row of ``stride`` bytes.
+
+    ``outer`` is the record they are, ``places`` the bytes of an object at which the scene's record begins.
+    """
+
+    name: str
+    outer: Layout
+    areas: tuple[ObjectArea, ...]
+    places: tuple[int, ...]
+
+    @property
+    def slab(self) -> bool:
+        """Whether an allocator decides where the objects are."""
+        return self.areas[0].kind in _ALLOCATED
+
+    @property
+    def stride(self) -> int:
+        """Bytes from one object to the next."""
+        return self.areas[0].stride
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All objects that hold ``record``; ``doubtful`` names those whose memory may hold other types as well."""
+
+    record: Layout
+    kinds: tuple[Kind, ...]
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def objects(self) -> int:
+        """How many objects there are."""
+        return sum(area.count for kind in self.kinds for area in kind.areas)
+
+    def member(self, kind: int, offset: int, layouts: Layouts) -> str:
+        """What lies at byte ``offset`` of an object: a member of the record, else of the object around it.
+
+        A kind behind the last is memory beside the objects.
+        """
+        if kind >= len(self.kinds):
+            return "memory beside"
+        outer = self.kinds[kind].outer
+        for place in self.kinds[kind].places:
+            if place <= offset < place + self.record.size:
+                leaf = leaf_at(self.record, layouts, offset - place)
+                return leaf.path.partition(".")[0].partition("[")[0] if leaf else f"hole at {offset - place}"
+        leaf = leaf_at(outer, layouts, offset)
+        return f"{outer.name}.{leaf.path}" if leaf else f"{outer.name}, byte {offset}"
+
+
+def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts) -> Scene:
+    """The objects of ``areas`` that are a ``record`` or hold one by value; there may be none."""
+    grouped: dict[tuple[object, ...], list[ObjectArea]] = {}
+    outers: dict[tuple[object, ...], Layout] = {}
+    for area in areas:
+        outer = _outer(area, record, layouts)
+        if outer is not None:
+            row = _row(area, outer)
+            key = (row.kind, row.name, row.stride, outer.id, None if row.kind in _ALLOCATED else row.address)
+            grouped.setdefault(key, []).append(row)
+            outers[key] = outer
+    kinds = tuple(_kind(outers[key], group, record, layouts) for key, group in grouped.items())
+    doubtful = dict.fromkeys(kind.name for kind in kinds if len(kind.areas[0].types) > 1 or kind.areas[0].merged)
+    return Scene(record, kinds, tuple(doubtful))
+
+
+def _kind(outer: Layout, areas: Sequence[ObjectArea], record: Layout, layouts: Layouts) -> Kind:
+    places = tuple(sorted(set(_places(outer, record.id, layouts, 0))))[:MOST_PLACES]
+    return Kind(areas[0].name, outer, tuple(sorted(areas, key=lambda area: area.address)), places)
+
+
+def _outer(area: ObjectArea, record: Layout, layouts: Layouts) -> Layout | None:
+    """The likeliest type of the area's objects, if it holds the record and fits."""
+    for name in area.types[:1]:
+        for layout in layouts.variants(name.split()[-1]):
+            if 0 < layout.size <= area.size and holds(layout, layouts, frozenset((record.id,))):
+                return layout
+    return None
+
+
+def _row(area: ObjectArea, outer: Layout) -> ObjectArea:
+    """The area with an array of records as that many objects."""
+    count = area.size // outer.size
+    if area.kind in _ALLOCATED or area.count > 1 or count < 2 or area.size % outer.size:
+        return area
+    return replace(area, size=outer.size, stride=outer.size, count=count)
+
+
+def _places(outer: Layout, record: int, layouts: Layouts, depth: int) -> Iterator[int]:
+    if outer.id == record:
+        yield 0
+    elif depth < DEPTH and holds(outer, layouts, frozenset((record,))):
+        for member in outer.members:
+            inner = layouts.by_id(member.record) if member.record is not None else None
+            if inner is None or not holds(inner, layouts, frozenset((record,))):
+                continue
+            for element in range(min(elements(member), MOST_PLACES)):
+                here = member.offset + element * inner.size
+                yield from (here + place for place in _places(inner, record, layouts, depth + 1))

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One block on a machine: boots in the judge's order, in each of them all benchmarks with all numbers of threads."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Protocol
+
+from linesmith.analyzer.base.cache import cache_directory
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, PlanError
+from linesmith.analyzer.model import Done, Fidelity, Sample, Session, Site, Step, TunePlan, Use
+from linesmith.plugins import registry
+from linesmith.plugins.api import Tell
+from linesmith.tuner.judge.stopping import order
+from linesmith.tuner.run.journal_tables import BASELINE, Purpose
+from linesmith.tuner.run.judgement import Judge, measures, simulated_measures
+from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark
+from linesmith.tuner.run.tasks import BlockTask, Made, Outcome, SimulatedBlockTask
+
+# What a block is measured with: a machine with benchmarks, or a simulation.
+
+# Simulations that confirm have other seeds than those on which the search went.
+_FRESH_SEEDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which block it is: its ``number`` in the run, and its ``ordinal`` among those of its variant for a purpose."""
+
+    number: int
+    ordinal: int
+    purpose: Purpose
+    run: Path
+
+
+class Rig(Protocol):
+    """Makes the task of a block, and brings the judge of what comes out."""
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """On which rung its blocks stand."""
+
+    @property
+    def judge(self) -> Judge:
+        """Who compares; no noise floor is known yet."""
+
+    def task(self, place: Place, baseline: Made, variant: Made) -> BlockTask | SimulatedBlockTask:
+        """The block as a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRig:
+    """Benchmarks on a machine, in the judge's order."""
+
+    site: Site
+    uses: tuple[Use, ...]
+    judge: Judge
+    fidelity: Fidelity = Fidelity.BENCHMARK
+
+    def task(self, place: Place, baseline: Made, variant: Made) -> BlockTask:
+        """Four boots: the baseline's and the variant's, twice each."""
+        rules = self.judge.rules
+        sides = order(baseline[0], variant[0], place.ordinal, rules.seed)
+        return BlockTask(place.number, self.site, self.uses, rules.warm_up, sides, (baseline, variant), place.run)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRig:
+    """Recordings of both sides with the same seed."""
+
+    simulation: SimulatedBenchmark
+    judge: Judge
+    fidelity: Fidelity = Fidelity.SIMULATION
+
+    def task(self, place: Place, baseline: Made, variant: Made) -> SimulatedBlockTask:
+        """One recording of each."""
+        seed = place.ordinal + 1 + (_FRESH_SEEDS if place.purpose is Purpose.CONFIRMATION else 0)
+        return SimulatedBlockTask(place.number, self.simulation, baseline, variant, seed, place.run)
+
+
+def machine_rig(plan: TunePlan) -> MachineRig:
+    """The plan's machine with its benchmarks; raises ``BenchmarkUnknown``."""
+    return MachineRig(plan.site, plan.benchmarks, Judge(measures(plan.benchmarks), BASELINE.name, plan.rules))
+
+
+def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> SimulationRig:
+    """A simulation judged by the plan's rules; raises ``PlanError`` when its metric has nothing to look at."""
+    if simulation.evidence.metric == "pair" and not simulation.question.pairs:
+        raise PlanError(
+            '[record] metric = "pair" is of two members that meet, and there are no such members in question here; '
+            "let another metric decide"
+        )
+    deciding = simulated_measures(simulation.metrics, simulation.evidence.cpus)
+    return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))
+
+
+# Whose turn it is to benchmark on a machine: two runs that measure on one at a time would measure each other.
+#
+# Each of the user's runs locks a file in the cache directory that is named after the machine (flock(2), which ends
+# with its holder); it has the name of the run in it. Builds and simulations need no turn.
+
+# Beside the log of a task that waits.
+_WAITING = "waiting"
+_MOST_CHARACTERS = 4096
+_PLAIN = re.compile(r"[^\w.-]")
+
+
+def measured_machine(site: Site) -> str:
+    """The name of the computer whose time is measured: the host that is named, else this one, guests included."""
+    return str(dict(site.settings).get("host") or os.uname().nodename)
+
+
+@contextmanager
+def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
+    """Have the machine for the run in the directory ``run``, when the others are done.
+
+    What it waits for is told, and stands in ``logs`` meanwhile. Where no lock can be kept there are no turns.
+    """
+    try:
+        lock = _opened(cache_directory("machines") / _PLAIN.sub("_", machine))
+    except (CacheError, OSError) as error:
+        tell(f"no other run is kept from benchmarking on {machine} meanwhile ({error})")
+        yield
+        return
+    with lock:
+        _wait(lock, machine, logs / _WAITING, tell)
+        lock.truncate(0)
+        lock.write(str(run))
+        lock.flush()
+        yield
+
+
+def waiting_for(logs: Path, task: str) -> str:
+    """What the task called so waits for; empty when it does not."""
+    with suppress(OSError):
+        # The last attempt: an earlier one may have been killed while it waited.
+        attempts = sorted((*logs.glob(task), *logs.glob(f"{task}.*")), key=lambda folder: folder.stat().st_mtime_ns)
+        return (attempts[-1] / _WAITING).read_text("utf-8", "replace") if attempts else ""
+    return ""
+
+
+def _opened(path: Path) -> IO[str]:
+    return path.open("a+", encoding="utf-8", errors="surrogateescape")
+
+
+def _wait(lock: IO[str], machine: str, note: Path, tell: Tell) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        sentence = f"waiting for {lock.read(_MOST_CHARACTERS) or 'another run'}, which benchmarks on {machine}"
+        tell(sentence)
+        note.write_text(sentence, "utf-8", "replace")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        note.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """The steps of one benchmark with one number of threads; they run ``times`` in a boot, and the last run counts."""
+
+    use: Use
+    threads: int
+    steps: tuple[Step, ...]
+    times: int
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        warm_up = tuple(replace(step, silent=True) for step in self.steps)
+        return warm_up * (self.times - 1) + self.steps
+
+    def values(self, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
+        """What the last run gave; what is wrong with it is said of the plan's title."""
+        plugin = registry.benchmark(self.use.benchmark)
+        try:
+            return plugin.parse(dict(self.use.settings), done[-len(self.steps) :])
+        except (BenchmarkFailed, BenchmarkNonsense) as error:
+            title = f"{self.use.title}: " if self.use.title else ""
+            raise type(error)(f"{title}{error}") from error
+
+
+def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> Outcome:
+    """The samples of all boots of the block; raises ``Interrupted`` with the variant whose boot failed."""
+    courses = tuple(_courses(task, warm / "benchmarks"))
+    with turn(measured_machine(task.site), task.run, logs, tell):
+        return _booted(task, courses, logs, tell)
+
+
+def _booted(task: BlockTask, courses: Sequence[_Course], logs: Path, tell: Tell) -> Outcome:
+    samples: list[Sample] = []
+    facts: dict[tuple[str, str], None] = {}
+    for position, variant in enumerate(task.order):
+        tell(f"boot {position + 1} of {len(task.order)}: {variant}")
+        scratch = logs / f"boot-{position + 1}"
+        scratch.mkdir()
+        try:
+            session = _session(task, variant, courses, scratch, tell)
+            samples += _samples(task, position, courses, session)
+        except Exception as error:
+            raise Interrupted(variant, error) from error
+        facts |= dict.fromkeys(_facts(session))
+    return Outcome(0.0, samples=tuple(samples), facts=tuple(facts))
+
+
+def _courses(task: BlockTask, scratch: Path) -> Iterator[_Course]:
+    """Benchmarks from the fewest threads to the most, those that decide before the guards, as the plan has them."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    for use in task.uses:
+        plugin = registry.benchmark(use.benchmark)
+        for threads in use.threads:
+            steps = plugin.steps(dict(use.settings), threads, scratch)
+            yield _Course(use, threads, steps, task.warm_up + 1)
+
+
+def _session(task: BlockTask, variant: str, courses: Sequence[_Course], scratch: Path, tell: Tell) -> Session:
+    machine = registry.machine(task.site.name)
+    steps = tuple(step for course in courses for step in course.all_steps)
+    return machine.run(task.site, dict(task.made)[variant], steps, scratch, tell)
+
+
+def _samples(task: BlockTask, position: int, courses: Sequence[_Course], session: Session) -> Iterator[Sample]:
+    boot = task.number * len(task.order) + position
+    begin = 0
+    for course in courses:
+        end = begin + len(course.all_steps)
+        for metric, value in course.values(session.done[begin:end]):
+            label, threads = course.use.label, course.threads
+            yield Sample(task.order[position], label, metric, threads, value, task.number, boot, position)
+        begin = end
+
+
+def _facts(session: Session) -> Iterator[tuple[str, str]]:
+    if session.release:
+        yield "kernel release", session.release
+    yield from session.facts

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a search goes out from: a profile of the tree as it is, explained by the layouts of its build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.access.store import accesses_if_any
+from linesmith.analyzer.base.errors import NothingToSuggest, NotRecorded, PlanError, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
+from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.run.journal import Journal
+from linesmith.tuner.run.laboratory import Laboratory
+from linesmith.tuner.run.plan_file import plan_in
+from linesmith.tuner.run.run_directory import PLAN, journal_of
+from linesmith.tuner.run.simulated import product_of
+from linesmith.tuner.run.tasks import RecordTask
+
+# The profile that a run goes out from: recorded in its directory, or given by its plan.
+
+RECORDED = "profile.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunProfile:
+    """A file of profiles, and which report in it is meant (from 1)."""
+
+    path: Path
+    section: int = 1
+
+
+def run_profile(run: Path) -> RunProfile | None:
+    """What is there of it; ``None`` where the run has recorded nothing and was given nothing that can still be read.
+
+    Raises ``JournalError`` when ``run`` holds no run.
+    """
+    recorded = run / RECORDED
+    if recorded.is_file():
+        return RunProfile(recorded)
+    journal = Journal.read(journal_of(run))
+    try:
+        given = profile_given(plan_of(run, journal))
+    except (OSError, ValueError, PlanError):
+        return None
+    finally:
+        journal.close()
+    return given if given and given.path.is_file() else None
+
+
+def plan_of(run: Path, journal: Journal) -> TunePlan:
+    """The plan that the run was begun with; raises ``OSError`` and what ``plan_in`` does."""
+    return plan_in((run / PLAN).read_text("utf-8"), journal.folder)
+
+
+def profile_given(plan: TunePlan) -> RunProfile | None:
+    """The profile that the plan names."""
+    named = plan.evidence.profile if plan.evidence else None
+    return RunProfile(named, plan.search.section) if named else None
+
+
+# The profile that a plan names, read before anything is built.
+
+
+def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
+    """The profile in the plan's file, ``None`` where it is to be recorded.
+
+    Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
+    """
+    if evidence.profile is None:
+        return None
+    reports = read_profiles(evidence.profile)
+    if not 1 <= search.section <= len(reports):
+        raise ProfileError(
+            f"{evidence.profile} holds {len(reports)} report(s), so there is no [search] section {search.section}"
+        )
+    profile = reports[search.section - 1]
+    if not profile.has_offsets:
+        raise ProfileWithoutOffsets(
+            f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
+        )
+    return profile
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A profile of ``elf`` and what it says; there is a ``trace`` where it was recorded for this run."""
+
+    elf: Path
+    profile: Profile
+    layouts: Layouts
+    findings: tuple[Finding, ...]
+    trace: Path | None
+
+
+async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
+    """Read the plan's profile, or record one on the baseline's build, and explain it.
+
+    Raises ``PlanError``, ``NotRecorded``, ``NothingToSuggest``, ``ProfileError``, ``BuildIdDiffers``, ``ElfError``,
+    and what the recorder raises.
+    """
+    evidence = plan.evidence
+    if evidence is None:
+        raise PlanError("there is no profile to start from; the plan needs a [record] or a [[benchmark]]")
+    given = given_profile(evidence, plan.search)
+    built = await lab.baseline()
+    elf = product_of(built, evidence)
+    profile, trace = (given, None) if given else await _recorded(lab, built, evidence, plan.search)
+    lab.narration.say("explaining the profile")
+    reading = read_layouts(elf)
+    wanted = plan.search.type.split()[-1] if plan.search.type else None
+    found = explain(reading, elf, profile, wanted, accesses=accesses_if_any(elf)).findings
+    kept = found if wanted is None else holding(found, wanted)
+    if not kept:
+        raise NothingToSuggest(
+            f"no line of {profile.source} holds {wanted or 'anything'}; look at `linesmith hot {elf} {profile.source}`"
+        )
+    return Explained(elf, profile, reading.layouts, kept, trace)
+
+
+def with_all_lines(seen: Explained, type_: str) -> Explained:
+    """The same with a finding for every line on which the recording knows an object that holds the record.
+
+    Where in its line the object of the hottest line begins is chance, and so is which members meet there.
+    """
+    if not seen.profile.areas:
+        return seen
+    accesses = accesses_if_any(seen.elf)
+    found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_, accesses=accesses).findings, type_)
+    return replace(seen, findings=found) if found else seen
+
+
+async def _recorded(
+    lab: Laboratory, built: Built, evidence: Evidence, search: Searching
+) -> tuple[Profile, Path | None]:
+    task = RecordTask(evidence, built, search.seed, lab.run.path)
+    if not task.profile.is_file():
+        outcome = await lab.done(task, "recording the workload")
+        with lab.run.journal.transaction():
+            lab.run.journal.end(task.name)
+        if outcome.failure is not None:
+            raise NotRecorded(f"the workload cannot be recorded: {outcome.failure.reason}")
+    return read_profiles(task.profile)[0], task.trace if task.trace.is_file() else None

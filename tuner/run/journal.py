@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The journal of a run: an SQLite database in which whatever is finished is on disk before anything builds on it.
+
+Each transaction is synced (``synchronous=EXTRA``), so a process may be killed and the power may fail at any moment.
+No write-ahead log is used: a run directory that is shared by machines may lie on a network file system.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import DiskFull, JournalError
+
+# The tables of a journal. Its keys are what makes it impossible to count anything twice.
+
+# Read by file(1) and by us: a database of another program is not taken for a journal.
+APPLICATION = 0x6C736D31
+VERSION = 1
+
+TABLES = """
+-- Single values: the plan's folder, whether the run is finished, and what came out of it.
+CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+-- Each time a process worked on the run: wall clock of its begin and of its last word (seconds since 1970).
+CREATE TABLE sessions (number INTEGER PRIMARY KEY, begun REAL NOT NULL, heard REAL NOT NULL) STRICT;
+
+-- `digest` is that of the patches and the salt: points that make the same source share a variant.
+CREATE TABLE variants (
+  name TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, salt INTEGER NOT NULL, patches TEXT NOT NULL, moves TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE builds (
+  variant TEXT PRIMARY KEY REFERENCES variants, built TEXT, failure TEXT, CHECK ((built IS NULL) != (failure IS NULL))
+) STRICT;
+
+-- In the order in which the search was told of them; a point, or a given patch, is judged once on each rung.
+CREATE TABLE trials (
+  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, point TEXT NOT NULL, fidelity TEXT NOT NULL,
+  variant TEXT REFERENCES variants, moves TEXT NOT NULL, cost REAL, spread REAL NOT NULL,
+  failure TEXT, seconds REAL NOT NULL, UNIQUE (subject, fidelity), CHECK ((cost IS NULL) != (failure IS NULL))
+) STRICT;
+
+-- `ordinal` counts the blocks of a variant in a stage; `number` is that of the samples, unique in the run.
+CREATE TABLE blocks (
+  number INTEGER PRIMARY KEY, fidelity TEXT NOT NULL, purpose TEXT NOT NULL,
+  variant TEXT NOT NULL REFERENCES variants, ordinal INTEGER NOT NULL, seconds REAL NOT NULL, failure TEXT,
+  UNIQUE (fidelity, purpose, variant, ordinal)
+) STRICT;
+
+CREATE TABLE samples (
+  block INTEGER NOT NULL REFERENCES blocks, boot INTEGER NOT NULL, position INTEGER NOT NULL,
+  benchmark TEXT NOT NULL, metric TEXT NOT NULL, threads INTEGER NOT NULL, variant TEXT NOT NULL REFERENCES variants,
+  value REAL NOT NULL, UNIQUE (block, boot, position, benchmark, metric, threads)
+) STRICT;
+
+-- What has been begun and not ended: the tasks that a killed process leaves behind.
+CREATE TABLE begun (task TEXT PRIMARY KEY, since REAL NOT NULL) STRICT;
+
+-- What the machines said of themselves, and what a reader of the result must know.
+CREATE TABLE facts (name TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (name, value)) STRICT;
+CREATE TABLE remarks (number INTEGER PRIMARY KEY, sentence TEXT NOT NULL UNIQUE) STRICT;
+"""
+
+
+# A report that reads the journal of a run in progress holds it up for some milliseconds.
+_WAIT_SECONDS = 60
+
+Value = str | int | float | None
+Row = tuple[Value, ...]
+
+
+def unfinished(name: str) -> tuple[str, str]:
+    """What a process that is killed in ``Journal.create`` may leave of the journal called ``name``."""
+    return f"{name}.part", f"{name}.part-journal"
+
+
+class Journal:
+    """An open journal; ``interrupted`` names the tasks that the process before us had begun and not ended."""
+
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        self.path = path
+        self._database = database
+        self._session = 0
+        self.interrupted: tuple[str, ...] = ()
+
+    @classmethod
+    def create(cls, path: Path, folder: Path) -> Journal:
+        """A new journal at ``path``, there whole or not at all; ``folder`` is where the plan's paths go out from."""
+        part, rollback = (path.with_name(name) for name in unfinished(path.name))
+        # SQLite would take what a killed process left of its transaction for a part of this one's.
+        rollback.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+        with _told(path):
+            database = sqlite3.connect(part, isolation_level=None)
+            database.executescript(
+                f"PRAGMA synchronous = EXTRA; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; "
+                f"BEGIN; {TABLES}; COMMIT"
+            )
+            database.execute("INSERT INTO notes VALUES ('folder', ?)", (str(folder),))
+            database.close()
+            part.replace(path)
+            files.sync(path.parent)
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: Path) -> Journal:
+        """The journal at ``path``, to be gone on with; raises ``JournalError`` when it is damaged or not ours."""
+        journal = cls.read(path)
+        journal.check()
+        with _told(path):
+            journal._database.execute("PRAGMA query_only = 0")
+        journal._begin_session()
+        return journal
+
+    @classmethod
+    def read(cls, path: Path) -> Journal:
+        """The journal at ``path``, only to be read, also while another process writes it; raises ``JournalError``."""
+        with _told(path):
+            address = f"{path.absolute().as_uri()}?mode=rw"
+            database = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_WAIT_SECONDS)
+            database.executescript(
+                "PRAGMA foreign_keys = 1; PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; "
+                "PRAGMA query_only = 1"
+            )
+            journal = cls(path, database)
+            journal._refuse_foreign()
+            return journal
+
+    def check(self) -> None:
+        """Read every page; raises ``JournalError`` with the first thing that is wrong."""
+        (found,) = self.rows("PRAGMA integrity_check(1)")[0]
+        strange = self.rows("PRAGMA foreign_key_check")
+        if found != "ok" or strange:
+            what = found if found != "ok" else f"a row of {strange[0][0]} belongs to nothing"
+            raise JournalError(f"{self.path} is damaged ({what}); restore it from a copy, or begin another run")
+
+    def rows(self, query: str, values: Sequence[Value] = ()) -> list[Row]:
+        """All rows that answer a query."""
+        with _told(self.path):
+            return self._database.execute(query, values).fetchall()
+
+    def write(self, statement: str, values: Sequence[Value] = ()) -> None:
+        """One statement of the transaction that is open."""
+        with _told(self.path):
+            self._database.execute(statement, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written in the block is kept, or nothing of it; at its end it is on disk."""
+        self.write("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.write("UPDATE sessions SET heard = max(heard, ?) WHERE number = ?", (time.time(), self._session))
+            self.write("COMMIT")
+        except BaseException:
+            if self._database.in_transaction:
+                self._database.rollback()
+            raise
+
+    def begin(self, task: str) -> None:
+        """Note that a task runs now."""
+        with self.transaction():
+            self.write("INSERT OR REPLACE INTO begun VALUES (?, ?)", (task, time.time()))
+
+    def end(self, task: str) -> None:
+        """Within a transaction: the task's outcome is kept with it."""
+        self.write("DELETE FROM begun WHERE task = ?", (task,))
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """Tasks that have been begun and not ended, the oldest first."""
+        return tuple(str(task) for (task,) in self.rows("SELECT task FROM begun ORDER BY since, task"))
+
+    @property
+    def folder(self) -> Path:
+        """The folder from which the paths in the plan go out."""
+        return Path(self.note("folder") or "/")
+
+    def note(self, name: str) -> str | None:
+        """A value kept by its name."""
+        found = self.rows("SELECT value FROM notes WHERE name = ?", (name,))
+        return str(found[0][0]) if found else None
+
+    def keep_note(self, name: str, value: str) -> None:
+        """Within a transaction: keep a value, in the place of an older one."""
+        self.write("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
+
+    @property
+    def seconds(self) -> float:
+        """Wall time that all processes together have spent on the run."""
+        ((spent,),) = self.rows("SELECT coalesce(sum(heard - begun), 0.0) FROM sessions")
+        return float(spent or 0.0)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def _begin_session(self) -> None:
+        self.interrupted = self.running
+        now = time.time()
+        with self.transaction():
+            self.write("DELETE FROM begun")
+            self.write("INSERT INTO sessions (begun, heard) VALUES (?, ?)", (now, now))
+            ((number,),) = self.rows("SELECT last_insert_rowid()")
+            self._session = int(number or 0)
+
+    def _refuse_foreign(self) -> None:
+        ((application,),), ((version,),) = self.rows("PRAGMA application_id"), self.rows("PRAGMA user_version")
+        if application != APPLICATION:
+            raise JournalError(f"{self.path} is no journal of linesmith; name another run directory")
+        if version != VERSION:
+            raise JournalError(
+                f"{self.path} is of version {version}, but this linesmith reads version {VERSION}; use the other"
+            )
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What SQLite raises, as a sentence. See https://sqlite.org/rescode.html."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
+            message = f"no room is left to write {path} ({error}); free some and go on with --resume: nothing is lost"
+            raise DiskFull(message) from error
+        message = f"{path} cannot be used as a journal ({error}); restore it from a copy, or begin another run"
+        raise JournalError(message) from error
+
+
+# Frozen values of the model as text in the journal, and back.
+
+T = TypeVar("T")
+
+
+def encoded(value: object) -> str:
+    """The value as JSON; paths become their text."""
+    return msgspec.json.encode(value, enc_hook=_path_text).decode()
+
+
+def decoded(text: object, kind: type[T]) -> T:
+    """The value of this kind that ``encoded`` made the text of; raises ``JournalError``."""
+    try:
+        return msgspec.json.decode(str(text).encode(), type=kind, dec_hook=_path_of)
+    except msgspec.MsgspecError as error:
+        raise JournalError(
+            f"the journal has no {kind.__name__} where one should be ({error}); begin another run"
+        ) from error
+
+
+def _path_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError
+
+
+def _path_of(kind: type, value: object) -> Path:
+    if issubclass(kind, Path) and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError

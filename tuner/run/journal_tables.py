@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Measured blocks in the journal of a run: all samples of a block are there, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import PlanError
+from linesmith.analyzer.model import Build, Built, Comparison, Failure, Fidelity, Sample, Trial, Variant
+from linesmith.tuner.judge.ranking import cost
+from linesmith.tuner.run.journal import Journal, Row, decoded, encoded
+from linesmith.tuner.run.run_directory import journal_of
+
+_INSERT_BLOCK = (
+    "INSERT INTO blocks (number, fidelity, purpose, variant, ordinal, seconds, failure) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT_BLOCKS = "SELECT number, fidelity, purpose, variant, ordinal, seconds, failure FROM blocks ORDER BY number"
+_INSERT_SAMPLE = (
+    "INSERT INTO samples (variant, benchmark, metric, threads, value, block, boot, position) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT_SAMPLES = (
+    "SELECT variant, benchmark, metric, threads, value, block, boot, position FROM samples "
+    "ORDER BY block, position, rowid"
+)
+
+
+class Purpose(StrEnum):
+    """What blocks are measured for; samples of one purpose never serve another."""
+
+    NOISE = "noise"
+    SEARCH = "search"
+    CONFIRMATION = "confirmation"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Blocks that belong together: how they were measured (simulated or on a machine), and for what."""
+
+    fidelity: Fidelity
+    purpose: Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a variant beside the baseline; it has samples or the variant's failure.
+
+    ``number`` is unique in the run, ``ordinal`` counts from 0 the blocks of this variant in this stage.
+    """
+
+    number: int
+    stage: Stage
+    variant: str
+    ordinal: int
+    seconds: float
+    samples: tuple[Sample, ...] = ()
+    failure: Failure | None = None
+
+
+def keep_block(journal: Journal, block: Block) -> None:
+    """Within a transaction: keep a block with its samples; a second one in its place cannot be kept."""
+    failure = None if block.failure is None else encoded(block.failure)
+    stage = block.stage.fidelity, block.stage.purpose
+    journal.write(_INSERT_BLOCK, (block.number, *stage, block.variant, block.ordinal, block.seconds, failure))
+    for one in block.samples:
+        row = (one.variant, one.benchmark, one.metric, one.threads, one.value, one.block, one.boot, one.position)
+        journal.write(_INSERT_SAMPLE, row)
+
+
+def blocks(journal: Journal) -> tuple[Block, ...]:
+    """All blocks in the order of their numbers."""
+    samples: dict[int, list[Sample]] = {}
+    for row in journal.rows(_SELECT_SAMPLES):
+        sample = _sample(row)
+        samples.setdefault(sample.block, []).append(sample)
+    return tuple(_block(row, samples) for row in journal.rows(_SELECT_BLOCKS))
+
+
+def _block(row: Row, samples: dict[int, list[Sample]]) -> Block:
+    number, fidelity, purpose, variant, ordinal, seconds, failure = row
+    stage = Stage(Fidelity(str(fidelity)), Purpose(str(purpose)))
+    why = None if failure is None else decoded(failure, Failure)
+    own = tuple(samples.get(int(number or 0), ()))
+    return Block(int(number or 0), stage, str(variant), int(ordinal or 0), float(seconds or 0), own, why)
+
+
+def _sample(row: Row) -> Sample:
+    variant, benchmark, metric, threads, value, block, boot, position = row
+    place = (int(block or 0), int(boot or 0), int(position or 0))
+    return Sample(str(variant), str(benchmark), str(metric), int(threads or 0), float(value or 0.0), *place)
+
+
+# What was built, in the journal of a run: products of a variant, or why there are none.
+
+
+def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None:
+    """Within a transaction: note what building the variant came to."""
+    text = encoded(outcome)
+    values = (variant, text, None) if isinstance(outcome, Built) else (variant, None, text)
+    journal.write("INSERT OR REPLACE INTO builds (variant, built, failure) VALUES (?, ?, ?)", values)
+
+
+def kept_build(journal: Journal, variant: str) -> Built | Failure | None:
+    """What building the variant came to; ``None`` when it was not built, or its products are gone."""
+    rows = journal.rows("SELECT built, failure FROM builds WHERE variant = ?", (variant,))
+    if not rows:
+        return None
+    built, failure = rows[0]
+    if built is None:
+        return decoded(failure, Failure)
+    found = decoded(built, Built)
+    return found if all(path.exists() for _, path in found.products) else None
+
+
+def builds(journal: Journal) -> tuple[Build, ...]:
+    """All builds that succeeded, in the order of their variants."""
+    rows = journal.rows("SELECT variant, built FROM builds WHERE built NOT NULL ORDER BY rowid")
+    found = ((str(variant), decoded(built, Built)) for variant, built in rows)
+    return tuple(Build(name, one.key, one.seconds, one.compiler, one.configuration) for name, one in found)
+
+
+def read_build(path: Path, variant: str) -> Built | None:
+    """What the run in the directory ``path`` built of a variant; ``None`` where it failed or its products are gone.
+
+    Raises ``JournalError``.
+    """
+    journal = Journal.read(journal_of(path))
+    try:
+        found = kept_build(journal, variant)
+    finally:
+        journal.close()
+    return found if isinstance(found, Built) else None
+
+
+# Finished trials in the journal: told to a new search in their order, they bring it to where the last one was.
+
+_INSERT = (
+    "INSERT INTO trials (number, subject, point, fidelity, variant, moves, cost, spread, failure, seconds) "
+    "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM trials), ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT = "SELECT number, point, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
+
+
+def keep_trial(journal: Journal, trial: Trial) -> None:
+    """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
+    failure = None if trial.failure is None else encoded(trial.failure)
+    point = encoded(trial.point)
+    judged = (point if trial.point else trial.variant, point, trial.fidelity)
+    what = (trial.variant or None, encoded(trial.moves))
+    journal.write(_INSERT, (*judged, *what, trial.cost, trial.spread, failure, trial.seconds))
+
+
+def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
+    """The trial with what the judge says of its variant, as a ratio to the baseline, or with its failure."""
+    if isinstance(outcome, Failure):
+        return replace(trial, failure=outcome)
+    found, spread = cost(outcome)
+    return replace(trial, cost=found, spread=spread)
+
+
+def trials(journal: Journal) -> tuple[Trial, ...]:
+    """All finished trials in the order in which they were told."""
+    return tuple(_trial(row) for row in journal.rows(_SELECT))
+
+
+def _trial(row: Row) -> Trial:
+    number, point, fidelity, variant, moves, cost, spread, failure, seconds = row
+    return Trial(
+        number=int(number or 0),
+        variant=str(variant or ""),
+        moves=decoded(moves, tuple[str, ...]),
+        fidelity=Fidelity(str(fidelity)),
+        point=decoded(point, tuple[int, ...]),
+        cost=None if cost is None else float(cost),
+        spread=float(spread or 0.0),
+        failure=None if failure is None else decoded(failure, Failure),
+        seconds=float(seconds or 0.0),
+    )
+
+
+# The variants of a run in its journal: each source is one variant, by whatever way it was come to.
+
+BASELINE = Variant("baseline")
+PLACEBO = "placebo"
+
+
+def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
+    """Within a transaction: the variant with the same source that is there already, else this one, now there.
+
+    Raises ``PlanError`` when another source has its name.
+    """
+    patches = _bytes_of(variant.patches)
+    digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
+    known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
+    if known:
+        return _variant(known[0])
+    if journal.rows("SELECT 1 FROM variants WHERE name = ?", (variant.name,)):
+        raise PlanError(f"the run has another variant called {variant.name}; rename the patch, or begin another run")
+    values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
+    journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
+    return variant
+
+
+def variants(journal: Journal) -> tuple[Variant, ...]:
+    """All variants in the order in which they were first met."""
+    return tuple(_variant(row) for row in journal.rows("SELECT name, patches, salt FROM variants ORDER BY rowid"))
+
+
+def moves_of(journal: Journal) -> dict[str, tuple[str, ...]]:
+    """What makes each variant, in words."""
+    rows = journal.rows("SELECT name, moves FROM variants")
+    return {str(name): decoded(moves, tuple[str, ...]) for name, moves in rows}
+
+
+def _variant(row: Row) -> Variant:
+    name, kept, salt = row
+    patches = (one.encode("latin-1").decode("utf-8", "surrogateescape") for one in decoded(kept, tuple[str, ...]))
+    return Variant(str(name), tuple(patches), int(salt or 0))
+
+
+def _bytes_of(patches: Sequence[str]) -> tuple[str, ...]:
+    """Each byte of the patches as a character: those that are no UTF-8 are lone surrogates, which JSON has not."""
+    return tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in patches)
+
+
+def efforts_of(journal: Journal) -> dict[str, int]:
+    """How many moves each variant makes, by its name."""
+    return {name: len(moves) for name, moves in moves_of(journal).items()}

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, ToolMissing, WorkerLost
+from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Variant, Workplace
+from linesmith.plugins import registry
+from linesmith.plugins.api import Pool
+from linesmith.plugins.profiles.recorded import encode
+from linesmith.tuner.run.block import Place, Rig, run_block, waiting_for
+from linesmith.tuner.run.journal_tables import (
+    BASELINE,
+    Block,
+    Purpose,
+    Stage,
+    blocks,
+    keep_block,
+    keep_build,
+    keep_variant,
+    kept_build,
+)
+from linesmith.tuner.run.progress import Narration
+from linesmith.tuner.run.run_directory import RunDirectory
+from linesmith.tuner.run.simulated import Interrupted, failure_of, recorded, simulated_block
+from linesmith.tuner.run.tasks import BlockTask, BuildTask, Outcome, RecordTask, SimulatedBlockTask, Task
+
+# Carries out a task in a worker: plugins are found there by name, and their errors become failures there.
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where a task works: the worker's ``warm`` folder, and a fresh one for its ``logs``."""
+
+    warm: Path
+    logs: Path
+
+    def tell(self, sentence: str) -> None:
+        """Note in the log what is being done."""
+        with (self.logs / "log").open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(f"{time.strftime('%H:%M:%S')} {sentence}\n")
+
+    def tell_if_possible(self, sentence: str) -> None:
+        """Note why a task failed, unless that is for want of room."""
+        with suppress(OSError):
+            self.tell(sentence)
+
+
+def perform(task: Task, warm: Path) -> Outcome:
+    """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
+    begin = time.monotonic()
+    try:
+        desk = Desk(warm, _fresh(task.run / "logs", task.name))
+    except OSError as error:
+        return _failed(error, "", "")
+    log = desk.logs.relative_to(task.run)
+    try:
+        outcome = _done(task, desk)
+    except Interrupted as cut:
+        desk.tell_if_possible(f"failed: {cut.error}")
+        outcome = _failed(cut.error, str(log), cut.variant)
+    except Exception as error:
+        desk.tell_if_possible(f"failed: {type(error).__name__}: {error}")
+        outcome = _failed_build(task, error, str(log)) if isinstance(task, BuildTask) else _failed(error, str(log), "")
+    return replace(outcome, seconds=time.monotonic() - begin)
+
+
+def _failed(error: Exception, log: str, variant: str) -> Outcome:
+    failure = failure_of(error, log)
+    if failure is None:
+        raise error
+    return Outcome(0.0, failure=failure, variant=variant)
+
+
+def _failed_build(task: BuildTask, error: Exception, log: str) -> Outcome:
+    """A patch may ask for a program that is not there, while the tree as it is does without."""
+    if isinstance(error, ToolMissing) and task.variant.patches:
+        return Outcome(0.0, failure=Failure(FailureKind.BUILD, str(error), log), variant=task.variant.name)
+    return _failed(error, log, task.variant.name)
+
+
+def _fresh(logs: Path, name: str) -> Path:
+    """A new folder: what an earlier attempt left may still be written, and is worth reading."""
+    for attempt in count(1):
+        folder = logs / (name if attempt == 1 else f"{name}.{attempt}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise AssertionError
+
+
+def _done(task: Task, desk: Desk) -> Outcome:
+    if isinstance(task, BuildTask):
+        return _built(task, desk)
+    if isinstance(task, BlockTask):
+        return run_block(task, desk.warm, desk.logs, desk.tell)
+    if isinstance(task, RecordTask):
+        return _recorded(task, desk)
+    return _simulated(task, desk.tell)
+
+
+def _built(task: BuildTask, desk: Desk) -> Outcome:
+    builder = registry.builder(task.recipe.builder)
+    place = Workplace(desk.warm, task.run / "artifacts")
+    return Outcome(0.0, built=builder.build(task.recipe, task.variant, place, desk.tell))
+
+
+def _recorded(task: RecordTask, desk: Desk) -> Outcome:
+    trace = task.trace.with_name(task.trace.name + ".part")
+    profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
+    if trace.exists():
+        files.sync(trace)
+        trace.replace(task.trace)
+    files.replace_file(task.profile, encode(profile))
+    return Outcome(0.0)
+
+
+def _simulated(task: SimulatedBlockTask, tell: Callable[[str], None]) -> Outcome:
+    samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, tell)
+    return Outcome(0.0, samples=samples)
+
+
+_LISTENING_SECONDS = 2.0
+# A compiler that was killed for want of memory may not be killed again.
+_ATTEMPTS = 2
+_DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
+# What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
+_MOST_VALUES = 8
+_INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
+
+
+class Laboratory:
+    """Where variants are built and measured; whatever it answers is in the journal."""
+
+    def __init__(self, run: RunDirectory, pool: Pool, recipe: Recipe, narration: Narration) -> None:
+        self.run = run
+        self.recipe = recipe if recipe.jobs else replace(recipe, jobs=_jobs(pool))
+        self.narration = narration
+        self._pool = pool
+        self._building: dict[str, asyncio.Task[Built | Failure]] = {}
+        self._blocks = {(one.stage, one.variant, one.ordinal): one for one in blocks(run.journal)}
+        self._sources = ""
+        self._last = max((one.number for one in self._blocks.values()), default=0)
+
+    @property
+    def slots(self) -> int:
+        """How many tasks the workers take at a time."""
+        return max(1, self._pool.slots)
+
+    async def built(self, variant: Variant) -> Built | Failure:
+        """The products of a variant, built once however many ask for it at a time."""
+        if variant.name not in self._building:
+            self._building[variant.name] = asyncio.create_task(self._build(variant))
+        return await self._building[variant.name]
+
+    async def baseline(self) -> Built:
+        """The products of the tree as it is; raises ``BaselineFailed``."""
+        outcome = await self.built(BASELINE)
+        if isinstance(outcome, Failure):
+            raise BaselineFailed(_complaint("cannot be built", outcome))
+        return outcome
+
+    def stage_samples(self, stage: Stage) -> tuple[Sample, ...]:
+        """All samples of a stage."""
+        return tuple(sample for block in self._blocks.values() if block.stage == stage for sample in block.samples)
+
+    def measured(self, stage: Stage, variant: str) -> tuple[Block, ...]:
+        """The blocks of a variant that are there, oldest first."""
+        found = [one for one in self._blocks.values() if (one.stage, one.variant) == (stage, variant)]
+        return tuple(sorted(found, key=lambda one: one.ordinal))
+
+    def block_seconds(self, fidelity: Fidelity) -> float:
+        """What a block takes, by those that were measured; 0.0 when none was."""
+        spent = [one.seconds for one in self._blocks.values() if one.stage.fidelity is fidelity]
+        return sum(spent) / len(spent) if spent else 0.0
+
+    async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> Block:
+        """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``.
+
+        Machines have accidents, so a failure counts when it comes twice.
+        """
+        self._last += 1
+        place = Place(self._last, ordinal, purpose, self.run.path)
+        task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
+        doing = f"{self._measuring(rig, purpose, variant)} {variant.name}, block {ordinal + 1}"
+        outcome = await self.done(task, doing)
+        if outcome.failure is not None:
+            if not self._has_samples(rig) or _blames_baseline(outcome):
+                await self._check_baseline(rig, place)
+            outcome = await self.done(task, f"{doing} once more")
+            if _blames_baseline(outcome):
+                raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+        return self._kept(Block(place.number, Stage(rig.fidelity, purpose), variant.name, ordinal, 0.0), task, outcome)
+
+    def _measuring(self, rig: Rig, purpose: Purpose, variant: Variant) -> str:
+        """What a block is called while it is measured: what was measured for a search before is confirmed."""
+        if purpose is Purpose.CONFIRMATION and self.measured(Stage(rig.fidelity, Purpose.SEARCH), variant.name):
+            return "confirming"
+        return _DOING[rig.fidelity]
+
+    async def _check_baseline(self, rig: Rig, place: Place) -> None:
+        """Measure the baseline alone, for nothing but to see that it can be; raises ``BaselineFailed``."""
+        baseline = (BASELINE.name, await self.baseline())
+        outcome = await self.done(rig.task(place, baseline, baseline), f"{_DOING[rig.fidelity]} the baseline alone")
+        if outcome.failure is not None:
+            raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
+
+    def _has_samples(self, rig: Rig) -> bool:
+        """Whether anything was measured on this rung: then a failure is not that of the benchmark itself."""
+        return any(one.samples for one in self._blocks.values() if one.stage.fidelity is rig.fidelity)
+
+    async def done(self, task: Task, doing: str) -> Outcome:
+        """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
+
+        Raises ``DiskFull``, and what ``perform`` raises.
+        """
+        self.run.journal.begin(task.name)
+        with self.narration.during(task.name, doing):
+            try:
+                outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
+            except WorkerLost as error:
+                return Outcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
+        if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
+            reason = outcome.failure.reason
+            raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
+        return outcome
+
+    async def _heard(self, task: Task, doing: str, answer: Future[Outcome]) -> Outcome:
+        """The answer to a task; what it has to wait for meanwhile is told."""
+        outcome, told = asyncio.wrap_future(answer), ""
+        while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
+            wait = waiting_for(self.run.path / "logs", task.name)
+            if wait != told:
+                self.narration.say(f"{doing}: {wait}" if wait else doing)
+                told = wait
+        return await outcome
+
+    async def _build(self, variant: Variant) -> Built | Failure:
+        kept = kept_build(self.run.journal, variant.name)
+        if kept is not None and variant != BASELINE:
+            return kept
+        task = BuildTask(self.recipe, variant, self.run.path)
+        outcome = Outcome(0.0)
+        for _ in range(_ATTEMPTS):
+            outcome = await self.done(task, f"building {variant.name}")
+            if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
+                break
+        result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
+        if isinstance(result, Built):
+            self._check_unchanged(result, kept)
+        with self.run.journal.transaction():
+            keep_variant(self.run.journal, variant)
+            # The baseline is built by each process anew: it may have been mended, and must not have been changed.
+            if variant != BASELINE or (isinstance(result, Built) and kept is None):
+                keep_build(self.run.journal, variant.name, result)
+            self.run.journal.end(task.name)
+        return result
+
+    def _check_unchanged(self, now: Built, kept: Built | Failure | None) -> None:
+        """Raise ``PlanError`` when the tree is not the one that the run, or this process, was begun with."""
+        self._sources = self._sources or now.sources
+        if now.sources != self._sources or (isinstance(kept, Built) and kept.key != now.key):
+            raise PlanError(
+                f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
+                "measured would not belong together: put it back as it was, or begin another run with --run"
+            )
+
+    def _kept(self, block: Block, task: Task, outcome: Outcome) -> Block:
+        whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
+        journal = self.run.journal
+        with journal.transaction():
+            keep_block(journal, whole)
+            for name, value in outcome.facts:
+                journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
+            journal.end(task.name)
+        self._blocks[whole.stage, whole.variant, whole.ordinal] = whole
+        return whole
+
+
+def _jobs(pool: Pool) -> int:
+    """Jobs of one build: builds on one machine share its CPUs; 0, which is all of them, for one that is alone."""
+    return 0 if pool.neighbours <= 1 else max(1, len(os.sched_getaffinity(0)) // pool.neighbours)
+
+
+def _blames_baseline(outcome: Outcome) -> bool:
+    """Whether a block failed by no fault of its variant; a worker that was lost had both sides to run."""
+    failure = outcome.failure
+    return failure is not None and failure.kind is not FailureKind.WORKER and outcome.variant in ("", BASELINE.name)
+
+
+def _complaint(what: str, failure: Failure | None) -> str:
+    """Why there is nothing to compare with, and where to look."""
+    reason = failure.reason if failure else "for no reason that is known"
+    untold = failure is not None and failure.log and "; see " not in reason
+    log = f"; its log is {failure.log} in the run directory" if failure and untold else ""
+    return f"the tree as it is {what}: {reason}{log}; when that is mended, go on with --resume"

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a plan leaves open, settled: what is recorded and which metric of it decides, and which rungs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from linesmith.analyzer.base.errors import PatchRefused, PlanError
+from linesmith.analyzer.model import Built, Evidence, FailureKind, Fidelity, Recipe, TunePlan, Use, Variant
+from linesmith.plugins import registry
+from linesmith.plugins.api import BENCH, BUILD, Pool
+from linesmith.plugins.machines.system import kvm_obstacle
+from linesmith.tuner.run.evidence import given_profile
+from linesmith.tuner.run.journal import Journal
+from linesmith.tuner.run.journal_tables import BASELINE
+from linesmith.tuner.run.plan_file import stray
+from linesmith.tuner.run.result import BEST, FINISHED
+from linesmith.tuner.run.rungs import COSTLY
+from linesmith.tuner.run.simulated import planned_order, product_of, recording_commands, steps_of, unbuilt
+
+_SIMULATED = (Fidelity.REPLAY, Fidelity.SIMULATION)
+# Builds a kernel that can be recorded, with the file of its symbols.
+_KBUILD = "kbuild"
+# Machines that emulate their CPUs where KVM runs no guest.
+_GUESTS = ("qemu", "virtme-ng")
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The whole plan, and what a reader of its results must know of how it was settled."""
+
+    plan: TunePlan
+    remarks: tuple[str, ...] = ()
+
+
+def settled(plan: TunePlan) -> Settled:
+    """The plan with nothing left open; raises ``PlanError`` where its ladder asks for what cannot be done."""
+    if plan.evidence is not None:
+        plan = replace(plan, evidence=_with_metric(_counted(plan.evidence), plan.recipe))
+    timed = _timed(plan.evidence)
+    if not plan.search.ladder:
+        return _with_ladder(plan, timed)
+    if timed and not set(_SIMULATED).isdisjoint(plan.search.ladder):
+        raise PlanError(f"[search] `ladder` cannot have {' or '.join(_SIMULATED)}: {timed}")
+    return Settled(plan)
+
+
+def check_ladder(plan: TunePlan) -> None:
+    """Raise ``PlanError`` when nothing on the ladder is measured, or there is nothing to simulate."""
+    if not any(fidelity in COSTLY for fidelity in plan.search.ladder):
+        raise PlanError(
+            "there is nothing that is measured; the plan needs a [[benchmark]], or a [record] with a `command`, "
+            "and one of their rungs (benchmark, simulate) where it has a `ladder`"
+        )
+    recorded = plan.evidence is not None and (plan.evidence.command or plan.evidence.use)
+    if Fidelity.SIMULATION in plan.search.ladder and not recorded:
+        raise PlanError("[search] `ladder` has simulate, for which [record] needs a `command` or a `benchmark`")
+
+
+def without_search(plan: TunePlan) -> TunePlan:
+    """A settled plan for patches at hand: nothing is recorded where a machine measures."""
+    return replace(plan, evidence=None) if Fidelity.BENCHMARK in plan.search.ladder else plan
+
+
+def is_recorded(plan: TunePlan) -> bool:
+    """Whether a recording is made by a settled plan."""
+    return plan.evidence is not None and (plan.evidence.profile is None or Fidelity.SIMULATION in plan.search.ladder)
+
+
+def _counted(evidence: Evidence) -> Evidence:
+    """How many operations the recorded benchmark does, where the plan does not say."""
+    if evidence.operations:
+        return evidence
+    return replace(evidence, operations=(evidence.use and _operations(evidence.use)) or 1)
+
+
+def _with_metric(evidence: Evidence, recipe: Recipe) -> Evidence:
+    """The misses on the record decide for a kernel, where they drown in all others; for a program what all cost.
+
+    A record may be rid of misses by handing them to what lies behind it, which the total shows.
+    """
+    return replace(evidence, metric=evidence.metric or ("type" if recipe.builder == _KBUILD else "cycles"))
+
+
+def _operations(use: Use) -> int | None:
+    return registry.benchmark(use.benchmark).operations(dict(use.settings), max(use.threads))
+
+
+def _timed(evidence: Evidence | None) -> str:
+    """Why what is recorded cannot be compared miss by miss; empty when it can.
+
+    In a set time a faster layout does more work and so has more misses.
+    """
+    if evidence is None or evidence.use is None or evidence.command or evidence.profile:
+        return ""
+    if _operations(evidence.use) is not None:
+        return ""
+    return (
+        f"a run of {evidence.use.label} does not do the same work each time, for its time is set; give it a number of "
+        "operations, or [record] a `command` that ends by itself"
+    )
+
+
+def _with_ladder(plan: TunePlan, timed: str) -> Settled:
+    recorded = plan.evidence is not None and plan.evidence.profile is None and not timed
+    emulated = _emulated(plan) if plan.benchmarks and recorded and plan.recipe.builder == _KBUILD else ""
+    rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()))
+    rungs += (Fidelity.BENCHMARK,) if plan.benchmarks and not emulated else ()
+    search = replace(plan.search, ladder=rungs)
+    return Settled(replace(plan, search=search), tuple(_remarks(timed, emulated)))
+
+
+def _emulated(plan: TunePlan) -> str:
+    """Why the machine of the benchmarks has no caches; empty when it has."""
+    return (kvm_obstacle() or "") if plan.site.name in _GUESTS else ""
+
+
+def _remarks(timed: str, emulated: str) -> Iterator[str]:
+    if timed:
+        yield f"nothing was replayed or simulated: {timed}"
+    if emulated:
+        yield (
+            f"the benchmarks decide nothing: {emulated}, and an emulated machine has no caches; the simulation decides "
+            "(name `ladder` in [search] to have it otherwise)"
+        )
+
+
+# Whether a plan can be carried out, asked before anything is built.
+
+# Who cannot work, and why; nobody with an empty reason.
+Obstacle = tuple[str, str | None]
+# Asked in a folder where programs of benchmarks may be compiled.
+Question = Callable[[TunePlan, Path], Iterable[Obstacle]]
+
+
+def check(plan: TunePlan, pool: Pool) -> None:
+    """Raise ``PlanError`` with what keeps the builder, the recording, the machine or a benchmark from working."""
+    asked: tuple[tuple[Question, str], ...] = (
+        (_of_building, BUILD),
+        (_of_recording, BUILD),
+        (_of_machine, BENCH),
+        (_of_benchmarks, BENCH),
+    )
+    waiting = [pool.submit(partial(_first, question, plan), needs) for question, needs in asked]
+    for future in waiting:
+        _refuse(future.result())
+
+
+def check_here(plan: TunePlan, scratch: Path) -> None:
+    """The same of this process, which need not reach the machine; raises ``PlanError``."""
+    for question in (_of_building, _of_recording, _of_benchmarks):
+        _refuse(_first(question, plan, scratch))
+
+
+def _first(question: Question, plan: TunePlan, warm: Path) -> str | None:
+    """The first obstacle in words."""
+    return next((f"{who}: {reason}" for who, reason in question(plan, warm) if reason is not None), None)
+
+
+def _refuse(complaint: str | None) -> None:
+    if complaint is not None:
+        raise PlanError(f"the plan cannot be carried out: {complaint}")
+
+
+def _of_building(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:  # noqa: ARG001 - what every question is given
+    yield f"builder {plan.recipe.builder}", registry.builder(plan.recipe.builder).obstacle(plan.recipe)
+
+
+def _of_recording(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:
+    """Raises what keeps from recording here."""
+    products = registry.builder(plan.recipe.builder).products(plan.recipe)
+    if plan.evidence is not None:
+        product_of(unbuilt(products, scratch), plan.evidence)
+    if plan.evidence is None or not is_recorded(plan):
+        return
+    if not (plan.evidence.command or plan.evidence.use):
+        yield "[record]", "it has no `command` and no `benchmark` to simulate"
+    steps = steps_of(plan.evidence, scratch / "recorded")
+    yield "[record]", stray(steps, products)
+    built = unbuilt(products, scratch / "unbuilt")
+    tuple(recording_commands(built, planned_order(built, plan.evidence, steps, plan.search.seed, scratch), steps))
+
+
+def _of_machine(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:  # noqa: ARG001 - what every question is given
+    if plan.benchmarks:
+        yield f"machine {plan.site.name}", registry.machine(plan.site.name).obstacle(plan.site)
+
+
+def _of_benchmarks(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:
+    products = registry.builder(plan.recipe.builder).products(plan.recipe)
+    folder = scratch / "benchmarks"
+    folder.mkdir(parents=True, exist_ok=True)
+    for use in plan.benchmarks:
+        benchmark, settings = registry.benchmark(use.benchmark), dict(use.settings)
+        yield f"benchmark {use.label}", benchmark.obstacle(settings)
+        yield f"benchmark {use.label}", stray(benchmark.steps(settings, max(use.threads), folder), products)
+
+
+# Patches that do not fit the tree, found out before anything is built.
+
+
+def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[str, str]:
+    """By its name why each patch that does not fit is refused, as the workers see the tree.
+
+    Raises ``PatchRefused`` when none fits, ``TreeError``.
+    """
+    waiting = {one.name: pool.submit(partial(_refusal_by_worker, recipe, one), BUILD) for one in variants}
+    answers = {name: future.result() for name, future in waiting.items()}
+    refused = {name: reason for name, reason in answers.items() if reason is not None}
+    refuse_all(refused, variants)
+    return refused
+
+
+def refusal(recipe: Recipe, variant: Variant) -> str | None:
+    """Why the variant's patches do not fit the tree; ``None`` when they do. Raises ``TreeError``."""
+    try:
+        registry.builder(recipe.builder).commands(recipe, variant)
+    except PatchRefused as error:
+        return str(error)
+    return None
+
+
+def refuse_all(refused: Mapping[str, str], variants: Sequence[Variant]) -> None:
+    """Raise ``PatchRefused`` when no variant is left."""
+    if len(refused) == len({one.name for one in variants}):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise PatchRefused(f"no patch can be measured: {reasons}")
+
+
+def _refusal_by_worker(recipe: Recipe, variant: Variant, warm: Path) -> str | None:  # noqa: ARG001 - what workers get
+    return refusal(recipe, variant)
+
+
+# What a run would do, as commands: its build, its recording and its benchmarks, once and of the tree as it is.
+#
+# Nothing of it is run, but programs of benchmarks that have to be compiled are, into a folder that goes again.
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The ``commands`` of a run as for a shell, and ``remarks`` on what it would leave out."""
+
+    commands: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def of_tune(plan: TunePlan, run: Path) -> Preview:
+    """What ``tune`` would do in the run directory ``run``; raises what it raises before it builds anything."""
+    settling = settled(plan)
+    check_ladder(settling.plan)
+    if settling.plan.evidence is not None:
+        given_profile(settling.plan.evidence, plan.search)
+    return Preview(_commands(settling.plan, run.absolute(), run.absolute() / "profile.trace"), settling.remarks)
+
+
+def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
+    """What ``bench`` would do, likewise; the remarks name the patches that do not fit the tree."""
+    settling = settled(plan)
+    check_ladder(settling.plan)
+    found = {one.name: refusal(plan.recipe, one) for one in variants}
+    refused = {name: reason for name, reason in found.items() if reason is not None}
+    refuse_all(refused, variants)
+    remarks = (*settling.remarks, *(f"{name} would not be measured: {reason}" for name, reason in refused.items()))
+    return Preview(_commands(without_search(settling.plan), run.absolute(), None), remarks)
+
+
+def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
+    with TemporaryDirectory(prefix="linesmith-dry-run-") as folder:
+        scratch = Path(folder)
+        check_here(plan, scratch)
+        builder = registry.builder(plan.recipe.builder)
+        built = unbuilt(builder.products(plan.recipe), run / "artifacts/KEY")
+        return (
+            *builder.commands(plan.recipe, BASELINE),
+            *_preview_of_recording(plan, built, run, trace, scratch),
+            *_preview_of_benchmarks(plan, built, scratch),
+        )
+
+
+def _preview_of_recording(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
+    if plan.evidence is not None and is_recorded(plan):
+        steps = steps_of(plan.evidence, scratch)
+        order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
+        yield from recording_commands(built, replace(order, trace=trace), steps)
+
+
+def _preview_of_benchmarks(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
+    for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
+        for threads in use.threads:
+            steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
+            yield from registry.machine(plan.site.name).commands(plan.site, built, steps)
+
+
+# What does not hold any more when a run is gone on with.
+
+# What befell a machine, and may not befall it again: there may be more memory now, or fewer workers.
+_ACCIDENTS = (FailureKind.KILLED, FailureKind.WORKER)
+_FORGET_ACCIDENTS = (
+    "DELETE FROM trials WHERE json_extract(failure, '$.kind') IN (?, ?)",
+    "DELETE FROM blocks WHERE json_extract(failure, '$.kind') IN (?, ?)",
+    "DELETE FROM builds WHERE json_extract(failure, '$.kind') IN (?, ?)",
+)
+
+
+def reopen(journal: Journal) -> None:
+    """Forget what came out of the run, what was remarked on it, and the accidents of machines."""
+    with journal.transaction():
+        journal.write("DELETE FROM notes WHERE name IN (?, ?)", (BEST, FINISHED))
+        journal.write("DELETE FROM remarks")
+        for statement in _FORGET_ACCIDENTS:
+            journal.write(statement, _ACCIDENTS)

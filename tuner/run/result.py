@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's result, read from its journal: at its end, in its midst, or after it was killed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, NothingToSuggest
+from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Result, Rules, VerdictKind
+from linesmith.tuner.judge.stopping import MOST_FORESEEN, blocks_needed
+from linesmith.tuner.judge.verdict import NOISY
+from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, profile_given
+from linesmith.tuner.run.journal import Journal, decoded, encoded
+from linesmith.tuner.run.journal_tables import (
+    BASELINE,
+    Block,
+    Purpose,
+    Stage,
+    blocks,
+    builds,
+    kept_build,
+    moves_of,
+    trials,
+    variants,
+)
+from linesmith.tuner.run.judgement import Judge, Measure, searching
+from linesmith.tuner.run.run_directory import journal_of
+from linesmith.tuner.run.simulated import product_of
+
+# On what terms a run is judged, kept in its journal so that its result can be read without its plan or plugins.
+
+_NOTE = "terms"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run is called, its ``rules``, what decides on each upper rung that it uses, and how many are confirmed."""
+
+    title: str
+    rules: Rules
+    measures: tuple[tuple[Fidelity, tuple[Measure, ...]], ...] = ()
+    confirmed: int = 1
+
+    @property
+    def fidelities(self) -> tuple[Fidelity, ...]:
+        """The upper rungs, the highest last."""
+        return tuple(fidelity for fidelity, _ in self.measures)
+
+    def judge(self, stage: Stage) -> Judge:
+        """Who compares what was measured in a stage; no noise floor is known yet."""
+        rules = searching(self.rules) if stage.purpose is Purpose.SEARCH else self.rules
+        variants = self.confirmed if stage.purpose is Purpose.CONFIRMATION else 1
+        return Judge(dict(self.measures)[stage.fidelity], BASELINE.name, rules, variants=variants)
+
+
+def keep_terms(journal: Journal, terms: Terms) -> None:
+    """Keep what is known of the terms, in the place of what was known before."""
+    with journal.transaction():
+        journal.keep_note(_NOTE, encoded(terms))
+
+
+def kept_terms(journal: Journal) -> Terms:
+    """The terms of a run; those of one that was ended before anything was measured say nothing."""
+    note = journal.note(_NOTE)
+    return Terms("", Rules()) if note is None else decoded(note, Terms)
+
+
+def with_measures(terms: Terms, fidelity: Fidelity, measures: tuple[Measure, ...]) -> Terms:
+    """The terms with what decides on one more rung."""
+    others = [one for one in terms.measures if one[0] is not fidelity]
+    ranked = sorted((*others, (fidelity, measures)), key=lambda one: tuple(Fidelity).index(one[0]))
+    return replace(terms, measures=tuple(ranked))
+
+
+# What would decide where measuring could not: more time, more blocks, or less noise.
+
+_MINUTE = 60.0
+
+
+def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent: float) -> Iterator[str]:
+    """Sentences without their full stop, one for each variant about which nothing could be said.
+
+    A block takes ``block`` seconds, and the run has taken ``spent`` seconds so far.
+    """
+    for variant in dict.fromkeys(one.variant for one in comparisons):
+        own = [one for one in comparisons if one.variant == variant and one.decides]
+        if any(one.verdict is VerdictKind.UNDECIDED for one in own):
+            missing = max(rules.least_blocks - one.blocks for one in own)
+            yield f"{variant}: the first verdict takes {_more(missing, block, spent)}"
+        elif noisy := [one for one in own if one.verdict is VerdictKind.TOO_NOISY and one.error]:
+            yield f"{variant}: {_quieter(noisy, rules, block, spent)}"
+
+
+def _quieter(noisy: Sequence[Comparison], rules: Rules, block: float, spent: float) -> str:
+    """How many blocks would do at this noise, and how they, or less of it, are to be had."""
+    bearable = max(_bearable(one, rules) for one in noisy)
+    needed = max(blocks_needed(one, rules, _bearable(one, rules)) or MOST_FORESEEN + 1 for one in noisy)
+    seen = f"to see changes of {bearable:.0%} at this noise takes"
+    if needed <= rules.most_blocks:
+        return f"{seen} {_more(needed - min(one.blocks for one in noisy), block, spent)}"
+    longer = "let the recorded command do more" if noisy[0].simulated else "let each run of the benchmark take longer"
+    if needed > MOST_FORESEEN:
+        return f"{seen} more than {MOST_FORESEEN:,} blocks: {longer}, on a quieter machine"
+    return (
+        f"{seen} about {needed} blocks ({_time(needed * block)}), and `most_blocks` in [judge] is {rules.most_blocks}: "
+        f"{longer}, on a quieter machine, or allow more blocks in another run (--machines spreads them over several)"
+    )
+
+
+def _bearable(one: Comparison, rules: Rules) -> float:
+    """The reach of an interval that is not too noisy any more."""
+    return NOISY * max(rules.smallest, one.floor)
+
+
+def _more(blocks: int, block: float, spent: float) -> str:
+    """So many more blocks, and how to go on for them."""
+    minutes = math.ceil((spent + blocks * block) / _MINUTE) + 1
+    counted = f"{blocks} more block{'s' * (blocks != 1)}"
+    return f"about {counted} ({_time(blocks * block)}): go on with --resume --minutes {minutes}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:,.0f} min"
+
+
+FINISHED = "finished"
+BEST = "best"
+
+
+def read_result(path: Path) -> Result:
+    """What the run in the directory ``path`` has found so far; the run may be in progress. Raises ``JournalError``."""
+    journal = Journal.read(journal_of(path))
+    try:
+        return result_of(journal, path)
+    finally:
+        journal.close()
+
+
+def result_of(journal: Journal, path: Path) -> Result:
+    """What the journal of the run directory ``path`` says."""
+    terms, measured = kept_terms(journal), blocks(journal)
+    return Result(
+        title=terms.title,
+        baseline=BASELINE.name,
+        trials=trials(journal),
+        confirmed=_compared(terms, measured, Purpose.CONFIRMATION),
+        explored=_compared(terms, measured, Purpose.SEARCH),
+        noise=_noise(terms, measured),
+        best=journal.note(BEST) or None,
+        builds=builds(journal),
+        samples=tuple(sample for block in measured for sample in block.samples),
+        patches=_patches(journal, path),
+        facts=tuple((str(name), str(value)) for name, value in journal.rows("SELECT name, value FROM facts")),
+        remarks=tuple(str(said) for (said,) in journal.rows("SELECT sentence FROM remarks ORDER BY number")),
+        finished=journal.note(FINISHED) is not None,
+        seconds=journal.seconds,
+        confirming=_confirming(measured),
+        advice=_advice(journal, terms, measured),
+    )
+
+
+def comparisons(terms: Terms, measured: Sequence[Block], stage: Stage) -> tuple[Comparison, ...]:
+    """All variants of a stage that never failed in it, against the baseline, with the noise seen on the same rung."""
+    judge = _with_floors(terms, measured, stage)
+    found: list[Comparison] = []
+    failed = {one.variant for one in measured if one.stage == stage and one.failure is not None}
+    for variant in dict.fromkeys(one.variant for one in measured if one.stage == stage and one.variant not in failed):
+        samples = [sample for one in measured if (one.stage, one.variant) == (stage, variant) for sample in one.samples]
+        try:
+            found += judge.comparisons(samples, variant) if samples else ()
+        except BenchmarkNonsense:
+            continue  # its trial has failed for this
+    return tuple(found)
+
+
+def _compared(terms: Terms, measured: Sequence[Block], purpose: Purpose) -> tuple[Comparison, ...]:
+    return tuple(one for fidelity in terms.fidelities for one in comparisons(terms, measured, Stage(fidelity, purpose)))
+
+
+def _advice(journal: Journal, terms: Terms, measured: Sequence[Block]) -> tuple[str, ...]:
+    """What would decide; nothing while the run goes on."""
+    if journal.note(FINISHED) is None:
+        return ()
+    stages = (Stage(fidelity, Purpose.CONFIRMATION) for fidelity in terms.fidelities)
+    return tuple(
+        said
+        for stage in stages
+        for said in advice(comparisons(terms, measured, stage), terms.rules, _spent(measured, stage), journal.seconds)
+    )
+
+
+def _spent(measured: Sequence[Block], stage: Stage) -> float:
+    """What a block of the stage took, in seconds."""
+    seconds = [one.seconds for one in measured if one.stage == stage]
+    return sum(seconds) / len(seconds) if seconds else 0.0
+
+
+def _confirming(measured: Sequence[Block]) -> tuple[int, ...]:
+    fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
+    return tuple(sorted({sample.block for one in fresh for sample in one.samples}))
+
+
+def _noise(terms: Terms, measured: Sequence[Block]) -> tuple[Comparison, ...]:
+    return tuple(one for fidelity in terms.fidelities for one in _noise_of(terms, measured, fidelity))
+
+
+def _noise_of(terms: Terms, measured: Sequence[Block], fidelity: Fidelity) -> tuple[Comparison, ...]:
+    stage = Stage(fidelity, Purpose.NOISE)
+    own = [one for one in measured if one.stage == stage]
+    placebos = tuple(dict.fromkeys(one.variant for one in own))
+    return terms.judge(stage).noise([sample for one in own for sample in one.samples], placebos) if own else ()
+
+
+def _with_floors(terms: Terms, measured: Sequence[Block], stage: Stage) -> Judge:
+    own = [one for one in measured if one.stage == Stage(stage.fidelity, Purpose.NOISE)]
+    samples = [sample for one in own for sample in one.samples]
+    judge = terms.judge(stage)
+    return judge.with_floors(samples, tuple(dict.fromkeys(one.variant for one in own))) if samples else judge
+
+
+def _patches(journal: Journal, path: Path) -> tuple[tuple[str, str], ...]:
+    named = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
+    return tuple((name, file) for name, file in named if (path / file).is_file())
+
+
+# The best variant of a finished run beside the baseline: their builds, what parts them, what was measured.
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """``before`` and ``after`` are the ELF files of the baseline and of the variant called ``name``.
+
+    ``profile`` is what the search went out from, its report ``section``. ``moves`` tell the change in words,
+    ``confirmed`` are the comparisons that a verdict on it rests on.
+    """
+
+    title: str
+    name: str
+    before: Path
+    after: Path
+    profile: Path
+    section: int
+    moves: tuple[str, ...]
+    confirmed: tuple[Comparison, ...]
+
+
+def winner(run: Path) -> Winner:
+    """The best variant of the run in the directory ``run``.
+
+    Raises ``NothingToSuggest`` where none was confirmed better, ``JournalError`` where ``run`` holds no run, went out
+    from no profile, or its builds are gone.
+    """
+    journal = Journal.read(journal_of(run))
+    try:
+        return _winner(journal, run, result_of(journal, run))
+    finally:
+        journal.close()
+
+
+def _winner(journal: Journal, run: Path, result: Result) -> Winner:
+    if result.best is None:
+        raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
+    plan = plan_of(run, journal)
+    if plan.evidence is None:
+        raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
+    profile = profile_given(plan) or RunProfile(run / RECORDED)
+    return Winner(
+        result.title,
+        result.best,
+        _product(journal, result.baseline, plan.evidence, run),
+        _product(journal, result.best, plan.evidence, run),
+        profile.path,
+        profile.section,
+        moves_of(journal).get(result.best, ()),
+        _confirmed(result.confirmed, result.best),
+    )
+
+
+def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
+    built = kept_build(journal, variant)
+    if not isinstance(built, Built):
+        raise JournalError(f"the build of {variant} is not in {run} any more; name the profile instead")
+    return product_of(built, evidence)
+
+
+def _confirmed(comparisons: Sequence[Comparison], variant: str) -> tuple[Comparison, ...]:
+    return tuple(one for one in comparisons if one.variant == variant and one.decides)

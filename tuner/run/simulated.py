@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The simulated measurement: a build recorded under QEMU, and its misses compared with the baseline's.
+
+Emulation in exact turns is deterministic: the same build with the same seed gives the same numbers on every machine
+and under any load. So a recording's numbers are kept, and one recording of the baseline serves all variants.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import platform
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from linesmith.analyzer.access.store import accesses_if_any
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import (
+    BenchmarkFailed,
+    BenchmarkNonsense,
+    BuildFailed,
+    CompilerKilled,
+    DeclarationNotFound,
+    DiskFull,
+    EditRefused,
+    GuestFailed,
+    GuestHung,
+    GuestNotBooted,
+    GuestOutOfMemory,
+    GuestPanicked,
+    KernelNotBootable,
+    NothingToSuggest,
+    NotRecorded,
+    NotSimulated,
+    PatchRefused,
+    PlanError,
+    TraceError,
+    VerificationFailed,
+    WorkerLost,
+)
+from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
+from linesmith.analyzer.model import (
+    SIMULATED,
+    Built,
+    Evidence,
+    Failure,
+    FailureKind,
+    Finding,
+    Guest,
+    Metric,
+    Order,
+    Profile,
+    Sample,
+    Site,
+    Step,
+)
+from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.plugins.api import Recorder, Tell
+from linesmith.plugins.builders.artifacts import locked
+from linesmith.plugins.machines.steps import words_of
+from linesmith.plugins.recording.text import with_objects
+from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
+from linesmith.tuner.replay.simulated import Places, Question, metrics_for, simulated_metrics
+
+# What is recorded of a build: the steps of a benchmark, or a command of the plan, as one order for a recorder.
+
+KERNEL = "kernel"
+
+
+def is_kernel(built: Built) -> bool:
+    """Whether the build is booted; any other is run."""
+    return KERNEL in dict(built.products)
+
+
+def unbuilt(products: Iterable[str], folder: Path) -> Built:
+    """Stands for a build that is yet to be made, with its products in ``folder`` (which need not be there)."""
+    return Built(folder.name, folder, tuple((name, folder / name) for name in products))
+
+
+def steps_of_command(evidence: Evidence) -> tuple[Step, ...]:
+    """The plan's command as a step."""
+    return (Step(evidence.command, evidence.seconds),)
+
+
+def product_of(built: Built, evidence: Evidence) -> Path:
+    """The product with debug information; raises ``PlanError`` when it is none of the build's."""
+    try:
+        return built.product(evidence.elf)
+    except KeyError:
+        known = ", ".join(name for name, _ in built.products)
+        raise PlanError(f"[record] elf = {evidence.elf!r} is no product of the build; name one of {known}") from None
+
+
+def kernel_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: int, folder: Path) -> Order:
+    """Boot the build and run all steps; the console's log goes into ``folder``."""
+    guest = Guest(
+        kernel=built.product(KERNEL),
+        vmlinux=product_of(built, evidence),
+        cpus=evidence.cpus,
+        nodes=evidence.nodes,
+        memory=evidence.memory,
+        overlay=evidence.overlay,
+        words=evidence.words,
+    )
+    words = [_guest_words(step, built) for step in steps]
+    command = words[0] if len(words) == 1 else ("sh", "-c", " && ".join(map(shlex.join, words)))
+    return replace(_order(command, evidence, seed), guest=guest, log=folder / "console.log")
+
+
+def program_order(built: Built, evidence: Evidence, step: Step, seed: int, folder: Path) -> Order:
+    """Run the program of one step in a folder within ``folder``, where what it prints goes too."""
+    product_of(built, evidence)
+    order = _order(words_of(step, built), evidence, seed)
+    return replace(order, environment=step.environment, output=folder / "output.txt", directory=folder / "place")
+
+
+def _order(command: tuple[str, ...], evidence: Evidence, seed: int) -> Order:
+    return Order(command, replace(evidence.emulation, seed=seed), seconds=evidence.seconds)
+
+
+def _guest_words(step: Step, built: Built) -> tuple[str, ...]:
+    """The words of a step with its environment and pinning, as a guest's busybox has them."""
+    words = words_of(step, built)
+    if step.cpus:
+        words = ("taskset", f"{sum(1 << cpu for cpu in step.cpus):x}", *words)
+    if step.environment:
+        words = ("env", *(f"{name}={value}" for name, value in step.environment), *words)
+    return words
+
+
+# What is recorded of a benchmark, and what has to be done before.
+
+_HERE = "here"
+
+
+def order_of(built: Built, evidence: Evidence, folder: Path, seed: int, tell: Tell) -> Order:
+    """The order to record one run of the plan's benchmark, or its command, on this build; what has to be done is.
+
+    A kernel does all steps. Of a program one is recorded, in an empty folder within ``folder``, after the silent ones
+    have been run as they are; raises ``PlanError`` for a benchmark of several, ``BenchmarkFailed`` when a preparation
+    does.
+    """
+    steps = steps_of(evidence, folder.parent / "programs")
+    order = planned_order(built, evidence, steps, seed, folder)
+    if order.directory is not None:
+        _prepare(built, _silent_of(steps), folder, tell)
+        shutil.rmtree(order.directory, ignore_errors=True)
+        order.directory.mkdir()
+    return order
+
+
+def steps_of(evidence: Evidence, programs: Path) -> Sequence[Step]:
+    """The steps of one run of the benchmark with its largest number of threads, or the command.
+
+    Programs that have to be compiled are, into ``programs``.
+    """
+    if evidence.use is None:
+        return steps_of_command(evidence)
+    programs.mkdir(parents=True, exist_ok=True)
+    return benchmark(evidence.use.benchmark).steps(dict(evidence.use.settings), max(evidence.use.threads), programs)
+
+
+def planned_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: int, folder: Path) -> Order:
+    """The order alone: nothing is run or made. Raises ``PlanError`` when there is not one program to record."""
+    if is_kernel(built):
+        return kernel_order(built, evidence, steps, seed, folder)
+    loud = [step for step in steps if not step.silent]
+    if len(loud) != 1:
+        raise PlanError(
+            f"one run of the benchmark to record is {len(loud)} commands, and one program can be recorded; "
+            "give that one as `command` in [record]"
+        )
+    return program_order(built, evidence, loud[0], seed, folder)
+
+
+def recording_commands(built: Built, order: Order, steps: Sequence[Step]) -> Iterator[str]:
+    """What carrying out a planned order takes, as for a shell; ``built`` need not be there yet.
+
+    Raises ``ToolMissing`` or ``NotRecorded`` when it cannot be done here.
+    """
+    chosen = recorder_of(order)
+    if order.guest is None:
+        yield from machine(_HERE).commands(Site(_HERE), built, _silent_of(steps))
+    if order.guest is None and not Path(order.command[0]).is_relative_to(built.directory):
+        yield from chosen.commands(order)
+    else:
+        yield from chosen.planned(order, platform.machine())
+
+
+def recorder_of(order: Order) -> Recorder:
+    """Who carries the order out."""
+    return recorder("qemu" if order.guest else "qemu-user")
+
+
+def _prepare(built: Built, steps: Sequence[Step], folder: Path, tell: Tell) -> None:
+    if not steps:
+        return
+    scratch = folder / "prepared"
+    scratch.mkdir(exist_ok=True)
+    for done in machine(_HERE).run(Site(_HERE), built, steps, scratch, tell).done:
+        if done.status:
+            words = " ".join(done.step.command)
+            raise BenchmarkFailed(f"{words} ended with status {done.status} before the recording; see {scratch}")
+
+
+def _silent_of(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps that prepare the one to record."""
+    return tuple(step for step in steps if step.silent)
+
+
+# At the border of a task, errors become data: which of them are results of a trial, and of what kind.
+
+# The first class that an error is of tells; what is of none is no result, but ends the run.
+_KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
+    (NothingToSuggest, FailureKind.ILLEGAL),
+    (EditRefused, FailureKind.ILLEGAL),
+    (VerificationFailed, FailureKind.ILLEGAL),
+    (DeclarationNotFound, FailureKind.ILLEGAL),
+    (NotSimulated, FailureKind.ILLEGAL),
+    (PatchRefused, FailureKind.PATCH),
+    (CompilerKilled, FailureKind.KILLED),
+    (BuildFailed, FailureKind.BUILD),
+    (DiskFull, FailureKind.DISK_FULL),
+    (KernelNotBootable, FailureKind.BOOT),
+    (GuestNotBooted, FailureKind.BOOT),
+    (GuestPanicked, FailureKind.PANIC),
+    (GuestHung, FailureKind.HANG),
+    (GuestOutOfMemory, FailureKind.OUT_OF_MEMORY),
+    (MemoryError, FailureKind.OUT_OF_MEMORY),
+    (GuestFailed, FailureKind.OTHER),
+    (BenchmarkFailed, FailureKind.BENCHMARK),
+    (BenchmarkNonsense, FailureKind.NONSENSE),
+    (NotRecorded, FailureKind.RECORDING),
+    (TraceError, FailureKind.RECORDING),
+    (WorkerLost, FailureKind.WORKER),
+)
+
+
+class Interrupted(Exception):
+    """What ran for one side of a block failed: ``error`` of ``variant``."""
+
+    def __init__(self, variant: str, error: Exception) -> None:
+        super().__init__(str(error))
+        self.variant = variant
+        self.error = error
+
+
+def failure_of(error: Exception, log: str = "") -> Failure | None:
+    """The failure that ``error`` is, with its ``log``; ``None`` for what says nothing about a variant."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return Failure(FailureKind.DISK_FULL, str(error), log)
+    kind = next((kind for cls, kind in _KINDS if isinstance(error, cls)), None)
+    return None if kind is None else Failure(kind, str(error), log)
+
+
+_Values = tuple[tuple[str, float], ...]
+
+
+def recorded(
+    built: Built, evidence: Evidence, folder: Path, seed: int, tell: Tell, trace: Path | None = None
+) -> Profile:
+    """The profile of one recording of ``built``, objects included; logs stay in ``folder``.
+
+    A trace for the replay goes to ``trace``. Raises ``GuestFailed``, ``NotRecorded``, ``KernelNotBootable``,
+    ``ElfError``, ``ToolMissing``, ``PlanError``, and what the benchmark to record raises.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    order = replace(order_of(built, evidence, folder, seed, tell), trace=trace)
+    chosen = recorder_of(order)
+    if reason := chosen.obstacle(order):
+        raise NotRecorded(f"nothing can be recorded here: {reason}")
+    with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
+        outcome = chosen.record(order, Path(scratch), tell)
+        tell("looking up objects")
+        vmlinux = order.guest.vmlinux if order.guest else None
+        profile = with_objects(outcome, vmlinux, partial(snapshot_source, "drgn"))
+    if profile is None:
+        raise NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")
+    return profile
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedBenchmark:
+    """Recordings that answer a question; the numbers of each are kept in ``folder`` and not recorded again."""
+
+    evidence: Evidence
+    question: Question
+    folder: Path
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What it measures; the first one decides."""
+        return metrics_for(self.question, self.evidence.metric)
+
+    def values(self, built: Built, seed: int, tell: Tell) -> _Values:
+        """The value of each metric, by name; raises what ``recorded`` raises."""
+        kept = self.folder / f"{self._digest(built, seed)}.json"
+        # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
+        with locked(kept.with_suffix(".lock")):
+            if kept.is_file():
+                return msgspec.json.decode(kept.read_bytes(), type=_Values)
+            folder = self.folder / f"{kept.stem}.logs"
+            values = self._measured(built, recorded(built, self.evidence, folder, seed, tell), tell)
+            files.replace_file(kept, msgspec.json.encode(values))
+            return values
+
+    def _measured(self, built: Built, profile: Profile, tell: Tell) -> _Values:
+        tell("counting misses")
+        elf = built.product(self.evidence.elf)
+        reading = read_layouts(elf)
+        found = self._holding(profile, elf, reading)
+        places = Places(self.question.type, profile, reading.layouts, found)
+        return simulated_metrics(profile, places, self.question, self.evidence.operations)
+
+    def _holding(self, profile: Profile, elf: Path, reading: Reading) -> tuple[Finding, ...]:
+        """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
+        if not self.question.type or any(area.types for area in profile.areas):
+            return ()
+        found = explain(reading, elf, profile, self.question.type, accesses=accesses_if_any(elf)).findings
+        return holding(found, self.question.type)
+
+    def _digest(self, built: Built, seed: int) -> str:
+        parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def simulated_block(
+    simulation: SimulatedBenchmark,
+    baseline: tuple[str, Built],
+    variant: tuple[str, Built],
+    block: int,
+    seed: int,
+    tell: Tell,
+) -> tuple[Sample, ...]:
+    """The samples of one block: both builds, given with their names, recorded with the same ``seed``.
+
+    Raises ``Interrupted`` with the side that ``recorded`` failed for.
+    """
+    found = []
+    for position, (name, built) in enumerate((baseline, variant)):
+        try:
+            values = simulation.values(built, seed, partial(_telling, tell, name))
+        except Exception as error:
+            raise Interrupted(name, error) from error
+        found += [_sample(name, metric, value, simulation, block, position) for metric, value in values]
+    return tuple(found)
+
+
+def _telling(tell: Tell, name: str, doing: str) -> None:
+    tell(f"{name}: {doing}")
+
+
+def _sample(name: str, metric: str, value: float, simulation: SimulatedBenchmark, block: int, position: int) -> Sample:
+    return Sample(name, SIMULATED, metric, simulation.evidence.cpus, value, block, position, position)

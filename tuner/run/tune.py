@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``tune``: from a plan to the best layout that was confirmed on fresh measurements."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from linesmith.analyzer.base.errors import PlanError
+from linesmith.analyzer.model import Failure, Result, TunePlan, Variant
+from linesmith.patches.message.message import Excerpt
+from linesmith.plugins import registry
+from linesmith.plugins.api import Pool, Search
+from linesmith.tuner.judge.ranking import finalists
+from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
+from linesmith.tuner.run.block import Rig
+from linesmith.tuner.run.evidence import Explained, explained
+from linesmith.tuner.run.exploration import Exploration, searched
+from linesmith.tuner.run.journal import encoded
+from linesmith.tuner.run.journal_tables import (
+    BASELINE,
+    Purpose,
+    Stage,
+    blocks,
+    efforts_of,
+    keep_variant,
+    trials,
+    variants,
+)
+from linesmith.tuner.run.judgement import Judge
+from linesmith.tuner.run.laboratory import Laboratory
+from linesmith.tuner.run.preparation import check, check_ladder, reopen, settled
+from linesmith.tuner.run.progress import Narration, TellProgress
+from linesmith.tuner.run.result import Terms, comparisons, keep_terms, kept_terms, result_of, with_measures
+from linesmith.tuner.run.run_directory import SEARCH, RunDirectory, keep_errand
+from linesmith.tuner.run.rungs import Ladder, Points, rigs
+from linesmith.tuner.space.dimensions import room_wanted
+from linesmith.tuner.space.proposals import Proposals
+
+_MINUTE = 60.0
+_SPACE = "space"
+# At most this share of the time is set aside for the confirmation.
+_MOST_RESERVED = 0.5
+
+
+def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, excerpt: Excerpt) -> Result:
+    """Search as the plan says; what an earlier process finished in the same run directory is not done again.
+
+    An exception in the middle, ``KeyboardInterrupt`` included, leaves a run directory that can be gone on with. Raises
+    ``BaselineFailed`` when the tree as it is does not build, boot or run, ``DiskFull``, ``PlanError``,
+    ``NothingToSuggest``, and what reading the profile raises.
+    """
+    settling = settled(plan)
+    plan = settling.plan
+    keep_errand(run.journal, SEARCH)
+    check_ladder(plan)
+    check(plan, pool)
+    for sentence in settling.remarks:
+        remark(run.journal, sentence)
+    reopen(run.journal)
+    narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
+    with run.journal.transaction():
+        keep_variant(run.journal, BASELINE)
+    asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration), excerpt).run())
+    return result_of(run.journal, run.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tuning:
+    plan: TunePlan
+    lab: Laboratory
+    excerpt: Excerpt
+
+    async def run(self) -> None:
+        """Evidence, noise, search, confirmation."""
+        seen = await explained(self.lab, self.plan)
+        seen, proposed = searched(seen, self.plan.search)
+        upper = rigs(self.plan, proposed, self.lab)
+        self._check_space(proposed)
+        self._remark_on_room(proposed)
+        self._keep_terms(proposed, upper)
+        judge = await calibrated(self.lab, upper[-1])
+        await self._explore(seen, proposed, upper, judge)
+        chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
+        confirmed = await confirm(self.lab, upper[-1], judge, chosen)
+        for name, outcome in confirmed.items():
+            if isinstance(outcome, Failure):
+                remark(self.lab.run.journal, f"{name} failed on fresh blocks: {outcome.kind}: {outcome.reason}")
+        finish(self.lab.run.journal, confirmed)
+
+    def _check_space(self, proposed: Proposals) -> None:
+        """Points of an earlier process must mean the same layouts; raises ``PlanError`` where they do not."""
+        journal = self.lab.run.journal
+        now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
+        known = journal.note(_SPACE)
+        if known not in (None, now) and trials(journal):
+            raise PlanError(
+                "the layouts to search are not those of the run so far (another profile, or another linesmith); begin "
+                "another run with --run"
+            )
+        with journal.transaction():
+            journal.keep_note(_SPACE, now)
+
+    def _remark_on_room(self, proposed: Proposals) -> None:
+        """Say so when alignments, often the obvious change, are not searched for want of bytes."""
+        growth, title = self.plan.search.growth, proposed.record.subject.layout.title
+        if wanted := room_wanted(proposed.record, growth):
+            remark(self.lab.run.journal, wanted.told(title, growth))
+
+    def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
+        terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
+        for rig in upper:
+            terms = with_measures(terms, rig.fidelity, rig.judge.measures)
+        keep_terms(self.lab.run.journal, terms)
+
+    async def _explore(self, seen: Explained, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
+        plan, run = self.plan, self.lab.run
+        elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
+        points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
+        ladder = Ladder(
+            self.lab, points, seen, judge, lambda: self.lab.narration.left > self._reserved(upper[-1]), metric
+        )
+        rungs = ladder.rungs(plan.search.ladder, upper)
+        search = self._search(proposed, len(rungs), len(upper))
+        exploration = Exploration(rungs, search, run.journal, self.lab.narration, plan.budget.trials)
+        await exploration.run(self.lab.slots, ladder.in_time)
+
+    def _search(self, proposed: Proposals, rungs: int, costly: int) -> Search:
+        search = self.plan.search
+        optimizer = registry.optimizer(search.optimizer)
+        if reason := optimizer.obstacle():
+            raise PlanError(f"[search] optimizer = {search.optimizer!r} cannot be used: {reason}")
+        return optimizer.search(proposed.space, rungs, search.seed, self.plan.budget.trials, costly)
+
+    def _reserved(self, rig: Rig) -> float:
+        """Seconds that the confirmation will need: at the least its first look at each finalist."""
+        least = self.plan.rules.least_blocks * self.plan.search.confirm
+        needed = least * self.lab.block_seconds(rig.fidelity)
+        return min(needed, _MOST_RESERVED * self.plan.budget.minutes * _MINUTE)
+
+    def _finalists(self, stage: Stage) -> tuple[Variant, ...]:
+        journal = self.lab.run.journal
+        explored = comparisons(kept_terms(journal), blocks(journal), stage)
+        known = {one.name: one for one in variants(journal)}
+        chosen = finalists(explored, self.plan.search.confirm, efforts_of(journal))
+        return tuple(known[name] for name in chosen)

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sharding: a contended lock with what it protects in several copies, each CPU or node with its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linesmith.analyzer.access.questions import writing_ways
+from linesmith.analyzer.attribution.lock import is_lock, takes_lock
+from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.layouts.placement import round_up
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    ContendedLock,
+    Finding,
+    Layout,
+    Member,
+    Protected,
+    SharingCost,
+    StructuralAdvice,
+    StructureKind,
+    TriageKind,
+)
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.structure.case import Allocation, Case, accessors, main_member, sampled, tallied
+from linesmith.tuner.structure.reshape import at, explained, shrunk, with_member
+
+# Of the accesses that write a member so many are single atomic instructions in one that needs no lock.
+ATOMIC_SHARE = 0.5
+# A lock that is taken for reading by so many is better not shared by its readers.
+READ_SHARE = 0.8
+# Functions that take or release a lock for reading, by the names that Linux and POSIX give them.
+READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
+
+
+def sharding(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice to shard the contended lock, with what it protects where the profile shows some of that."""
+    lock = case.finding.lock
+    if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds or is_lock(case.layout.name):
+        return
+    guarded = _guarded(case, lock)
+    names = (lock.name, *(one.member for one in guarded))
+    yield StructuralAdvice(
+        StructureKind.SHARD,
+        lock.type,
+        names,
+        _sentence(case, names),
+        reasons=tuple(_reasons(case, lock, guarded)),
+        accessors=accessors(case, names, lock.holders),
+        before=(case.layout,),
+        notes=(*_unseen(lock, guarded), *_notes(case, names)),
+    )
+
+
+def _sentence(case: Case, names: Sequence[str]) -> str:
+    lock, *data = names
+    if data:
+        return f"shard {lock} with {', '.join(data)}: several copies, each CPU or node takes its own"
+    if _read_share(case, lock) >= READ_SHARE:
+        return f"let each CPU take {lock} for reading by itself (percpu_rw_semaphore, RCU): who writes waits for all"
+    return f"shard {lock} with what it protects, or take it less often"
+
+
+def _read_share(case: Case, lock: str) -> float:
+    """Of the samples of functions that take or release the lock, those that do so for reading."""
+    seen = {name: count for name, count in sampled(case, (lock,)).items() if takes_lock(name)}
+    reading = sum(count for name, count in seen.items() if READING.search(name))
+    return reading / sum(seen.values()) if seen else 0.0
+
+
+def _unseen(lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
+    """What is not known of what the lock protects, where nothing of it was seen."""
+    if guarded:
+        return
+    if lock.members:
+        names = ", ".join(one.member for one in lock.members)
+        yield f"It probably protects {names}, but the profile shows none of them: other data may lie behind pointers."
+    else:
+        yield "What it protects the code does not tell: it may lie in other objects."
+
+
+def _guarded(case: Case, lock: ContendedLock) -> tuple[Protected, ...]:
+    """What goes with the lock: members it probably protects that the profile shows and that are no atomic counters."""
+    return tuple(one for one in lock.members if sampled(case, (one.member,)) and not _atomic(case, one.member))
+
+
+def _atomic(case: Case, name: str) -> bool:
+    """Whether most that writes the member does so by one atomic instruction, which no lock has to guard."""
+    member = case.member(name)
+    if member is not None and member.type.startswith(("atomic", "refcount")):
+        return True
+    parts = case.code(name)
+    writing = sum(one.counts.writing for one in parts)
+    return writing > 0 and sum(one.counts.atomics for one in parts) >= ATOMIC_SHARE * writing
+
+
+def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
+    share = case.share(lock.name)
+    if share:
+        yield f"{share:.0%} of the line's contended accesses waited on {lock.name} for stores to it"
+    waiting = [name for name in sampled(case, (lock.name,)) if takes_lock(name)]
+    if waiting:
+        yield f"seen on it: {', '.join(waiting[:4])}"
+    if share_reading := _read_share(case, lock.name):
+        yield f"{share_reading:.0%} of their samples are of functions that take it for reading"
+    for one in guarded:
+        yield f"{one.member} belongs to it: {_why(one)}"
+
+
+def _why(one: Protected) -> str:
+    if one.held:
+        named = "named alike, and " if one.named_alike else ""
+        return f"{named}{one.held} of {one.writers} functions that write it take the lock"
+    return "named alike; the functions that write it are called with the lock held, or take none"
+
+
+def _notes(case: Case, names: Sequence[str]) -> Iterator[str]:
+    size = sum(case.span(name)[1] for name in names if name in case.places)
+    copy = round_up(size, CACHE_LINE_BYTES)
+    yield f"A copy takes {copy} bytes ({size} used), aligned to a line: in each object that is sharded, once per copy."
+    yield "What walks all of it, or must see it as one, takes every copy in turn."
+    if len(names) > 1:
+        yield "An entry must be taken out of the copy it was put in, so it has to remember which, or what chose it."
+
+
+# Shrinking: a large lock beside its data becomes a small one, so that who takes it fetches one line, not two.
+
+# Bytes of a small lock: a word with a bit to wait on.
+SMALL_LOCK = 8
+# A line that less of the lock's contention falls on does not matter.
+SECOND_SHARE = 0.1
+
+
+def shrinking(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice for a contended lock that costs two lines: it lies on both, or fills one and its data is on another."""
+    lock = case.finding.lock
+    if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds:
+        return
+    member = next((one for one in case.layout.members if one.name == lock.name), None)
+    if member is None or member.size <= SMALL_LOCK:
+        return
+    guarded = [one.member for one in lock.members]
+    reasons = (*_two_lines(case, lock.name), *_data_apart(case, member.size, guarded))
+    if not reasons:
+        return
+    try:
+        smaller = tuple(made_smaller(case.layout, case.home, lock.name, SMALL_LOCK))
+    except StructureRefused:
+        return
+    for one in smaller:
+        stays = "Who waits for the lock still does: what goes is the second line that travels with it."
+        yield replace(one, reasons=reasons, accessors=accessors(case, (lock.name,)), notes=(stays, *one.notes))
+
+
+def _object(finding: Finding) -> int | None:
+    """The address of the line's first object."""
+    return None if finding.address is None else finding.address + finding.objects[0].start
+
+
+def _lines_of(case: Case) -> list[Finding]:
+    """All lines of the profile that hold the same object."""
+    address = _object(case.finding)
+    return [case.finding, *(one for one in case.same[1:] if address is not None and _object(one) == address)]
+
+
+def _contended(finding: Finding, names: Sequence[str]) -> int:
+    return sum(one.contended for member in own_members(finding) if member.top in names for one in member.functions)
+
+
+def _two_lines(case: Case, name: str) -> Iterator[str]:
+    """Whether words of the lock were contended on more than one line of the object."""
+    counts = [_contended(one, (name,)) for one in _lines_of(case)]
+    hot = [count for count in counts if count and count >= SECOND_SHARE * sum(counts)]
+    if len(hot) > 1:
+        told = " and ".join(f"{count:,}" for count in hot)
+        yield f"{name} lies on {len(hot)} lines, and all of them are fought for: {told} contended accesses"
+
+
+def _data_apart(case: Case, size: int, guarded: Sequence[str]) -> Iterator[str]:
+    """Whether what the lock protects was contended on another line, and would fit beside a small one."""
+    members = [one for one in case.layout.members if one.name in guarded]
+    away = [one for one in _lines_of(case)[1:] if _contended(one, guarded) >= SECOND_SHARE * case.finding.contended]
+    data = sum(one.size for one in members)
+    if away and data + SMALL_LOCK <= CACHE_LINE_BYTES < data + size:
+        names = ", ".join(one.name for one in members)
+        yield f"{names}, which it protects, are contended on another line: beside {size} bytes of lock is no room"
+
+
+def made_smaller(layout: Layout, home: Allocation, name: str, size: int) -> Iterator[StructuralAdvice]:
+    """The member called ``name`` with ``size`` bytes at its place; raises ``StructureRefused``."""
+    whole = explained(layout)
+    position = at(layout, name)
+    after = with_member(whole, position, shrunk(whole.members[position], size))
+    old = layout.members[position].size
+    yield StructuralAdvice(
+        StructureKind.SHRINK,
+        layout.name,
+        (name,),
+        f"{name} of {layout.title} with {size} bytes instead of {old}: {layout.size} -> {after.size} bytes, "
+        f"{lines(layout)} -> {lines(after)} lines of {CACHE_LINE_BYTES}",
+        before=(layout,),
+        after=(after,),
+        memory_before=home.now(layout),
+        memory_after=home.then(after),
+        notes=(f"What does the work of {layout.members[position].type} in {size} bytes is to be written first.",),
+    )
+
+
+# Counting per CPU: one counter that all CPUs update becomes one for each, added up by those who read it.
+
+# Of the instructions that write a counter so many add to it; the others set it up.
+UPDATE_SHARE = 0.5
+# So many counters, on which so much of a line's contention falls, are advised together.
+LEAST_COUNTERS = 2
+MOST_OF_LINE = 0.5
+_LARGEST = 8
+# Inlined functions of Linux by which code updates a counter and asks what became of it. One is enough to tell that
+# somebody must know, as the last user of an object must.
+_TESTING = re.compile(r"_and_test|_and_lock|_not_zero|_negative|_unless_|refcount|kref|_dec_if")
+
+
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """How the code writes a counter: instructions that do, that add, that look; and samples of both sides."""
+
+    name: str
+    writing: int
+    adding: int
+    testing: int
+    updates: int
+    readings: int
+
+    @property
+    def tested(self) -> bool:
+        """Whether somebody who updates it must know the value at once."""
+        return self.testing > 0
+
+    @property
+    def hardly_read(self) -> bool:
+        """Whether it is added to, and seldom looked at."""
+        added = self.updates > 0 and self.adding > UPDATE_SHARE * self.writing
+        return added and not self.tested and self.readings <= self.updates
+
+
+def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
+    if TriageKind.TRUE_SHARING not in case.kinds:
+        yield from _counters_apart(case)
+        return
+    name = main_member(case)
+    member = case.member(name)
+    if member is None or not _may_count(case, name, member):
+        return
+    found = _counting(case, name)
+    if not found.updates or found.adding <= UPDATE_SHARE * found.writing:
+        return
+    yield StructuralAdvice(
+        StructureKind.COUNT_APART,
+        case.finding.objects[0].type,
+        (name,),
+        _count_apart_sentence(found),
+        reasons=tuple(_count_apart_reasons(case, found)),
+        accessors=accessors(case, (name,)),
+        before=(case.layout,),
+        notes=tuple(_count_apart_notes(found)),
+    )
+
+
+def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
+    """Advice for counters that all CPUs update and that meet on a line: none of them is the line, together they are."""
+    shared = dict.fromkeys(one.victim.member for one in case.finding.cost.sharings if _is_surely_shared(one))
+    found = [_counting(case, name) for name in shared if (it := case.member(name)) and _may_count(case, name, it)]
+    names = tuple(one.name for one in found if one.hardly_read and not _is_looked_at(case, one.name))
+    share = case.share_among(names)
+    if len(names) < LEAST_COUNTERS or share < MOST_OF_LINE:
+        return
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    yield StructuralAdvice(
+        StructureKind.COUNT_APART,
+        case.finding.objects[0].type,
+        names,
+        f"count {listed} per CPU and add up where they are read",
+        reasons=(f"{share:.0%} of the line's contended accesses waited on one of them for stores to one of them",),
+        accessors=accessors(case, names),
+        before=(case.layout,),
+        notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
+    )
+
+
+def _is_surely_shared(one: SharingCost) -> bool:
+    """Whether CPUs waited for stores of others to the very member: no thread has it for itself."""
+    return one.victim.member == one.writer.member and one.contended.least > 0
+
+
+def _is_looked_at(case: Case, name: str) -> bool:
+    """Whether code that adds to it reads it besides: a limit or a level, whose value decides."""
+    counts = (one.counts for part in case.code(name) for one in part.functions)
+    return any(one.reads and (one.updates or one.atomics) for one in counts)
+
+
+def _may_count(case: Case, name: str, member: Member) -> bool:
+    """Whether it can be a counter of a record: no lock, no larger than a word, not the whole of a bare type."""
+    locked = any(one.lock for one in case.seen(name))
+    return not locked and member.size <= _LARGEST < case.layout.size and not member.is_bit_field
+
+
+def _counting(case: Case, name: str) -> _Counting:
+    parts = case.code(name)
+    seen = tallied(case, (name,)).values()
+    updates = sum(one.samples for one in seen if one.writes)
+    accesses = case.ground.accesses
+    ways = writing_ways(case.layout.id, *case.span(name), accesses) if accesses is not None else {}
+    return _Counting(
+        name,
+        sum(one.counts.writing for one in parts),
+        sum(one.counts.updates + one.counts.atomics for one in parts),
+        sum(count for chain, count in ways.items() if any(map(_TESTING.search, chain))),
+        updates,
+        sum(one.samples for one in seen) - updates,
+    )
+
+
+def _count_apart_sentence(found: _Counting) -> str:
+    if found.tested:
+        return f"take {found.name} less often, or count it per CPU until its value must be known"
+    if found.readings > found.updates:
+        return f"collect what is added to {found.name} per CPU and add it in batches"
+    return f"count {found.name} per CPU and add up where it is read"
+
+
+def _count_apart_reasons(case: Case, found: _Counting) -> Iterator[str]:
+    yield f"{case.share(found.name):.0%} of the line's contended accesses waited on {found.name} for stores to it"
+    yield f"{found.adding} of {found.writing} instructions that write it add to it"
+    if found.tested:
+        yield f"{found.testing} of them look at the value where it decides something: a reference count or a limit"
+    yield f"{found.updates:,} samples are of functions that update it, {found.readings:,} of those that only read it"
+
+
+def _count_apart_notes(found: _Counting) -> Iterator[str]:
+    if found.tested:
+        yield "A count of references must still reach zero visibly: percpu_ref does that once its owner lets go."
+        yield "Whether fewer would do (under RCU, or one for a whole batch) the profile does not tell."
+        return
+    if found.readings <= found.updates:
+        yield f"Who reads {found.name} then visits every CPU's part, or lives with a sum that is a little old."
+    else:
+        yield f"Who reads {found.name} then sees a value that is a little old: by what the CPUs hold back."
