@@ -133,16 +133,6 @@ def map_accesses(path: Path, progress: Progress = unwatched) -> _native.AccessTa
         return _native.map_accesses(str(path), len(os.sched_getaffinity(0)), progress=progress)
 
 
-def read_unindexed(path: Path) -> LayoutTable:
-    """Every record in the DWARF of ``path``, read anew and not kept; for objects made on the way.
-
-    Raises ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
-    """
-    with _native_errors():
-        documents = _native.read_dwarf(str(path), 1).all_json()
-    return LayoutTable(msgspec.json.decode(document, type=Layout) for document in documents)
-
-
 @cache
 def object_reader() -> Path:
     """The program that reads the DWARF of one object and opens no other file; raises ``ToolMissing``."""

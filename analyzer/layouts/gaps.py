@@ -219,13 +219,3 @@ def meeting_phases(first: Span, second: Span, line_bytes: int, granule: int, beg
     """
     starts = phases(granule, line_bytes, begin)
     return sum(meet(first, second, line_bytes, phase) for phase in starts) / len(starts)
-
-
-def meeting_share(first: Span, second: Span, line_bytes: int, weights: Mapping[int, float]) -> float:
-    """Share of the objects in which the two spans meet; ``weights`` gives how many start at each phase.
-
-    The phases are in bytes and taken modulo ``line_bytes``; no weight at all gives 0.
-    """
-    total = sum(weights.values())
-    met = sum(weight for phase, weight in weights.items() if meet(first, second, line_bytes, phase % line_bytes))
-    return met / total if total else 0.0

@@ -30,12 +30,11 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import Compiled, Probe, compiled, probes
 from linesmith.patches.edit.edit import check_record, edit
 from linesmith.patches.edit.insertions import spellings, vocabulary
-from linesmith.patches.edit.permutation import blocks
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
-from linesmith.patches.source.atoms import AtomKind, scope
+from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
 from linesmith.patches.source.columns import Origin
 from linesmith.patches.source.declaration import Declared, declaration

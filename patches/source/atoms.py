@@ -25,6 +25,7 @@ from linesmith.patches.source.grammar import (
     names,
     nested_bodies,
 )
+from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import Record, records_named
 
 # Parts that a record is given by another one (``struct head;`` among the members), as -fms-extensions allows.
@@ -346,3 +347,15 @@ def _code_start(source: bytes, line: int) -> int:
 
 def _column(source: bytes, offset: int) -> int:
     return len(source[_line_start(source, offset) : offset].decode("utf-8", "replace").expandtabs(8))
+
+
+def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
+    """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
+    return tuple((*atom.names, *atom.inner) for atom in scope(source, record)[0].atoms if _is_block(source, atom))
+
+
+def _is_block(source: bytes, atom: Atom) -> bool:
+    if atom.kind is AtomKind.DECLARATION:
+        heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
+        return len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
+    return atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
