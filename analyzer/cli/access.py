@@ -84,7 +84,6 @@ def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: 
     from linesmith.analyzer.layouts.collection import select
     from linesmith.analyzer.layouts.dwarf import touched
     from linesmith.analyzer.report import access
-    from linesmith.analyzer.report import access as access_json
 
     reading, layouts = load_accesses(elf), load(elf).layouts
     chosen = select(layouts, (wanted,))
@@ -95,7 +94,7 @@ def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: 
         asking = partial(touched, elf)
         found = [(layout, _of_part(layout, layouts, one, part, reading.accesses, asking)) for layout, one, part in own]
     if format_ == "json":
-        return access_json.types_json(found, reading.identity)
+        return access.types_json(found, reading.identity)
     return access.render_types(found, limit, columns)
 
 
@@ -133,12 +132,11 @@ def about_function(elf: Path, wanted: str, format_: str) -> str:
     """What every function called so touches; raises ``FunctionNotFound``."""
     from linesmith.analyzer.access.questions import accesses_in
     from linesmith.analyzer.report import access
-    from linesmith.analyzer.report import access as access_json
 
     reading = load_accesses(elf)
     found = accesses_in(wanted, reading.accesses)
     if format_ == "json":
-        return access_json.functions_json(found, reading.identity)
+        return access.functions_json(found, reading.identity)
     return access.render_functions(found)
 
 
@@ -146,12 +144,11 @@ def about_address(elf: Path, wanted: str, format_: str) -> str:
     """What the instruction there touches; raises ``AddressNotFound`` or ``FunctionNotFound``."""
     from linesmith.analyzer.access.questions import accesses_at
     from linesmith.analyzer.report import access
-    from linesmith.analyzer.report import access as access_json
 
     reading = load_accesses(elf)
     found = accesses_at(wanted, reading.accesses)
     if format_ == "json":
-        return access_json.addresses_json(found, reading.identity)
+        return access.addresses_json(found, reading.identity)
     return access.render_addresses(found)
 
 
@@ -159,8 +156,7 @@ def about_all(elf: Path, format_: str) -> str:
     """How many accesses there are, by outcome."""
     from linesmith.analyzer.access.questions import summary
     from linesmith.analyzer.report import access
-    from linesmith.analyzer.report import access as access_json
 
     reading = load_accesses(elf)
-    render = access_json.summary_json if format_ == "json" else access.render_summary
+    render = access.summary_json if format_ == "json" else access.render_summary
     return render(summary(reading.accesses), reading.identity)

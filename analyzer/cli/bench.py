@@ -44,21 +44,21 @@ def command(
     Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
     to boot or to run, or the time was over; with 2 when there was nothing to begin with.
     """
-    from linesmith.analyzer.cli import runs as tuning
+    from linesmith.analyzer.cli import runs
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_bench
 
     given = within(read_plan(plan), minutes)
     settings = executor_settings(executor, scheduler, machines, workers)
-    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
-    variants = tuning.variants_of(patches)
+    place = runs.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
+    variants = runs.variants_of(patches)
     if dry_run:
-        tuning.show(of_bench(given, variants, place.folder), output)
+        runs.show(of_bench(given, variants, place.folder), output)
         return 0
-    from linesmith.analyzer.cli import runs as results
+    from linesmith.analyzer.cli import runs
     from linesmith.tuner.run.bench import bench
 
-    with tuning.at_work(plan, place) as (run, pool):
-        result = bench(given, variants, run, pool, tuning.Narrator())
-    results.deliver(result, place.folder, format_, output)
+    with runs.at_work(plan, place) as (run, pool):
+        result = bench(given, variants, run, pool, runs.Narrator())
+    runs.deliver(result, place.folder, format_, output)
     return 0 if result.confirmed else 1

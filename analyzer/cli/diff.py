@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli import maps, options
-from linesmith.analyzer.cli import options as deadlines
 from linesmith.analyzer.cli.output import remark, tell_who_waits
 from linesmith.analyzer.model import ConfigurationCheck
 
@@ -38,7 +37,7 @@ _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
-@deadlines.deadline_given
+@options.deadline_given
 @maps.format_
 @options.output
 def command(
@@ -74,8 +73,7 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
     from linesmith.analyzer.cli.analysis import load
     from linesmith.analyzer.layouts.collection import select_both
     from linesmith.analyzer.layouts.diff import changes, paired
-    from linesmith.analyzer.report import diff as diff_json
-    from linesmith.analyzer.report import diff as diff_text
+    from linesmith.analyzer.report import diff
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
@@ -85,10 +83,7 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
         maps.refuse_many(len(found))
         maps.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
         return 1 if found else 0
-    if format_ == "json":
-        text = diff_json.render_json(found, before.identity, after.identity)
-    else:
-        text = diff_text.render_text(found)
+    text = diff.render_json(found, before.identity, after.identity) if format_ == "json" else diff.render_text(found)
     options.write(text, output)
     return 1 if found else 0
 

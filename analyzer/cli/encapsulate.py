@@ -69,7 +69,7 @@ def run(wish: Wish, request: Request) -> int:
 
     Raises ``EditRefused`` where it does not compile, or that cannot be told.
     """
-    from linesmith.analyzer.report import changes as report
+    from linesmith.analyzer.report import changes
     from linesmith.patches.encapsulation.encapsulate import confirmed, encapsulate
 
     asked = request.asked()
@@ -83,8 +83,8 @@ def run(wish: Wish, request: Request) -> int:
     in_time = not late
     request.deliver_rules(made.rules)
     if request.dry_run or made.broken:
-        request.deliver_plan(report.encapsulate_plan(made, request.format_))
-    elif not request.deliver(made.series, partial(report.encapsulate_json, made, unjudged=late)):
+        request.deliver_plan(changes.encapsulate_plan(made, request.format_))
+    elif not request.deliver(made.series, partial(changes.encapsulate_json, made, unjudged=late)):
         in_time = False
     if made.broken:
         raise EditRefused(made.broken[0])

@@ -14,7 +14,7 @@ def command(rule: str | None) -> None:
     """Show the page of a lint rule; without RULE, list them all."""
     from linesmith.analyzer.cli.colour import headed, screen
     from linesmith.analyzer.cli.group import commands_of
-    from linesmith.analyzer.lint.rules import catalogue as rules
+    from linesmith.analyzer.lint.rules import catalogue
     from linesmith.analyzer.report.lint import render_rules
     from linesmith.analyzer.report.markdown import page_lines
 
@@ -23,7 +23,7 @@ def command(rule: str | None) -> None:
         raise click.UsageError(f"{rule} is a command, not a rule; see `linesmith {rule} --help`", context)
     shown = screen(None)
     if rule:
-        text = headed(page_lines(rules.page(rule), shown.columns), shown.colour)
+        text = headed(page_lines(catalogue.page(rule), shown.columns), shown.colour)
     else:
-        text = visible(render_rules(rules.RULES))
+        text = visible(render_rules(catalogue.RULES))
     click.echo(text, nl=False)

@@ -55,7 +55,7 @@ def run(wanted: Wanted, request: Request) -> int:
 
     The exit status is 1 where not all was judged in time.
     """
-    from linesmith.analyzer.report import changes as report
+    from linesmith.analyzer.report import changes
     from linesmith.patches.inline.inline import confirmed, inlined
 
     asked = request.asked()
@@ -69,8 +69,8 @@ def run(wanted: Wanted, request: Request) -> int:
     in_time = not late
     request.deliver_rules(made.study.rules)
     if made.standing or request.dry_run:
-        request.deliver_plan(report.inline_plan(made, request.format_))
-    elif not request.deliver(made.series, partial(report.inline_json, made, unjudged=late)):
+        request.deliver_plan(changes.inline_plan(made, request.format_))
+    elif not request.deliver(made.series, partial(changes.inline_json, made, unjudged=late)):
         in_time = False
     if made.standing:
         raise EditRefused(made.standing[0])

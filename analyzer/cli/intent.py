@@ -14,7 +14,6 @@ import click
 from linesmith.analyzer.base.errors import IntentError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli import options as deadlines
 from linesmith.analyzer.cli.analysis import Running, load
 from linesmith.analyzer.cli.linting import root_of, side
 from linesmith.analyzer.cli.output import deliver, remark
@@ -115,7 +114,7 @@ _OPTIONS = (
     click.option("--tree", metavar="DIR", type=_DIRECTORY, help="Where linesmith.toml is, for --check and --update."),
     click.option("--intent", metavar="FILE", type=_READ, help="The file to check or update instead of that in --tree."),
     click.option("--kconfig", metavar="FILE", type=_READ, help="The .config, where ELF or TREE has none of its own."),
-    deadlines.deadline_given,
+    options.deadline_given,
     options.output,
 )
 

@@ -16,8 +16,6 @@ import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli import options as deadlines
-from linesmith.analyzer.cli import options as matrix_options
 from linesmith.analyzer.cli.settled import is_given
 
 if TYPE_CHECKING:
@@ -47,8 +45,8 @@ _OPTIONS = (
     ),
     options.build,
     options.cflags,
-    deadlines.deadline_given,
-    matrix_options.ON,
+    options.deadline_given,
+    options.ON,
 )
 
 

@@ -14,8 +14,6 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import options, output, premises, series_output
-from linesmith.analyzer.cli import options as deadlines
-from linesmith.analyzer.cli import options as matrix_options
 from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.options import Checking
 from linesmith.analyzer.cli.output import Steps, remark
@@ -105,7 +103,7 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
 @options.tree
 @options.build
 @options.cflags
-@deadlines.deadline_given
+@options.deadline_given
 @options.type_
 @click.option(
     "--candidate",
@@ -120,7 +118,7 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
 @options.trace
 @options.format_
 @series_output.series_given
-@matrix_options.matrix_given
+@options.matrix_given
 @given
 @click.option(
     "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
@@ -145,7 +143,7 @@ def command(
     trace: Path | None,
     format_: str,
     mailing: series_output.Mailing,
-    checking: matrix_options.Checking,
+    checking: options.Checking,
     dressing: Dressing,
     in_steps: bool,
     scan: bool,
@@ -279,13 +277,13 @@ def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
 
 def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
     """The candidate as an edit that nothing has confirmed."""
-    from linesmith.analyzer.report import changes as report
+    from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
     with asked.deadline.running():
         made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
-    output.deliver(report.render_draft(made, asked.format), asked.mailing.file)
+    output.deliver(changes.render_draft(made, asked.format), asked.mailing.file)
 
 
 def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts: Layouts) -> bool:
@@ -294,7 +292,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
     or was not judged in time.
     """
-    from linesmith.analyzer.report import changes as report
+    from linesmith.analyzer.report import changes
     from linesmith.analyzer.report.layout import excerpt
     from linesmith.patches.edit.patch import confirm, told
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, beyond, is_worse
@@ -315,7 +313,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
         series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
         files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
-        output.deliver(report.render_json(patch, files, checks), asked.mailing.file)
+        output.deliver(changes.render_json(patch, files, checks), asked.mailing.file)
     else:
         asked.mailing.write(files)
     in_time = tell(series, tree.root, files, asked.deadline, "" if asked.format == "json" else asked.mailing.whole)

@@ -13,7 +13,6 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest, ScanFailed, ToolMissing
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli import options as deadlines
 from linesmith.analyzer.cli.output import Steps, remark, shown
 from linesmith.analyzer.cli.settled import is_default, is_given
 
@@ -141,7 +140,7 @@ def scanning_given(command: Callable[..., None]) -> Callable[..., None]:
     def gathered(*, tree: Path | None, build: Path | None, deadline: Deadline, **others: object) -> None:
         command(sources=Sources(tree, build, deadline), **others)
 
-    return _TREE(options.build(deadlines.deadline_given(gathered)))
+    return _TREE(options.build(options.deadline_given(gathered)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ import click
 from linesmith.analyzer.base.errors import DeadlinePassed, OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli import options as deadlines
-from linesmith.analyzer.cli import options as matrix_options
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark
 
 if TYPE_CHECKING:
@@ -284,8 +282,8 @@ _OPTIONS = (
     options.tree,
     options.build,
     options.cflags,
-    deadlines.deadline_given,
-    matrix_options.matrix_given,
+    options.deadline_given,
+    options.matrix_given,
     click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there."),
     options.format_,
     series_given,

@@ -108,7 +108,6 @@ def answer(
     from linesmith.analyzer.layouts.collection import select
     from linesmith.analyzer.layouts.containment import Containment
     from linesmith.analyzer.report import structure
-    from linesmith.analyzer.report import structure as structure_json
     from linesmith.analyzer.report.slab import SlabAnswer
     from linesmith.tuner.structure.case import Allocation
     from linesmith.tuner.structure.reshape import without
@@ -123,7 +122,7 @@ def answer(
     advice = tuple(_advice(elf, reading, layout, wanted, Allocation(known.kernel, Containment(reading.layouts), asked)))
     base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
-        return structure_json.render_json(advice, base, wanted.without)
+        return structure.render_json(advice, base, wanted.without)
     return structure.render_text(advice, reading.layouts, base, wanted.without, columns)
 
 
@@ -208,7 +207,6 @@ def command(
     from linesmith.analyzer.cli.analysis import Running
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import slab
-    from linesmith.analyzer.report import slab as slab_json
     from linesmith.analyzer.slab.allocation import Asked
 
     asked = Asked(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
@@ -223,7 +221,7 @@ def command(
         return
     question = Question(types, asked, running)
     found = slabs_of(elf, question)
-    render = slab_json.render_json if format_ == "json" else slab.render_text
+    render = slab.render_json if format_ == "json" else slab.render_text
     options.write_shown(render(found), format_, output)
 
 

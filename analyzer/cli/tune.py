@@ -37,20 +37,20 @@ def command(
     PLAN.toml names the tree, how it is built, the workload and the budget. The tree is only read. Everything is kept
     in a run directory, from which an interrupted run goes on with --resume.
     """
-    from linesmith.analyzer.cli import runs as tuning
+    from linesmith.analyzer.cli import runs
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_tune
 
     given = within(read_plan(plan), minutes, trials)
     settings = executor_settings(executor, scheduler, machines, workers)
-    place = tuning.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
+    place = runs.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
     if dry_run:
-        tuning.show(of_tune(given, place.folder), output)
+        runs.show(of_tune(given, place.folder), output)
         return
-    from linesmith.analyzer.cli import runs as results
+    from linesmith.analyzer.cli import runs
     from linesmith.analyzer.report.layout import excerpt
     from linesmith.tuner.run.tune import tune
 
-    with tuning.at_work(plan, place) as (run, pool):
-        result = tune(given, run, pool, tuning.Narrator(), excerpt)
-    results.deliver(result, place.folder, format_, output)
+    with runs.at_work(plan, place) as (run, pool):
+        result = tune(given, run, pool, runs.Narrator(), excerpt)
+    runs.deliver(result, place.folder, format_, output)

@@ -14,9 +14,6 @@ from pathlib import Path
 from linesmith.analyzer.base.cache import cache_directory, location
 from linesmith.analyzer.base.errors import CacheError
 from linesmith.analyzer.doctor import programs, recording
-from linesmith.analyzer.doctor import programs as libraries
-from linesmith.analyzer.doctor import recording as recorders
-from linesmith.analyzer.doctor import recording as sampling
 from linesmith.analyzer.doctor.programs import Distribution, this_distribution
 from linesmith.analyzer.model import Check, Readiness
 
@@ -116,17 +113,17 @@ def examine(place: Place, tell: Callable[[str], None]) -> tuple[Check, ...]:
     """Try every part; takes some seconds, for perf and KVM are tried by running them, within a time limit."""
     distribution = this_distribution()
     tell("trying perf")
-    perf = tuple(sampling.sampling_checks(distribution))
+    perf = tuple(recording.sampling_checks(distribution))
     tell("trying KVM")
     emulated = tuple(recording.emulation_checks(distribution))
     tell("looking for programs")
     rest = _rest(distribution, place)
-    return (recorders.recording_check((*perf, *emulated)), *perf, *emulated, *rest)
+    return (recording.recording_check((*perf, *emulated)), *perf, *emulated, *rest)
 
 
 def _rest(distribution: Distribution, place: Place) -> tuple[Check, ...]:
     return (
         *programs.program_checks(distribution),
-        *libraries.library_checks(),
+        *programs.library_checks(),
         *checks(distribution, place.tree, place.build),
     )
