@@ -50,16 +50,15 @@ def command(
     """
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.comparison.compare import compare
-    from linesmith.analyzer.report import compare as compare_json
-    from linesmith.analyzer.report import compare as text
+    from linesmith.analyzer.report.compare import render_json, render_text
 
     old, new = both((elf, after_elf or elf), (before, after), (section, after_section), type_, top, trust)
     found = compare(explained(old), explained(new))
     sides = chosen(old), chosen(new)
     if format_ == "json":
-        shown = compare_json.render_json(found, *zip((old.reading.identity, new.reading.identity), sides, strict=True))
+        shown = render_json(found, *zip((old.reading.identity, new.reading.identity), sides, strict=True))
     else:
-        shown = text.render_text(found, *sides, text_columns(output))
+        shown = render_text(found, *sides, text_columns(output))
     options.write(shown, output)
 
 

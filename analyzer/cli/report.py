@@ -15,9 +15,9 @@ from click.core import ParameterSource
 
 from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli import premises as scanning
 from linesmith.analyzer.cli.analysis import Analysis, analyse, beside
 from linesmith.analyzer.cli.output import check_destinations
+from linesmith.analyzer.cli.premises import Sources, scan_findings, scanning_given
 from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Asked:
     snapshot: Path | None
     trust: str | None
     trace: Path | None
-    sources: scanning.Sources
+    sources: Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +94,12 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
         snapshot: Path | None,
         trust: str | None,
         trace: Path | None,
-        sources: scanning.Sources,
+        sources: Sources,
         **others: object,
     ) -> None:
         command(asked=Asked(given, type_, section, snapshot, trust, trace, sources), **others)
 
-    added: Callable[..., None] = premises.premises_given(scanning.scanning_given(gathered))
+    added: Callable[..., None] = premises.premises_given(scanning_given(gathered))
     for option in reversed(_OPTIONS):
         added = option(added)
     return added
@@ -139,7 +139,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     found = with_offsets(
         analyse(files.elf, files.profile, asked.section, asked.type, snapshot=asked.snapshot, trust=asked.trust)
     )
-    scans = scanning.scan_findings(asked.sources, found)
+    scans = scan_findings(asked.sources, found)
     given = asked.known.on_machine_of(found.profile)
     sources = asked.sources
     known = with_blocks(given.premises(files.elf, found.reading, scans), found, sources.tree, sources.deadline)
@@ -204,8 +204,7 @@ def command(
     if isinstance(chosen, OfProfile):
         options.write_page(page(chosen, asked), chosen.html)
         return
-    from linesmith.analyzer.cli.runs import compare, show_page
-    from linesmith.analyzer.cli.runs import show_results as show
+    from linesmith.analyzer.cli.runs import compare, show_page, show_results
     from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
 
     if html:
@@ -213,7 +212,7 @@ def command(
     elif against:
         compare(read_result(chosen), read_result(against), output)
     else:
-        show(read_result(chosen), format_, output)
+        show_results(read_result(chosen), format_, output)
 
 
 # The records that a variant of a run lays out otherwise than the baseline, with what its profile says of them.

@@ -12,10 +12,9 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import maps, options, premises
-from linesmith.analyzer.cli import premises as scanning
 from linesmith.analyzer.cli.analysis import beside
 from linesmith.analyzer.cli.output import remark
-from linesmith.analyzer.cli.premises import CandidateChoice, number_of
+from linesmith.analyzer.cli.premises import CandidateChoice, Sources, number_of, scan_findings, scanning_given
 from linesmith.analyzer.model import Sharded
 from linesmith.analyzer.model.candidate import candidate_name
 
@@ -207,7 +206,7 @@ def sharded(found: Analysis, type_: str | None, trace: Path | None, shard: str, 
 @click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
 @premises.premises_given
-@scanning.scanning_given
+@scanning_given
 @options.snapshot
 @options.other_build
 @options.trace
@@ -224,7 +223,7 @@ def command(
     limit: int | None,
     candidate: int | str | None,
     given: premises.Given,
-    sources: scanning.Sources,
+    sources: Sources,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
@@ -247,7 +246,7 @@ def command(
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
-    scans = scanning.scan_findings(sources, found)
+    scans = scan_findings(sources, found)
     given = given.on_machine_of(found.profile)
     known = with_blocks(given.premises(elf, found.reading, scans), found, sources.tree, sources.deadline)
     answers = suggested(found, known, limit, trace, split)

@@ -197,7 +197,7 @@ def put(path: Path, text: str) -> None:
 
 # Puts other figures and names into the text of an intent file; comments, order and all else stay as they are.
 
-RewritingValue = int | str | tuple[str, ...]
+ReplacementValue = int | str | tuple[str, ...]
 Span = tuple[int, int]
 
 
@@ -206,7 +206,7 @@ class Rewrite:
     """What the key at ``path`` is to say from now on: ``("type", 0, "budget", "bytes")``."""
 
     path: KeyPath
-    value: RewritingValue
+    value: ReplacementValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def _check(result: str, done: Iterable[Rewrite], shown: str) -> None:
         raise IntentError(f"{shown}: it is written in a way that cannot be changed here; mend it by hand, see --check")
 
 
-def _plain(value: RewritingValue) -> object:
+def _plain(value: ReplacementValue) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 

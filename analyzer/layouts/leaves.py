@@ -285,7 +285,7 @@ def named(layout: Layout, layouts: Layouts, path: str) -> Named | None:
     if match is None or rest.count(".") > MOST_PARTS:
         return None
     whole = next((one for one in nameable(layout, layouts) if one.path == match[1]), None)
-    found = _naming_element(whole, tuple(map(int, _INDEX.findall(match[2])))) if whole else None
+    found = _indexed_element(whole, tuple(map(int, _INDEX.findall(match[2])))) if whole else None
     if found is None or not dot:
         return found and replace(found, path=path)
     if found.member.record is None:
@@ -318,7 +318,7 @@ def _span(member: Member, base: int) -> Span:
     return Span(base + first, last - first + 1)
 
 
-def _naming_element(whole: Named, indices: tuple[int, ...]) -> Named | None:
+def _indexed_element(whole: Named, indices: tuple[int, ...]) -> Named | None:
     """One element of an array; ``None`` where there are fewer dimensions or elements."""
     shape = whole.member.dimensions
     if not indices:

@@ -145,7 +145,7 @@ def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS
 
 def renamed_members(before: Version, after: Version) -> dict[str, str]:
     """What the record's own members are called now that have bytes and whose names are gone, by these names."""
-    found = _successors(*_renamed_member_members(before, after))
+    found = _successors(*_members_by_path(before, after))
     return {
         path: one.path
         for path, one in found.items()
@@ -165,7 +165,7 @@ class _Step:
 def _step(path: str, before: Version, after: Version) -> _Step | None:
     first, _, rest = path.partition(".")
     part = _PART.fullmatch(first)
-    was, now = _renamed_member_members(before, after)
+    was, now = _members_by_path(before, after)
     if part is None or part[1] not in was:
         return None
     old = was[part[1]]
@@ -179,7 +179,7 @@ def _step(path: str, before: Version, after: Version) -> _Step | None:
     return _Step(f"{new.path}{part[2]}", rest, inside)
 
 
-def _renamed_member_members(before: Version, after: Version) -> tuple[_Members, _Members]:
+def _members_by_path(before: Version, after: Version) -> tuple[_Members, _Members]:
     was, now = ({one.path: one for one in nameable(*version)} for version in (before, after))
     return was, now
 
@@ -327,13 +327,13 @@ def _parts(layout: Layout, layouts: Layouts, names: Names) -> Iterator[Layout]:
     waiting, seen = [layout], {layout.id}
     for one in waiting:  # grows while it is walked
         if any(member.name in names for member in one.members):
-            yield replace(one, members=tuple(_called_now_called(member, names) for member in one.members))
+            yield replace(one, members=tuple(_with_new_name(member, names) for member in one.members))
         inner = {member.record for member in one.members if not member.name and member.record is not None} - seen
         seen |= inner
         waiting += [layouts.by_id(part) for part in sorted(inner)]
 
 
-def _called_now_called(member: Member, names: Names) -> Member:
+def _with_new_name(member: Member, names: Names) -> Member:
     name = names.get(member.name)
     if name is None:
         return member

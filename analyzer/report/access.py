@@ -356,17 +356,13 @@ def summary_json(found: AccessSummary, elf: ElfIdentity) -> str:
 
 def types_json(found: Sequence[tuple[Layout, TypeAccesses]], elf: ElfIdentity) -> str:
     """The document for ``--type``."""
-    return _text(
-        AccessDocument(SCHEMA_VERSION, elf, types=tuple(_access_json_type(layout, one) for layout, one in found))
-    )
+    return _text(AccessDocument(SCHEMA_VERSION, elf, types=tuple(_type_view(layout, one) for layout, one in found)))
 
 
 def functions_json(found: Sequence[FunctionAccesses], elf: ElfIdentity) -> str:
     """The document for ``--function``."""
     views = tuple(
-        FunctionAccessesView(
-            one.function, _access_json_address(one.low), _access_json_address(one.high), _accesses(one.accesses)
-        )
+        FunctionAccessesView(one.function, _address_text(one.low), _address_text(one.high), _accesses(one.accesses))
         for one in found
     )
     return _text(AccessDocument(SCHEMA_VERSION, elf, functions=views))
@@ -385,7 +381,7 @@ def _text(document: AccessDocument) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
-def _access_json_type(layout: Layout, found: TypeAccesses) -> TypeAccessesView:
+def _type_view(layout: Layout, found: TypeAccesses) -> TypeAccessesView:
     return TypeAccessesView(
         name=layout.name,
         title=layout.title,
@@ -421,5 +417,5 @@ def _accesses(found: Sequence[CodeAccess]) -> tuple[AccessView, ...]:
     )
 
 
-def _access_json_address(address: int | None) -> str | None:
+def _address_text(address: int | None) -> str | None:
     return None if address is None else f"{address:#x}"

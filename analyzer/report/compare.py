@@ -207,7 +207,7 @@ def render_json(found: ProfileChange, before: tuple[ElfIdentity, Chosen], after:
         _side(*after),
         found.exposure,
         _change(found.total),
-        tuple(map(_compare_json_line, found.lines)),
+        tuple(map(_line_document, found.lines)),
         tuple(map(_member, found.members)),
         found.cautions,
     )
@@ -228,7 +228,7 @@ def _change(one: Change) -> ChangeDocument:
     return ChangeDocument(one.before, one.after, one.ratio.least, most, one.fate.value)
 
 
-def _compare_json_line(one: LineChange) -> LineDocument:
+def _line_document(one: LineChange) -> LineDocument:
     return LineDocument(
         one.type,
         one.start_before,

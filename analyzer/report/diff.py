@@ -146,7 +146,7 @@ class DiffDocument(msgspec.Struct, frozen=True):
 
 def render_json(changes: tuple[RecordChange, ...], old: ElfIdentity, new: ElfIdentity) -> str:
     """Every change as one indented JSON document that ends in a newline."""
-    document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_diff_json_record, changes)))
+    document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_record_view, changes)))
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 
@@ -155,7 +155,7 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(DiffDocument)
 
 
-def _diff_json_record(change: RecordChange) -> RecordView:
+def _record_view(change: RecordChange) -> RecordView:
     members = tuple(MemberView(one.path, one.kinds, one.old, one.new) for one in change.members)
     return RecordView(
         change.title,

@@ -353,12 +353,12 @@ def _section(group: Sequence[LineMap]) -> Iterator[str]:
     yield ""
     yield "| member | bytes | heat | samples | who |"
     yield "|---|---|--:|---|---|"
-    yield from map(_map_markdown_row, cells[:MOST_CELLS])
+    yield from map(_markdown_row, cells[:MOST_CELLS])
     if len(cells) > MOST_CELLS:
         yield f"\nand {len(cells) - MOST_CELLS} more members"
 
 
-def _map_markdown_row(cell: Cell) -> str:
+def _markdown_row(cell: Cell) -> str:
     heat = "" if cell.heat is None else percent(cell.heat)
     who = [f"{code(one.function)}: {counts(one)}{where(one)}" for one in cell.touchers[:MOST_TOUCHERS_IN_MARKDOWN]]
     more = len(cell.touchers) - MOST_TOUCHERS_IN_MARKDOWN

@@ -247,10 +247,10 @@ def _failed(result: Result, variant: str) -> str:
 def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
     if ones:
         yield _wrapped(title)
-        yield "\n".join(_evidence_rows(ones))
+        yield "\n".join(_comparison_rows(ones))
 
 
-def _evidence_rows(ones: Sequence[Comparison]) -> Iterator[str]:
+def _comparison_rows(ones: Sequence[Comparison]) -> Iterator[str]:
     for _, same in groupby(ones, lambda one: (one.name, one.metric.unit, one.guard, one.only_shown)):
         group = list(same)
         guard = "; a guard" if group[0].guard else "; only shown" if group[0].only_shown else ""

@@ -202,8 +202,8 @@ class SlabDocument(msgspec.Struct, frozen=True):
 
 def render_json(found: SlabAnswer) -> str:
     """The answer as one indented JSON document that ends in a newline."""
-    types = tuple(map(_slab_json_type, found.types))
-    both = tuple(map(_slab_json_place, together(found.types)))
+    types = tuple(map(_type_view, found.types))
+    both = tuple(map(_place_view, together(found.types)))
     sums = TogetherView(sum(one.pages_per_1000 for one in both), sum(one.bytes_per_100000 for one in both))
     machine = _machine(found.machine, found.release_known)
     document = SlabDocument(SCHEMA_VERSION, found.elf, machine, types, sums if both else None, found.cautions)
@@ -220,11 +220,11 @@ def _machine(machine: SlabMachine, known: bool) -> MachineView:
     return MachineView(release, known, machine.cpus, machine.page_bytes, machine.line_bytes)
 
 
-def _slab_json_type(one: TypeSlabs) -> TypeView:
-    return TypeView(one.layout.name, one.layout.title, one.layout.size, tuple(map(_slab_json_place, one.places)))
+def _type_view(one: TypeSlabs) -> TypeView:
+    return TypeView(one.layout.name, one.layout.title, one.layout.size, tuple(map(_place_view, one.places)))
 
 
-def _slab_json_place(place: SlabPlace) -> PlaceView:
+def _place_view(place: SlabPlace) -> PlaceView:
     cache, geometry = place.cache, place.cache.geometry
     return PlaceView(
         cache=cache.name,

@@ -198,12 +198,12 @@ def overview_rows(suggested: Suggested, columns: int = WIDTH) -> list[str]:
     lines = [line for line in suggested.lines if line.candidates or line.advice]
     if len(lines) < 2:
         return []
-    rows = ["recommended:", *_overview_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
+    rows = ["recommended:", *_changes_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
     rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
     return [*rows, *(prose(one, then="  ", columns=columns) for one in _advised(suggested))]
 
 
-def _overview_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
+def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
     cells = [(f"line {one.line.finding.rank}", one.candidate.type, _said(one), _gain(one)) for one in ones]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for one in cells:

@@ -253,7 +253,7 @@ def recorded_cost(line: SharedLine, parts: Sequence[Part], names: Mapping[int, s
     return LineCost(
         contended=sum(one.misses for one in line.conflicts),
         cycles=sum(map(conflict_cycles, line.conflicts)),
-        sharings=_recorded_cost_sharings(line.conflicts, parts, name),
+        sharings=_recorded_sharings(line.conflicts, parts, name),
         removable=Bounds(misses * kept, misses),
         removable_cycles=Bounds(cycles * kept, cycles),
         exact=True,
@@ -261,7 +261,7 @@ def recorded_cost(line: SharedLine, parts: Sequence[Part], names: Mapping[int, s
     )
 
 
-def _recorded_cost_sharings(
+def _recorded_sharings(
     conflicts: Sequence[Conflict], parts: Sequence[Part], name: Callable[[int], str]
 ) -> tuple[SharingCost, ...]:
     """Misses by victim and writer, heaviest first."""

@@ -144,7 +144,7 @@ def _defined(tree: Path, names: Iterable[bytes]) -> set[str]:
 
 _OPERATORS = frozenset(("==", "!=", "<", ">", "<=", ">=", "&&", "||"))
 # Functions and macros that compare something.
-_TRUTH_CALLED = frozenset(
+_COMPARING_CALLS = frozenset(
     ("RB_EMPTY_ROOT", "RB_EMPTY_NODE", "list_empty", "list_empty_careful", "list_is_singular", "hlist_empty")
 )
 
@@ -185,7 +185,7 @@ def _within(node: tree_sitter.Node) -> tree_sitter.Node:
 def _gives_truth(node: tree_sitter.Node) -> bool:
     if node.type == "call_expression":
         called = node.child_by_field_name("function")
-        return called is not None and (called.text or b"").decode() in _TRUTH_CALLED
+        return called is not None and (called.text or b"").decode() in _COMPARING_CALLS
     return _is_negation(node) or (node.type == "binary_expression" and _operator(node) in _OPERATORS)
 
 

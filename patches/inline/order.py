@@ -247,7 +247,7 @@ def _value(making: tree_sitter.Node) -> tree_sitter.Node:
 
 # The declaration of the record with the object in the place of the pointer.
 
-_MEMBER_COMMENT_ABOVE = re.compile(
+_COMMENT_ABOVE_MEMBER = re.compile(
     rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
 )
 _BESIDE = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
@@ -262,7 +262,7 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     """
     source = pointer.outer.source
     around = conditionals(source, pointer.start, pointer.outer.record.opening)
-    declared = _member_declared(pointer, attribute)
+    declared = _member_text(pointer, attribute)
     if not _can_be_last(pointer) or any(one.alternative for one in around):
         return source[: pointer.start] + declared + source[pointer.end :]
     start, end = _lines(source, pointer)
@@ -281,7 +281,7 @@ def _described(pointer: PointerMember, after: bytes) -> bytes:
     return followed(after, record, before, moved)
 
 
-def _member_declared(pointer: PointerMember, attribute: str) -> bytes:
+def _member_text(pointer: PointerMember, attribute: str) -> bytes:
     text = f"{pointer.target} {pointer.name}"
     return (f"{text} {attribute};" if attribute else f"{text};").encode()
 
@@ -289,7 +289,7 @@ def _member_declared(pointer: PointerMember, attribute: str) -> bytes:
 def _lines(source: bytes, pointer: PointerMember) -> tuple[int, int]:
     """The whole lines of the declaration with the comments right above and beside it."""
     start = source.rfind(b"\n", 0, pointer.start) + 1
-    above = _MEMBER_COMMENT_ABOVE.search(source, pointer.outer.record.opening, start)
+    above = _COMMENT_ABOVE_MEMBER.search(source, pointer.outer.record.opening, start)
     beside = _BESIDE.match(source, pointer.end)
     return above.start() if above else start, beside.end() if beside else pointer.end
 

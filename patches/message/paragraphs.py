@@ -172,7 +172,7 @@ def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:
 
 # Why a member stands where a candidate puts it, in a sentence for the next reader of the source.
 
-_WHY_SHOWN = 3
+_NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +235,17 @@ def _sentence(kind: MoveKind, name: str, pairs: Sequence[_Pair], finding: Findin
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
     if finding.objects and finding.objects[0].doubt:
-        return f"{head} {_why_listed(others)}."
+        return f"{head} {_some_names(others)}."
     if name in written and any(other in read for other in others):
-        return f"{head} {_why_listed(others)}: readers there would wait for writers of this."
+        return f"{head} {_some_names(others)}: readers there would wait for writers of this."
     if any(other in written for other in others):
-        return f"{head} {_why_listed(others)}: readers of this would wait for writers there."
-    return f"{head} {_why_listed(others)}."
+        return f"{head} {_some_names(others)}: readers of this would wait for writers there."
+    return f"{head} {_some_names(others)}."
 
 
-def _why_listed(names: Sequence[str]) -> str:
-    if len(names) > _WHY_SHOWN:
-        return f"{', '.join(names[:_WHY_SHOWN])} and {len(names) - _WHY_SHOWN} more"
+def _some_names(names: Sequence[str]) -> str:
+    if len(names) > _NAMES_SHOWN:
+        return f"{', '.join(names[:_NAMES_SHOWN])} and {len(names) - _NAMES_SHOWN} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 

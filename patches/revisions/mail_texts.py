@@ -185,7 +185,7 @@ def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
     for number, text in enumerate(mails, 1):
         called = name if len(mails) == 1 else f"{name}[{number}]"
         try:
-            patches = _mail_texts_patches(text)
+            patches = _sent_patches(text)
         except Damaged as error:
             why = f"{called} is encoded for mail, and damaged ({error})"
             raise PatchRefused(f"{why}; give the file that git wrote") from None
@@ -218,7 +218,7 @@ def _behind(ends: Sequence[int], start: int) -> int:
     return ends[place] if place < len(ends) else 0
 
 
-def _mail_texts_patches(text: bytes) -> tuple[bytes, ...]:
+def _sent_patches(text: bytes) -> tuple[bytes, ...]:
     """What was sent: the mail without its encoding, or of several parts those that are patches; raises ``Damaged``."""
     mail = part_of(text)
     head = text[: len(text) - len(mail.body)]

@@ -336,7 +336,7 @@ class _Chosen(msgspec.Struct, frozen=True, array_like=True):
     files: tuple[str, ...]
 
 
-_KEPT_SELECTION_DECODER = msgspec.json.Decoder(_Chosen)
+_SELECTION_DECODER = msgspec.json.Decoder(_Chosen)
 
 
 @cache
@@ -360,7 +360,7 @@ class Selections:
         """The units that count for ``record``."""
         name = self.database.cache_name(record, stamp()) + SELECTION_SUFFIX
         with suppress(CacheError, OSError, msgspec.MsgspecError):
-            kept = _KEPT_SELECTION_DECODER.decode((cache_directory() / name).read_bytes())
+            kept = _SELECTION_DECODER.decode((cache_directory() / name).read_bytes())
             if kept.digest == self._digest(kept.files):
                 return tuple(unit for key, unit in self.keys.items() if key in kept.keys)
         chosen = selected(self._followed, record, self.files)

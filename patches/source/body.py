@@ -147,7 +147,7 @@ def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[P
         reason = f"{first} is declared together with {', '.join(others)}"
         raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, _OWN_FIRST)
     keeper = _keeper(parts, runs)
-    return [_declarators_declared(piece, head, parts, run, keeper=run is keeper) for run in runs]
+    return [_declaration_of(piece, head, parts, run, keeper=run is keeper) for run in runs]
 
 
 def _keeper(parts: Sequence[_Part], runs: Sequence[Sequence[str]]) -> Sequence[str]:
@@ -184,9 +184,7 @@ def _comma(gap: bytes) -> int | None:
     return comma if comma >= 0 and not code[comma + 1 :].strip() else None
 
 
-def _declarators_declared(
-    piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[str], *, keeper: bool
-) -> Piece:
+def _declaration_of(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[str], *, keeper: bool) -> Piece:
     """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
     declaration, base = piece.atom.declarations[0], piece.atom.start
     own = [part for part in parts if part.name in run]

@@ -165,7 +165,7 @@ _BARE_MEMBER = re.compile(
     re.VERBOSE,
 )
 # Directives that decide nothing about which members there are; one may stand within a declaration.
-_MACROS_DIRECTIVE = re.compile(
+_MEMBERLESS_DIRECTIVE = re.compile(
     rb"""^[ \t]*\#[ \t]*(?:define|undef|pragma|error|warning|include|line)\b
          (?:\\\r?\n | /\*.*?\*/ | [^\n])*""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
@@ -215,7 +215,7 @@ def plain(source: bytes) -> bytes:
     ``DECLARE_BITMAP(map, 64);`` becomes ``int map;``, ``struct_group(name, …);`` an anonymous struct, and a
     macro that nobody knows an ``int`` without a name.
     """
-    text = bytearray(_CONDITION.sub(_certain, _MACROS_DIRECTIVE.sub(lambda match: blank(match[0]), source)))
+    text = bytearray(_CONDITION.sub(_certain, _MEMBERLESS_DIRECTIVE.sub(lambda match: blank(match[0]), source)))
     code = bytearray(without_directives(without_comments(bytes(text))))
     for start, end in _attributes(bytes(code)):
         _put(text, code, start, blank(bytes(text[start:end])))

@@ -150,7 +150,7 @@ _NUMBERED = {
 # 6.16.
 
 OPERATIONS = {"N/A": 1, "LOAD": 2, "STORE": 4, "PFETCH": 8, "EXEC": 16}
-_SOURCE_WORDS_HIT, _SOURCE_WORDS_MISS = 1 << 6, 1 << 7
+_WORD_HIT, _WORD_MISS = 1 << 6, 1 << 7
 _LEVEL_AT, _NUMBER_AT, _SNOOP_AT, _LOCK_AT, _REMOTE, _SNOOPX_AT, _HOPS_AT = 5, 33, 19, 24, 1 << 37, 38, 43
 _NO_LEVEL = 1 << _LEVEL_AT
 # Bits of the level, and its number in the newer field.
@@ -161,7 +161,7 @@ _LEVELS = {
     "Remote Cache (2 hops)": (0x800, 0), "PMEM": (0, 14), "I/O": (0x1000, 10), "Uncached": (0x2000, 8),
     "Memory-side Cache": (0, 6), "CXL": (0, 9),
 }  # fmt: skip
-_SOURCE_WORDS_REMOTE_CACHE, _SOURCE_WORDS_REMOTE_RAM = 0x400, 0x100
+_WORD_REMOTE_CACHE, _WORD_REMOTE_RAM = 0x400, 0x100
 _HOPS = ("core, same node", "node, same socket", "socket, same board", "board")
 _SNOOPS = {"None": 2, "Hit": 4, "Miss": 8, "HitM": 16}
 _FORWARDS = {"Fwd": 1, "Peer": 2}
@@ -178,7 +178,7 @@ def source_of(segments: Iterable[str]) -> int:
             case "OP":
                 source |= OPERATIONS.get(words, 0)
             case "LVL":
-                source |= _source_words_level(words)
+                source |= _level_in_words(words)
             case "SNP":
                 parts = words.split(" or ")
                 source |= sum(_SNOOPS.get(part, 0) for part in set(parts)) << _SNOOP_AT
@@ -188,10 +188,10 @@ def source_of(segments: Iterable[str]) -> int:
     return source
 
 
-def _source_words_level(words: str) -> int:
+def _level_in_words(words: str) -> int:
     """The bits of ``L3 or L3 hit``, ``Remote core, same node L3 hit``, ``N/A``."""
     endings = {found.lower() for found in _ENDING.findall(words)}
-    bits = _SOURCE_WORDS_HIT * ("hit" in endings) | _SOURCE_WORDS_MISS * ("miss" in endings)
+    bits = _WORD_HIT * ("hit" in endings) | _WORD_MISS * ("miss" in endings)
     for part in _ENDING.sub("", words).split(" or "):
         bits |= _one_level(part.strip())
     return bits or _NO_LEVEL
@@ -207,5 +207,5 @@ def _one_level(part: str) -> int:
     rest = rest.removeprefix(_HOPS[hop - 1]).strip() if hop else rest
     level, number = _LEVELS.get(rest, (0, 0))
     if remote or hop:
-        level = _SOURCE_WORDS_REMOTE_RAM if rest in ("RAM", "PMEM") else _SOURCE_WORDS_REMOTE_CACHE
+        level = _WORD_REMOTE_RAM if rest in ("RAM", "PMEM") else _WORD_REMOTE_CACHE
     return level << _LEVEL_AT | number << _NUMBER_AT | (_REMOTE if remote or hop else 0) | hop << _HOPS_AT

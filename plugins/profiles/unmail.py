@@ -109,11 +109,11 @@ def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
         if _is_softly_broken(text):
             parts.append(text[:-1])
             continue
-        yield TextLine(first, _QP_BYTES.sub(_unmail_decoded, "".join((*parts, text))))
+        yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join((*parts, text))))
         parts.clear()
         mark = ""
     if parts:
-        yield TextLine(first, _QP_BYTES.sub(_unmail_decoded, "".join(parts)))
+        yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join(parts)))
 
 
 def _mark(text: str) -> str:
@@ -127,7 +127,7 @@ def _is_softly_broken(text: str) -> bool:
     return text.endswith("=") and (bool(text.strip("= \t>")) or text.count("=") == 1)
 
 
-def _unmail_decoded(found: re.Match[str]) -> str:
+def _unquoted(found: re.Match[str]) -> str:
     return bytes.fromhex(found.group().replace("=", "")).decode("utf-8", "replace")
 
 

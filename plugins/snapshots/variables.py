@@ -263,11 +263,11 @@ def _modules(program: drgn.Program) -> Iterator[tuple[str, tuple[range, ...], Sy
         yield (
             module.name.string_().decode("utf-8", "backslashreplace"),
             regions,
-            SymbolMap(_modules_data_symbols(module)),
+            SymbolMap(_module_data_symbols(module)),
         )
 
 
-def _modules_data_symbols(module: drgn.Object) -> Iterator[DataSymbol]:
+def _module_data_symbols(module: drgn.Object) -> Iterator[DataSymbol]:
     for symbol in module_kallsyms(module):
         if symbol.kind == drgn.SymbolKind.OBJECT and symbol.size:
             yield DataSymbol(symbol.address, symbol.size, symbol.name)

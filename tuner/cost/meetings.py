@@ -25,8 +25,7 @@ from linesmith.analyzer.model import (
     Residual,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Spot, contended_on, heat_of, line_heat
-from linesmith.tuner.cost.heat import Names as heat_Names
+from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Names, Spot, contended_on, heat_of, line_heat
 from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
 
 
@@ -145,12 +144,10 @@ def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule:
 
 # Which hot members share a line when an object starts in a given phase.
 
-Names = frozenset[str]
-
 
 def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
     """Every two hot members with bytes on one line; members begin at bytes ``starts`` of the object."""
-    touched = [(spot.name, _meeting_lines(spot, starts, phase, line_bytes)) for spot in heat.spots]
+    touched = [(spot.name, _lines_of_spot(spot, starts, phase, line_bytes)) for spot in heat.spots]
     return frozenset(
         frozenset((one, other))
         for (one, here), (other, there) in combinations(touched, 2)
@@ -160,10 +157,10 @@ def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) ->
 
 def straddles(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
     """Whether the spot lies on two lines."""
-    return len(_meeting_lines(spot, starts, phase, line_bytes)) > 1
+    return len(_lines_of_spot(spot, starts, phase, line_bytes)) > 1
 
 
-def _meeting_lines(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
+def _lines_of_spot(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
     return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
 
 
@@ -197,9 +194,9 @@ class Placed:
         self.growth = growth
         self.mix = heat.mix(granule, growth)
         self.stays = granule == heat.granule and not growth
-        self._met: dict[int, frozenset[heat_Names]] = {}
+        self._met: dict[int, frozenset[Names]] = {}
 
-    def met(self, phase: int) -> frozenset[heat_Names]:
+    def met(self, phase: int) -> frozenset[Names]:
         """Hot members that share a line of the profile's size in this phase."""
         if phase not in self._met:
             self._met[phase] = met_pairs(self.heat, self.starts, phase, self.heat.line_bytes)
@@ -215,7 +212,7 @@ class Placed:
         return self.everywhere if line.phase is None or not self.stays else ((line.phase, 1.0),)
 
 
-def partners(name: str, met: frozenset[heat_Names]) -> heat_Names:
+def partners(name: str, met: frozenset[Names]) -> Names:
     """The members that the one called ``name`` meets."""
     return frozenset(other for pair in met if name in pair for other in pair - {name})
 
@@ -230,11 +227,11 @@ class Regrouped:
     ``members`` are those of such pairs, ``contacts`` the contacts between two of a pair, in the order of the heat.
     """
 
-    before: frozenset[heat_Names]
-    after: frozenset[heat_Names]
-    parted: frozenset[heat_Names]
-    joined: frozenset[heat_Names]
-    members: heat_Names
+    before: frozenset[Names]
+    after: frozenset[Names]
+    parted: frozenset[Names]
+    joined: frozenset[Names]
+    members: Names
     contacts: tuple[Contact, ...]
 
 
@@ -244,7 +241,7 @@ class Regroupings:
     def __init__(self, before: Placed, after: Placed) -> None:
         self._before = before
         self._after = after
-        self._numbered: dict[heat_Names, list[int]] = {}
+        self._numbered: dict[Names, list[int]] = {}
         for number, contact in enumerate(before.heat.contacts):
             self._numbered.setdefault(contact.names, []).append(number)
         self.between = lru_cache(maxsize=None)(self._between)
@@ -255,7 +252,7 @@ class Regroupings:
         changed = before ^ after
         numbers = sorted(number for names in changed for number in self._numbered.get(names, ()))
         contacts = tuple(self._before.heat.contacts[number] for number in numbers)
-        return Regrouped(before, after, before - after, after - before, heat_Names().union(*changed), contacts)
+        return Regrouped(before, after, before - after, after - before, Names().union(*changed), contacts)
 
 
 # In which phases two members still share a line: for each place of the objects, and for every start there could be.

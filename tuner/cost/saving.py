@@ -93,7 +93,7 @@ def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> S
     """
     before, after = present(target), placed(target, starts, size, granule)
     noise, likely = noise_floor(target), likely_savings(target, after).here
-    known, exposed = saved(before, after), _saving_exposed(target, after)
+    known, exposed = saved(before, after), _exposure_cost(target, after)
     total, each = contended_now(target.heat), mean_cycles(target.heat)
     contended = _limits(known.contended, exposed, likely, noise)
     cycles = _limits(known.cycles, exposed * each, likely * each, noise * each)
@@ -151,10 +151,10 @@ def likely_savings(target: Subject, after: Placed) -> Cost:
 
 def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:
     """The limits, when members without samples that newly meet a written one cost what they may."""
-    return Bounds(limits.least - _saving_exposed(target, after), limits.most)
+    return Bounds(limits.least - _exposure_cost(target, after), limits.most)
 
 
-def _saving_exposed(target: Subject, after: Placed) -> float:
+def _exposure_cost(target: Subject, after: Placed) -> float:
     """What members without samples that newly meet a written one may cost: as much as any that was seen."""
     hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
     return min(exposure(target, after.starts, after.granule), 1.0) * hottest

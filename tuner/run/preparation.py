@@ -276,19 +276,19 @@ def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
         built = unbuilt(builder.products(plan.recipe), run / "artifacts/KEY")
         return (
             *builder.commands(plan.recipe, BASELINE),
-            *_preview_of_recording(plan, built, run, trace, scratch),
-            *_preview_of_benchmarks(plan, built, scratch),
+            *_recording_commands(plan, built, run, trace, scratch),
+            *_benchmark_commands(plan, built, scratch),
         )
 
 
-def _preview_of_recording(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
+def _recording_commands(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
     if plan.evidence is not None and is_recorded(plan):
         steps = steps_of(plan.evidence, scratch)
         order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
         yield from recording_commands(built, replace(order, trace=trace), steps)
 
 
-def _preview_of_benchmarks(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
+def _benchmark_commands(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
     for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
         for threads in use.threads:
             steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)

@@ -195,7 +195,7 @@ def _sentence(one: Embedding, wish: Pulling) -> str:
 
 
 def _notes(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
-    yield _pull_in_beside(one)
+    yield _line_mates(one)
     if not functions and not wish.cold:
         yield "Which members are so cold that they could lie behind it no code tells."
     if one.moved and not wish.cold:
@@ -207,7 +207,7 @@ def _notes(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[s
     yield ONE_EACH.format(outer=one.before.name, inner=one.target.name)
 
 
-def _pull_in_beside(one: Embedding) -> str:
+def _line_mates(one: Embedding) -> str:
     if not one.beside:
         return f"{one.member} has its line to itself where objects begin with a line."
     return f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
@@ -252,7 +252,7 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
         _disturbed(case.layout, len(lines), between),
         f"{pointer} of {record.title} is the only member of any record that points to one",
     )
-    yield from _owned_advice(case, record, pointer, reasons)
+    yield from _advice_for_owned(case, record, pointer, reasons)
 
 
 def _disturbed(layout: Layout, lines: int, between: float) -> str:
@@ -279,7 +279,7 @@ def _shared(layout: Layout, layouts: Layouts) -> bool:
     return any(_SHARED.search(f"{leaf.path} {leaf.chain}") for leaf in outside)
 
 
-def _owned_advice(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
+def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
     """The object as it is, then smaller or with cold members behind it."""
     base = case.ground
     home = Allocation(base.premises.kernel, base.containment)

@@ -261,11 +261,11 @@ def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
         StructureKind.COUNT_APART,
         case.finding.objects[0].type,
         (name,),
-        _count_apart_sentence(found),
-        reasons=tuple(_count_apart_reasons(case, found)),
+        _counter_sentence(found),
+        reasons=tuple(_counter_reasons(case, found)),
         accessors=accessors(case, (name,)),
         before=(case.layout,),
-        notes=tuple(_count_apart_notes(found)),
+        notes=tuple(_counter_notes(found)),
     )
 
 
@@ -323,7 +323,7 @@ def _counting(case: Case, name: str) -> _Counting:
     )
 
 
-def _count_apart_sentence(found: _Counting) -> str:
+def _counter_sentence(found: _Counting) -> str:
     if found.tested:
         return f"take {found.name} less often, or count it per CPU until its value must be known"
     if found.readings > found.updates:
@@ -331,7 +331,7 @@ def _count_apart_sentence(found: _Counting) -> str:
     return f"count {found.name} per CPU and add up where it is read"
 
 
-def _count_apart_reasons(case: Case, found: _Counting) -> Iterator[str]:
+def _counter_reasons(case: Case, found: _Counting) -> Iterator[str]:
     yield f"{case.share(found.name):.0%} of the line's contended accesses waited on {found.name} for stores to it"
     yield f"{found.adding} of {found.writing} instructions that write it add to it"
     if found.tested:
@@ -339,7 +339,7 @@ def _count_apart_reasons(case: Case, found: _Counting) -> Iterator[str]:
     yield f"{found.updates:,} samples are of functions that update it, {found.readings:,} of those that only read it"
 
 
-def _count_apart_notes(found: _Counting) -> Iterator[str]:
+def _counter_notes(found: _Counting) -> Iterator[str]:
     if found.tested:
         yield "A count of references must still reach zero visibly: percpu_ref does that once its owner lets go."
         yield "Whether fewer would do (under RCU, or one for a whole batch) the profile does not tell."

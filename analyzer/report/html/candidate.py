@@ -223,10 +223,10 @@ def meetings(candidate: Candidate, layouts: Layouts) -> Meetings:
 
 def _rows(pairs: Sequence[PairPhases]) -> tuple[MeetingRow, ...]:
     grouped = (list(group) for _, group in groupby(pairs, lambda one: (one.first, one.second)))
-    return tuple(map(_meetings_row, grouped))
+    return tuple(map(_meeting_row, grouped))
 
 
-def _meetings_row(group: Sequence[PairPhases]) -> MeetingRow:
+def _meeting_row(group: Sequence[PairPhases]) -> MeetingRow:
     told = tuple((one.before.told, one.after.told) for one in group)
     usual = next((one.places for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
     return MeetingRow(group[0].first, group[0].second, told, usual)

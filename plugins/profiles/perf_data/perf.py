@@ -99,7 +99,7 @@ def _refusal(source: str, said: str) -> ProfileError | ToolMissing:
 # The file has addresses only. perf knows the kernel that runs, what lies in its cache of builds (``~/.debug``), and
 # the files where they were.
 
-_NAMES_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
+_SYMBOLS_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
 _ROW = re.compile(rb"\s*([0-9a-f]{1,16}) (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)\s*$")
 _UNKNOWN = b"[unknown]"
 
@@ -132,7 +132,7 @@ def _named(path: Path, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Function and file by code address."""
     spelt = {f"{one:x}".encode(): one for one in wanted}
     found: dict[int, tuple[str, str]] = {}
-    perf = find("perf", _NAMES_PACKAGE)
+    perf = find("perf", _SYMBOLS_PACKAGE)
     argv = (perf, "script", "--no-demangle", "-i", str(path.resolve()), "-F", "ip,sym,dso")
     with child(argv, Path.cwd(), Streams(subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL)) as process:
         for row in process.stdout or ():
