@@ -13,7 +13,7 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.elf_symbols import ElfSymbols, Symbol
+from linesmith.analyzer.base.elf import ElfSymbols, Symbol
 from linesmith.analyzer.layouts.collection import Layouts, bare_name
 from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
 

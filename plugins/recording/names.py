@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import Segment, Symbol
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
-from linesmith.plugins.machines.elf_image import ElfImage, Segment, read_elf
-from linesmith.plugins.machines.symbols import Symbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
+from linesmith.plugins.machines.elf_image import ElfImage, read_elf
+from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, data_symbols, kallsyms_symbols
 from linesmith.plugins.machines.user import Mapping, load_address
 from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import Place
