@@ -6,8 +6,10 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linesmith.analyzer.model import Refusal
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Refusal
 
 
 class LinesmithError(Exception):
