@@ -8,18 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice, pairwise
-from math import prod
 
-from linesmith.analyzer.layouts.alignment import record_alignment, used_end, with_inferred_alignment
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import ChangedLayouts, Layouts
 from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.layouts.placement import (
     BYTE,
-    Atom,
+    LayoutAtom,
     alignment_of,
     atoms,
     end_of,
-    first_bit,
     lay_out,
     place_shapes,
     refusal,
@@ -161,7 +159,7 @@ def shrinking_moves(
 class _Sizes:
     """Sizes of a record after moves, without placing what a move does not change."""
 
-    def __init__(self, layout: Layout, parts: Sequence[Atom]) -> None:
+    def __init__(self, layout: Layout, parts: Sequence[LayoutAtom]) -> None:
         self._layout = layout
         self._shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
         self._ends = [0]
@@ -195,7 +193,7 @@ def _least_size(layout: Layout) -> int:
     return round_up(-(-bits // BYTE), place_shapes(shapes, layout.alignment).alignment)
 
 
-def _walls(parts: Sequence[Atom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
+def _walls(parts: Sequence[LayoutAtom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
     """Numbers of the atoms that are not moved and that no other moves past."""
     walls = {number for number, part in enumerate(parts) if not number or _is_wall(part, layouts)}
     for fact in facts:
@@ -206,7 +204,7 @@ def _walls(parts: Sequence[Atom], layouts: Layouts, facts: Iterable[SourceFact])
     return frozenset(walls)
 
 
-def _is_wall(part: Atom, layouts: Layouts) -> bool:
+def _is_wall(part: LayoutAtom, layouts: Layouts) -> bool:
     return part.is_group or any(
         member.is_bit_field or not member.size or alignment_of(member) >= CACHE_LINE_BYTES or _is_open(member, layouts)
         for member in part.members
@@ -215,25 +213,25 @@ def _is_wall(part: Atom, layouts: Layouts) -> bool:
 
 def _is_open(member: Member, layouts: Layouts, levels: int = MOST_LEVELS) -> bool:
     """Whether the member goes on behind its end: an open array, or a record that ends in one."""
-    if member.flexible or (member.dimensions and not prod(member.dimensions)):
+    if member.is_open_array:
         return True
     inner = layouts.by_id(member.record).members if member.record is not None and levels else ()
     return any(_is_open(one, layouts, levels - 1) for one in inner[-1:])
 
 
-def _is_named(part: Atom) -> bool:
+def _is_named(part: LayoutAtom) -> bool:
     """Whether it is one member that the source calls by a name."""
     return len(part.members) == 1 and bool(part.members[0].name)
 
 
-def _holed(parts: Sequence[Atom], layout: Layout) -> frozenset[int]:
+def _holed(parts: Sequence[LayoutAtom], layout: Layout) -> frozenset[int]:
     """Numbers of the atoms that a hole follows, or the padding."""
-    starts = [first_bit(part.members[0]) // BYTE for part in parts[1:]] + [layout.size]
+    starts = [part.members[0].first_bit // BYTE for part in parts[1:]] + [layout.size]
     places = enumerate(zip(parts, starts, strict=True))
-    return frozenset(number for number, (part, start) in places if used_end(part.members[-1]) < start)
+    return frozenset(number for number, (part, start) in places if part.members[-1].used_end < start)
 
 
-def _targets(parts: Sequence[Atom], layouts: Layouts) -> Iterator[int]:
+def _targets(parts: Sequence[LayoutAtom], layouts: Layouts) -> Iterator[int]:
     """Numbers of the atoms behind which something can be declared."""
     return (number for number, part in enumerate(parts) if part.last and not _is_open(part.members[-1], layouts))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import prod
 
 
 class RecordKind(StrEnum):
@@ -60,9 +61,26 @@ class Member:
         return self.bit_size is not None
 
     @property
+    def is_open_array(self) -> bool:
+        """Whether it goes on behind its end: ``name[]``, or the older ``name[0]``."""
+        return self.flexible or (bool(self.dimensions) and not prod(self.dimensions))
+
+    @property
     def end(self) -> int:
         """First byte behind the member (for a bit-field: behind its storage unit)."""
         return self.offset + self.size
+
+    @property
+    def first_bit(self) -> int:
+        """Absolute bit of the record at which the member begins."""
+        return self.offset * 8 if self.bit_offset is None else self.bit_offset
+
+    @property
+    def used_end(self) -> int:
+        """First byte behind all that the member uses (of a bit-field: behind its bits)."""
+        if self.bit_offset is None or self.bit_size is None:
+            return self.offset + self.size
+        return -(-(self.bit_offset + self.bit_size) // 8)
 
 
 @dataclass(frozen=True, slots=True)

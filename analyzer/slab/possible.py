@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, log
 
-from linesmith.analyzer.layouts.containment import Containment, Place
+from linesmith.analyzer.layouts.containment import Containment, EmbeddedPlace
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -84,7 +84,7 @@ def _place(cache: SlabCache, outer: Layout, path: str, offset: int) -> SlabPlace
     return SlabPlace(cache, outer.name, path, offset, near, far)
 
 
-def _path(layout: Layout, place: Place, containment: Containment) -> str:
+def _path(layout: Layout, place: EmbeddedPlace, containment: Containment) -> str:
     """What the outer record calls the place of the inner one; its offset where leaves do not lead there."""
     for leaf in containment.leaves(place.container, place.offset):
         for entered in leaf.entered:

@@ -11,7 +11,7 @@ from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import leaf_at
-from linesmith.analyzer.layouts.placement import BYTE, first_bit, lay_out, refusal, round_up
+from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
 from linesmith.analyzer.model import Layout, Member, ObjectArea, ObjectKind, RecordKind
 
 # Where every byte of an object goes when a record inside it gets another layout.
@@ -151,11 +151,11 @@ def _pieces(old: Member, new: Member, inner: Relocation | None) -> Iterator[Piec
             here, there = old.offset + element * inner.old_size, new.offset + element * _stride(inner)
             yield from (Piece(here + one.old, one.size, there + one.new) for one in inner.pieces)
         return
-    start, behind = first_bit(old) // BYTE, old.end
+    start, behind = old.first_bit // BYTE, old.end
     if old.bit_size is not None:
-        behind = (first_bit(old) + old.bit_size - 1) // BYTE + 1
+        behind = (old.first_bit + old.bit_size - 1) // BYTE + 1
     if behind > start:
-        yield Piece(start, behind - start, first_bit(new) // BYTE)
+        yield Piece(start, behind - start, new.first_bit // BYTE)
 
 
 def _merged(pieces: Iterable[Piece], old_size: int, new_size: int) -> tuple[Piece, ...]:

@@ -12,7 +12,7 @@ from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.layouts.placement import Place, visible_places
+from linesmith.analyzer.layouts.placement import MemberPlace, visible_places
 from linesmith.analyzer.model import (
     Accessor,
     Finding,
@@ -152,7 +152,7 @@ class Case:
         return self.finding.triage.kinds
 
     @property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, MemberPlace]:
         """Every member by the name that code says, those of anonymous records included."""
         return visible_places(self.layout, self.ground.layouts)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import attrgetter
 
-from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import gaps, line_of, lines, straddles
-from linesmith.analyzer.layouts.leaves import MOST_MEMBERS, nameable
+from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.layouts.single_moves import Move, moves
 from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.lint.watched import company, guarded, locks_with_data
