@@ -15,7 +15,7 @@ from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import BYTE, refusal
-from linesmith.analyzer.layouts.store import Part, outlines_of
+from linesmith.analyzer.layouts.store import MemberOutline, outlines_of
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 from linesmith.tuner.constraints.freedom import (
     Below,
@@ -330,7 +330,7 @@ def _holders(layouts: Layouts) -> Mapping[int, list[tuple[int, int]]]:
     """The ids of those who have a member of each record, by the record's id, each with the number of the member."""
     found: dict[int, list[tuple[int, int]]] = {}
     for layout in outlines_of(layouts):
-        members: Sequence[Member | Part] = layout.members
+        members: Sequence[Member | MemberOutline] = layout.members
         for at, member in enumerate(members):
             if member.record is not None:
                 found.setdefault(member.record, []).append((layout.id, at))
