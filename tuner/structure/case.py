@@ -28,7 +28,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cache
+from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.possible import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
@@ -37,7 +37,7 @@ from linesmith.tuner.structure.reshape import around
 
 # What the objects of a record cost in their slab cache, as it is and changed.
 
-NOTHING_ASKED = Asked()
+NOTHING_ASKED = CacheOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Allocation:
 
     kernel: Kernel | None
     containment: Containment
-    asked: Asked = NOTHING_ASKED
+    asked: CacheOptions = NOTHING_ASKED
     cache: str = ""
 
     def now(self, layout: Layout) -> tuple[MemoryUse, ...]:
@@ -71,7 +71,7 @@ class Allocation:
 
     def of_another(self, layout: Layout, alignment: int = 0) -> tuple[MemoryUse, ...]:
         """What objects of another record cost, of which an alignment may be asked."""
-        cache = None if self.kernel is None else cache_of(layout, self.kernel, Asked(alignment=alignment))
+        cache = None if self.kernel is None else cache_of(layout, self.kernel, CacheOptions(alignment=alignment))
         return () if cache is None else (memory_use(cache),)
 
     def _outer(self, layout: Layout) -> Layout:
