@@ -60,7 +60,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _ElfSection:
     kind: int
     flags: int
     offset: int
@@ -219,13 +219,13 @@ class ElfFile:
                     return ElfSymbols(table, text, self.loads, code)
         return ElfSymbols(np.empty(0, form), b"\0", self.loads, code)
 
-    def _sections(self) -> tuple[_Section, ...]:
+    def _sections(self) -> tuple[_ElfSection, ...]:
         (table,) = self._numbers("Q", 40)
         size, count = self._numbers("HH", 58)
         if table and count and size < _SECTION_BYTES:
             raise ValueError(f"its section headers have {size} bytes")
         rows = (self._numbers("IIQQQQI", table + number * size) for number in range(count if table else 0))
-        return tuple(_Section(kind, flags, *places) for _, kind, flags, _, *places in rows)
+        return tuple(_ElfSection(kind, flags, *places) for _, kind, flags, _, *places in rows)
 
     def _numbers(self, form: str, at: int) -> tuple[int, ...]:
         try:
@@ -244,7 +244,7 @@ _SYMBOL_FIELDS = (("name", "u4"), ("info", "u1"), ("other", "u1"), ("section", "
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ElfSymbol:
     """A named range of addresses, in bytes; ``size`` is 0 where the table does not say."""
 
     name: str
@@ -271,7 +271,7 @@ class ElfSymbols:
         """Where the symbol called ``name`` begins; the first of several."""
         return next((one.address for one in self.called(name)), None)
 
-    def called(self, name: str) -> tuple[Symbol, ...]:
+    def called(self, name: str) -> tuple[ElfSymbol, ...]:
         """Every symbol of that name."""
         # Linkers let a name be the end of a longer one, so that each place where it ends a string counts.
         text, found = name.encode() + b"\0", []
@@ -283,18 +283,18 @@ class ElfSymbols:
             at = self._names.find(text, at + 1)
         return tuple(found)
 
-    def function_at(self, address: int) -> Symbol | None:
+    def function_at(self, address: int) -> ElfSymbol | None:
         """The function that holds the code at an address."""
         starts, rows = self._functions
         number = bisect_right(starts, address) - 1
         found = self._symbol(rows[number]) if number >= 0 else None
         return found if found and address < found.address + max(found.size, 1) else None
 
-    def objects(self, name: str) -> tuple[Symbol, ...]:
+    def objects(self, name: str) -> tuple[ElfSymbol, ...]:
         """Every variable of that name that lies at one address; not those that each thread has."""
         return tuple(one for one in self.called(name) if one in self.variables(one.address, one.address + 1))
 
-    def variables(self, begin: int, end: int) -> Iterator[Symbol]:
+    def variables(self, begin: int, end: int) -> Iterator[ElfSymbol]:
         """The variables that reach into a range of addresses; only those with a size are known."""
         starts, rows = self._variables
         first = max(bisect_right(starts, begin) - 1, 0)
@@ -303,7 +303,7 @@ class ElfSymbols:
             if found.address < end and begin < found.address + found.size:
                 yield found
 
-    def split(self) -> tuple[tuple[Symbol, ...], tuple[Symbol, ...]]:
+    def split(self) -> tuple[tuple[ElfSymbol, ...], tuple[ElfSymbol, ...]]:
         """Those in executable sections, labels of assembly among them, and the variables elsewhere.
 
         What marks code and data within a section (``$x``) is left out. Raises ``ValueError``.
@@ -313,7 +313,7 @@ class ElfSymbols:
         kind = self._table["info"] & 0xF
         in_code = np.isin(self._table["section"], self._code_sections)
         typed = np.isin(kind, (_STT_FUNC, _STT_GNU_IFUNC, _STT_OBJECT))
-        found: tuple[list[Symbol], list[Symbol]] = ([], [])
+        found: tuple[list[ElfSymbol], list[ElfSymbol]] = ([], [])
         left = _MOST_NAME_BYTES_PER_BYTE * (self._table.nbytes + len(self._names))
         for chosen, rows in zip(found, (in_code & (typed | (kind == _STT_NOTYPE)), typed & ~in_code), strict=True):
             for name, _, _, _, address, size in self._table[rows].tolist():
@@ -322,7 +322,7 @@ class ElfSymbols:
                 if left < 0:
                     raise ValueError("the names of its symbols overlap")
                 if text and not text.startswith("$"):
-                    chosen.append(Symbol(text, address, size))
+                    chosen.append(ElfSymbol(text, address, size))
         return tuple(found[0]), tuple(found[1])
 
     @cached_property
@@ -340,8 +340,8 @@ class ElfSymbols:
         kind = self._table["info"] & 0xF
         return _by_address(self._table[(kind == _STT_OBJECT) & (self._table["size"] > 0)])
 
-    def _symbol(self, row: np.void) -> Symbol:
-        return Symbol(self._name(int(row["name"])), int(row["value"]), int(row["size"]))
+    def _symbol(self, row: np.void) -> ElfSymbol:
+        return ElfSymbol(self._name(int(row["name"])), int(row["value"]), int(row["size"]))
 
     def _name(self, begin: int) -> str:
         return self._names[begin : self._names.find(b"\0", begin)].decode("utf-8", "replace")

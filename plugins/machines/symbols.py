@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from linesmith.analyzer.base.elf import Symbol
+from linesmith.analyzer.base.elf import ElfSymbol
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.plugins.machines.elf_image import opened
 
@@ -15,11 +15,11 @@ from linesmith.plugins.machines.elf_image import opened
 class SymbolTable:
     """Answers which symbol an address belongs to."""
 
-    def __init__(self, symbols: Iterable[Symbol]) -> None:
+    def __init__(self, symbols: Iterable[ElfSymbol]) -> None:
         self.symbols = tuple(sorted(symbols, key=lambda one: (one.address, one.size, one.name)))
         self._starts = [one.address for one in self.symbols]
 
-    def at(self, address: int) -> Symbol | None:
+    def at(self, address: int) -> ElfSymbol | None:
         """The symbol that holds ``address``, or the last one before it when that one's size is not known."""
         place = bisect_right(self._starts, address) - 1
         if place < 0:
@@ -32,18 +32,18 @@ class SymbolTable:
         return next((one.address for one in self.symbols if one.name == name), None)
 
 
-def code_symbols(path: Path, offset: int = 0) -> tuple[Symbol, ...]:
+def code_symbols(path: Path, offset: int = 0) -> tuple[ElfSymbol, ...]:
     """Functions of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
     code, _ = _split(path)
-    return tuple(Symbol(one.name, one.address + offset, one.size) for one in code) if offset else code
+    return tuple(ElfSymbol(one.name, one.address + offset, one.size) for one in code) if offset else code
 
 
-def data_symbols(path: Path) -> tuple[Symbol, ...]:
+def data_symbols(path: Path) -> tuple[ElfSymbol, ...]:
     """Variables of the ELF file at ``path``; raises ``ElfError`` when it is damaged."""
     return _split(path)[1]
 
 
-def _split(path: Path) -> tuple[tuple[Symbol, ...], tuple[Symbol, ...]]:
+def _split(path: Path) -> tuple[tuple[ElfSymbol, ...], tuple[ElfSymbol, ...]]:
     with opened(path) as file:
         try:
             return file.symbols().split()
@@ -51,12 +51,12 @@ def _split(path: Path) -> tuple[tuple[Symbol, ...], tuple[Symbol, ...]]:
             raise ElfError(f"the symbols of {path} cannot be read ({error}); give a file that is whole") from error
 
 
-def kallsyms_symbols(text: str) -> Iterator[Symbol]:
+def kallsyms_symbols(text: str) -> Iterator[ElfSymbol]:
     """Functions in the form of ``/proc/kallsyms``: address in hex, kind, name. Source: kernel/kallsyms.c, nm(1)."""
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1] in "tTwW" and set(words[0]) != {"0"}:
             try:
-                yield Symbol(words[2], int(words[0], 16), 0)
+                yield ElfSymbol(words[2], int(words[0], 16), 0)
             except ValueError:
                 continue
