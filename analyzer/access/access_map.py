@@ -15,15 +15,24 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.model import AccessCounts, AccessKind, AccessOutcome, CodeAccess
 
-# Names by number, kept as one block of bytes: read one at a time, and searched without reading any.
-
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """UTF-8 in ``heap``, a zero byte before the first name and behind each; ``ends`` are the places of the latter."""
+class NameTable:
+    """NameTable by number, kept as one block of bytes: read one at a time, and searched without reading any.
+
+    UTF-8 in ``heap``, a zero byte before the first name and behind each; ``ends`` are the places of the latter.
+    """
 
     heap: NDArray[np.uint8]
     ends: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> NameTable:
+        """The texts in order; a zero inside one becomes the sign for what cannot be shown."""
+        encoded = [text.replace("\0", "\ufffd").encode("utf-8", "replace") for text in texts]
+        heap = b"\0" + b"".join(one + b"\0" for one in encoded)
+        ends = np.cumsum([len(one) + 1 for one in encoded], dtype=np.uint64)
+        return cls(np.frombuffer(heap, np.uint8), ends)
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -37,25 +46,14 @@ class Names:
 
     def called(self, name: str) -> list[int]:
         """The numbers of the names that are ``name``, or a clone of it as compilers call them (``name.isra.0``)."""
-        heap, wanted = self.heap.tobytes(), b"\0" + name.encode("utf-8", "replace")
-        places = (place for end in (b"\0", b".") for place in _occurrences(heap, wanted + end))
-        return sorted(int(np.searchsorted(self.ends, place, side="right")) for place in places)
-
-
-def names(texts: Iterable[str]) -> Names:
-    """The texts as ``Names``; a zero inside one becomes the sign for what cannot be shown."""
-    encoded = [text.replace("\0", "\ufffd").encode("utf-8", "replace") for text in texts]
-    heap = b"\0" + b"".join(one + b"\0" for one in encoded)
-    ends = np.cumsum([len(one) + 1 for one in encoded], dtype=np.uint64)
-    return Names(np.frombuffer(heap, np.uint8), ends)
-
-
-def _occurrences(heap: bytes, wanted: bytes) -> Iterator[int]:
-    """Where each begins; two may share the zero between them."""
-    place = heap.find(wanted)
-    while place >= 0:
-        yield place
-        place = heap.find(wanted, place + 1)
+        heap, stem = self.heap.tobytes(), b"\0" + name.encode("utf-8", "replace")
+        found = []
+        for text in (stem + b"\0", stem + b"."):
+            place = heap.find(text)
+            while place >= 0:
+                found.append(int(np.searchsorted(self.ends, place, side="right")))
+                place = heap.find(text, place + 1)  # two may share the zero between them
+        return sorted(found)
 
 
 KINDS = tuple(AccessKind)
@@ -98,13 +96,13 @@ class AccessMap:
     function_rows: NDArray[np.uint32]
     chain_starts: NDArray[np.uint64]
     chain_functions: NDArray[np.uint32]
-    functions: Names
-    inlined: Names
-    files: Names
-    types: Names
-    variables: Names
-    place_path: Names
-    paths: Names
+    functions: NameTable
+    inlined: NameTable
+    files: NameTable
+    types: NameTable
+    variables: NameTable
+    place_path: NameTable
+    paths: NameTable
 
     def __len__(self) -> int:
         return len(self.address)
@@ -161,7 +159,7 @@ def as_arrays(accesses: AccessMap) -> dict[str, NDArray[np.generic]]:
     found: dict[str, NDArray[np.generic]] = {}
     for field in fields(accesses):
         value = getattr(accesses, field.name)
-        if isinstance(value, Names):
+        if isinstance(value, NameTable):
             found |= {f"{field.name}.heap": value.heap, f"{field.name}.ends": value.ends}
         else:
             found[field.name] = value
@@ -172,8 +170,8 @@ def from_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> AccessMap:
     """What ``as_arrays`` took apart; raises ``KeyError`` where a column is missing."""
     found: dict[str, object] = {}
     for field in fields(AccessMap):
-        if field.type == "Names":
-            found[field.name] = Names(arrays[f"{field.name}.heap"], arrays[f"{field.name}.ends"])  # type: ignore[arg-type]
+        if field.type == "NameTable":
+            found[field.name] = NameTable(arrays[f"{field.name}.heap"], arrays[f"{field.name}.ends"])  # type: ignore[arg-type]
         else:
             found[field.name] = arrays[field.name]
     return AccessMap(**found)  # type: ignore[arg-type]

@@ -6,50 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.access.access_map import AccessMap, Names, names
+from linesmith.analyzer.access.access_map import AccessMap, NameTable
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import leaves_at
 from linesmith.analyzer.model import Entered, Layout, Leaf
 
-# The access map as the native core hands it over.
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RawAccesses:
-    """Columns of equal length, one row for each access, by ascending address; what numbers mean is in the lists.
-
-    ``kind`` and ``outcome`` count as ``AccessKind`` and ``AccessOutcome`` do. Row values refer to ``functions`` (with
-    first and last address), ``inline_chains`` (outermost function first; 0 is no inlined code), ``files`` (0: not
-    known), ``types`` (0: not known; with the id of the layout, -1 for what is no record) and ``variables`` (0: none).
-    ``offset`` and ``width`` are bytes.
-    """
-
-    address: NDArray[np.uint64]
-    function: NDArray[np.uint32]
-    inlined: NDArray[np.uint32]
-    file: NDArray[np.uint32]
-    line: NDArray[np.uint32]
-    type: NDArray[np.uint32]
-    offset: NDArray[np.int32]
-    width: NDArray[np.uint16]
-    kind: NDArray[np.uint8]
-    outcome: NDArray[np.uint8]
-    variable: NDArray[np.uint32]
-    functions: list[str]
-    function_low: NDArray[np.uint64]
-    function_high: NDArray[np.uint64]
-    inline_chains: list[list[str]]
-    files: list[str]
-    types: list[str]
-    type_layout: NDArray[np.int64]
-    variables: list[str]
-
-
-# What lies at the places that code touches: member paths, and the records they fall into.
+if TYPE_CHECKING:
+    from linesmith.analyzer.layouts.dwarf import AccessTable
 
 # No machine touches more by one instruction of known width; more would be damage.
 WIDEST = 64
@@ -58,7 +26,7 @@ ALTERNATIVES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class TouchedPlaces:
     """Distinct (type, offset, width) of rows; ``of_row`` tells the one of each row. Place 0 is what is not known."""
 
     of_row: NDArray[np.uint32]
@@ -68,17 +36,17 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlaceContent:
     """What a place is: the path of the member there, and the records that its bytes fall into."""
 
     path: str
     entered: tuple[Entered, ...]
 
 
-NOTHING = Found("", ())
+NOTHING = PlaceContent("", ())
 
 
-def distinct_places(types: NDArray[np.uint32], offset: NDArray[np.int32], width: NDArray[np.uint16]) -> Places:
+def distinct_places(types: NDArray[np.uint32], offset: NDArray[np.int32], width: NDArray[np.uint16]) -> TouchedPlaces:
     """The places of rows with these types, offsets and widths, by type and offset."""
     where = (types.astype(np.uint64) << np.uint64(32)) | offset.view(np.uint32).astype(np.uint64)
     _, spot_of_row = np.unique(where, return_inverse=True)
@@ -88,7 +56,7 @@ def distinct_places(types: NDArray[np.uint32], offset: NDArray[np.int32], width:
     known = types[first] != 0
     numbers = np.where(known, np.cumsum(known), 0).astype(np.uint32)
     chosen = first[known]
-    return Places(
+    return TouchedPlaces(
         numbers[of_row],
         np.concatenate((np.zeros(1, np.uint32), types[chosen])),
         np.concatenate((np.zeros(1, np.int32), offset[chosen])),
@@ -96,14 +64,14 @@ def distinct_places(types: NDArray[np.uint32], offset: NDArray[np.int32], width:
     )
 
 
-def find(layout: Layout, layouts: Layouts, offset: int, width: int) -> Found:
+def find(layout: Layout, layouts: Layouts, offset: int, width: int) -> PlaceContent:
     """What ``width`` bytes at ``offset`` of ``layout`` are; a hole falls into the record itself, nothing else does."""
     leaves = tuple(leaves_within(layout, layouts, offset, width))
     if leaves:
         entered = dict.fromkeys(one for leaf in leaves for one in leaf.entered)
         begins = leaves[0] if leaves[0].offset <= offset else None
-        return Found(begins.path if begins else "", tuple(entered))
-    return Found("", (Entered(layout.id, 0, ""),)) if 0 <= offset < layout.size else NOTHING
+        return PlaceContent(begins.path if begins else "", tuple(entered))
+    return PlaceContent("", (Entered(layout.id, 0, ""),)) if 0 <= offset < layout.size else NOTHING
 
 
 def leaves_within(layout: Layout, layouts: Layouts, offset: int, width: int) -> Iterator[Leaf]:
@@ -124,25 +92,32 @@ def chosen(leaves: Sequence[Leaf], offset: int, width: int) -> Leaf | None:
     return min(leaves, key=lambda leaf: (leaf.offset != offset, leaf.size != width), default=None)
 
 
-def build(raw: RawAccesses, layouts: Layouts) -> AccessMap:
-    """The map of ``raw``; ``layouts`` are those of the same reading of the same file."""
-    places = distinct_places(raw.type, raw.offset, raw.width)
-    found = _found(places, raw.type_layout, layouts)
+def build(table: AccessTable, layouts: Layouts) -> AccessMap:
+    """The map of what the native core found; ``layouts`` are those of the same reading of the same file."""
+    places = distinct_places(table.type, table.offset, table.width)
+    ids = table.type_layout[places.type].tolist()
+    content = [
+        find(layouts.by_id(layout_id), layouts, offset, width) if number and layout_id >= 0 else NOTHING
+        for number, (layout_id, offset, width) in enumerate(
+            zip(ids, places.offset.tolist(), places.width.tolist(), strict=True)
+        )
+    ]
+    functions = table.functions
     place_starts, place_rows = _grouped(places.of_row, len(places.type))
-    function_starts, function_rows = _grouped(raw.function, len(raw.functions))
-    chain_starts, chain_functions, inlined = _chains(raw.inline_chains)
-    entry_layout, entry_place, entry_offset, entry_path, paths = _entries(places, found)
+    function_starts, function_rows = _grouped(table.function, len(functions))
+    chain_starts, chain_functions, inlined = _chains(table.inline_chains)
+    entry_layout, entry_place, entry_offset, entry_path, paths = _entries(places, content)
     return AccessMap(
-        address=raw.address,
-        function=raw.function,
-        chain=raw.inlined,
-        file=raw.file,
-        line=raw.line,
+        address=table.address,
+        function=table.function,
+        chain=table.inlined,
+        file=table.file,
+        line=table.line,
         place=places.of_row,
-        width=raw.width,
-        kind=raw.kind,
-        outcome=raw.outcome,
-        variable=raw.variable,
+        width=table.width,
+        kind=table.kind,
+        outcome=table.outcome,
+        variable=table.variable,
         place_type=places.type,
         place_offset=places.offset,
         place_width=places.width,
@@ -152,29 +127,20 @@ def build(raw: RawAccesses, layouts: Layouts) -> AccessMap:
         entry_place=entry_place,
         entry_offset=entry_offset,
         entry_path=entry_path,
-        function_low=raw.function_low,
-        function_high=raw.function_high,
+        function_low=table.function_low,
+        function_high=table.function_high,
         function_starts=function_starts,
         function_rows=function_rows,
         chain_starts=chain_starts,
         chain_functions=chain_functions,
-        functions=names(raw.functions),
+        functions=NameTable.of(functions),
         inlined=inlined,
-        files=names(raw.files),
-        types=names(raw.types),
-        variables=names(raw.variables),
-        place_path=names(one.path for one in found),
+        files=NameTable.of(table.files),
+        types=NameTable.of(table.types),
+        variables=NameTable.of(table.variables),
+        place_path=NameTable.of(one.path for one in content),
         paths=paths,
     )
-
-
-def _found(places: Places, type_layout: NDArray[np.int64], layouts: Layouts) -> list[Found]:
-    """What each place is."""
-    found = [NOTHING]
-    ids = type_layout[places.type].tolist()
-    for layout_id, offset, width in zip(ids[1:], places.offset[1:].tolist(), places.width[1:].tolist(), strict=True):
-        found.append(find(layouts.by_id(layout_id), layouts, offset, width) if layout_id >= 0 else NOTHING)
-    return found
 
 
 def _grouped(group: NDArray[np.uint32], groups: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
@@ -184,22 +150,22 @@ def _grouped(group: NDArray[np.uint32], groups: int) -> tuple[NDArray[np.uint64]
     return starts, np.argsort(group, kind="stable").astype(np.uint32)
 
 
-def _chains(inline_chains: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], Names]:
+def _chains(inline_chains: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NameTable]:
     numbers: dict[str, int] = {}
     flat = [numbers.setdefault(name, len(numbers)) for name in chain.from_iterable(inline_chains)]
     starts = np.zeros(len(inline_chains) + 1, np.uint64)
     np.cumsum([len(one) for one in inline_chains], out=starts[1:])
-    return starts, np.array(flat, np.uint32), names(numbers)
+    return starts, np.array(flat, np.uint32), NameTable.of(numbers)
 
 
 def _entries(
-    places: Places, found: Sequence[Found]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32], Names]:
+    places: TouchedPlaces, content: Sequence[PlaceContent]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32], NameTable]:
     """(layout, place, offset into the record, path of the record) of every record that a place falls into."""
     paths: dict[str, int] = {"": 0}
     rows = [
         (entered.record, place, offset - entered.offset, paths.setdefault(entered.path, len(paths)))
-        for place, (one, offset) in enumerate(zip(found, places.offset.tolist(), strict=True))
+        for place, (one, offset) in enumerate(zip(content, places.offset.tolist(), strict=True))
         for entered in one.entered
     ]
     table = np.array(rows, np.int64).reshape(-1, 4)
@@ -209,5 +175,5 @@ def _entries(
         place.astype(np.uint32),
         offset.astype(np.int32),
         path.astype(np.uint32),
-        names(paths),
+        NameTable.of(paths),
     )

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the instruction at an address touches, and the same for millions of addresses at once."""
+"""Questions to the access map: what a function, or the instruction at an address, touches, and who touches a type.
+
+A type is also touched where the code only knows it as a part of an outer one.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,16 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 
-# What a function touches.
-
 MOST_OFFERED = 4
 # What compilers append to the name of a function for the part of it that is seldom run.
 COLD = ".cold"
+NO_ROW = -1
+_RESOLVED = np.array([outcome.resolved for outcome in OUTCOMES])
+_READ = KINDS.index(AccessKind.READ)
+
+Rows = NDArray[np.uint32]
+# Offset, size and path of a member.
+_Bytes = tuple[int, int, str]
 
 
 def accesses_in(name: str, accesses: AccessMap) -> tuple[FunctionAccesses, ...]:
@@ -44,42 +52,31 @@ def accesses_in(name: str, accesses: AccessMap) -> tuple[FunctionAccesses, ...]:
     """
     numbers = accesses.functions.called(name) or accesses.functions.called(name.removesuffix(COLD))
     if numbers:
-        return tuple(_function(number, accesses) for number in numbers)
-    rows = _inlined(name, accesses)
+        return tuple(
+            FunctionAccesses(
+                accesses.functions[number],
+                int(accesses.function_low[number]),
+                int(accesses.function_high[number]),
+                accesses.accesses(accesses.rows_of_function(number)),
+            )
+            for number in numbers
+        )
+    inside = np.isin(accesses.chain_functions, accesses.inlined.called(name))
+    chains = np.searchsorted(accesses.chain_starts, np.flatnonzero(inside), side="right") - 1
+    rows = np.flatnonzero(np.isin(accesses.chain, chains))
     if not len(rows):
         raise FunctionNotFound(_not_found(name, accesses))
     return (FunctionAccesses(name, None, None, accesses.accesses(rows)),)
 
 
-def _function(number: int, accesses: AccessMap) -> FunctionAccesses:
-    low, high = int(accesses.function_low[number]), int(accesses.function_high[number])
-    rows = accesses.rows_of_function(number)
-    return FunctionAccesses(accesses.functions[number], low, high, accesses.accesses(rows))
-
-
-def _inlined(name: str, accesses: AccessMap) -> NDArray[np.intp]:
-    """The rows that come from an inlined function called so."""
-    inside = np.isin(accesses.chain_functions, accesses.inlined.called(name))
-    chains = np.searchsorted(accesses.chain_starts, np.flatnonzero(inside), side="right") - 1
-    return np.flatnonzero(np.isin(accesses.chain, chains))
-
-
 def _not_found(name: str, accesses: AccessMap) -> str:
     from difflib import get_close_matches  # only a mistake needs it
 
-    near = get_close_matches(name, _near(name, accesses), n=MOST_OFFERED, cutoff=0.6)
+    names = dict.fromkeys((*accesses.functions, *accesses.inlined))
+    alike = [one for one in names if abs(len(one) - len(name)) <= 3]  # comparing takes long
+    near = get_close_matches(name, alike, n=MOST_OFFERED, cutoff=0.6)
     offer = f"did you mean {', '.join(near)}?" if near else "give it as the symbol table does"
     return f"no function is called {name!r} in the code that was mapped; {offer}"
-
-
-def _near(name: str, accesses: AccessMap) -> Iterator[str]:
-    """Names of about the same length; comparing takes long."""
-    for one in dict.fromkeys((*accesses.functions, *accesses.inlined)):
-        if abs(len(one) - len(name)) <= 3:
-            yield one
-
-
-NO_ROW = -1
 
 
 def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.int64]:
@@ -151,32 +148,25 @@ def _covering(address: int, accesses: AccessMap) -> list[int]:
 
 def _at(function: int, address: int, accesses: AccessMap) -> AddressAccesses:
     first, last = np.searchsorted(accesses.address, (np.uint64(address), np.uint64(address + 1)))
+    before: tuple[CodeAccess, ...] = ()
+    if first == last:  # the accesses of the last instruction before it that touches memory
+        rows = accesses.rows_of_function(function)
+        rows = rows[accesses.address[rows] < np.uint64(address)]
+        before = accesses.accesses(rows[accesses.address[rows] == accesses.address[rows[-1:]]])
     return AddressAccesses(
         address,
         accesses.functions[function],
         accesses.into(function, address),
         accesses.accesses(range(int(first), int(last))),
-        () if last > first else _before(function, address, accesses),
+        before,
     )
-
-
-def _before(function: int, address: int, accesses: AccessMap) -> tuple[CodeAccess, ...]:
-    """The accesses of the last instruction before ``address`` in the same function that touches memory."""
-    rows = accesses.rows_of_function(function)
-    rows = rows[accesses.address[rows] < np.uint64(address)]
-    return accesses.accesses(rows[accesses.address[rows] == accesses.address[rows[-1]]]) if len(rows) else ()
-
-
-# Which inlined functions code writes some bytes of a type by: ``refcount_dec_and_test`` says more than a write.
-
-_RESOLVED = np.array([outcome.resolved for outcome in OUTCOMES])
-_READ = KINDS.index(AccessKind.READ)
 
 
 def writing_ways(layout_id: int, offset: int, size: int, accesses: AccessMap) -> Counter[tuple[str, ...]]:
     """The inlined functions, outermost first, from which ``size`` bytes at ``offset`` of a layout are written.
 
-    Counts are instructions; an empty chain is code of the function itself.
+    ``refcount_dec_and_test`` says more than a write. Counts are instructions; an empty chain is code of the function
+    itself.
     """
     first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
     found: set[int] = set()
@@ -189,15 +179,8 @@ def writing_ways(layout_id: int, offset: int, size: int, accesses: AccessMap) ->
     return Counter(accesses.chain_of(int(accesses.chain[row])) for row in sorted(found))
 
 
-# Who touches the members of a type, also where the code only knows it as part of an outer one.
-
-Rows = NDArray[np.uint32]
-# Offset, size and path of a member.
-_Bytes = tuple[int, int, str]
-
-
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _PlaceRows:
     """Resolved accesses to one place: ``width`` bytes at ``offset`` of the layout, held at ``base`` of ``outer``."""
 
     offset: int
@@ -229,13 +212,10 @@ def of_member(found: TypeAccesses, member: Named, accesses: AccessMap) -> TypeAc
     kept = [one for one in found.members if path in (one.path, *one.alternatives) or one.path.startswith(inside)]
     if kept:
         return replace(found, members=tuple(kept))
-    nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), (), alone=_alone(member, accesses))
-    return replace(found, members=(nobody,))
-
-
-def _alone(member: Named, accesses: AccessMap) -> str:
     record = member.member.record
-    return member.member.type if record is not None and touched_alone(record, accesses) else ""
+    alone = member.member.type if record is not None and touched_alone(record, accesses) else ""
+    nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), (), alone=alone)
+    return replace(found, members=(nobody,))
 
 
 def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], MemberAccesses]:
@@ -259,7 +239,7 @@ def touched_alone(layout_id: int, accesses: AccessMap) -> bool:
     return any(_RESOLVED[accesses.outcome[accesses.rows_of_place(place)]].any() for place in places[alone].tolist())
 
 
-def _entries(layout_id: int, accesses: AccessMap) -> list[_Entry]:
+def _entries(layout_id: int, accesses: AccessMap) -> list[_PlaceRows]:
     first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
     found = []
     for number in range(int(first), int(last)):
@@ -269,7 +249,7 @@ def _entries(layout_id: int, accesses: AccessMap) -> list[_Entry]:
         if len(rows):
             outer, base = int(accesses.place_type[place]), int(accesses.place_offset[place]) - offset
             width = int(accesses.place_width[place])
-            found.append(_Entry(offset, width, rows, outer, base, int(accesses.entry_path[number])))
+            found.append(_PlaceRows(offset, width, rows, outer, base, int(accesses.entry_path[number])))
     return found
 
 
@@ -285,7 +265,7 @@ def distinct(values: NDArray[np.uint32]) -> Rows:
 
 
 def _members(
-    layout: Layout, layouts: Layouts, entries: list[_Entry], accesses: AccessMap
+    layout: Layout, layouts: Layouts, entries: list[_PlaceRows], accesses: AccessMap
 ) -> tuple[tuple[MemberAccesses, ...], Rows]:
     """The members by offset, and the rows that fall on none."""
     spots: dict[tuple[int, int], list[Rows]] = {}
@@ -299,18 +279,13 @@ def _members(
         for leaf in leaves:
             rows_of.setdefault((leaf.offset, leaf.size, leaf.path), []).extend(rows)
         elsewhere += () if leaves else rows
-    members = (
-        replace(_member(*spot, _together(rows), accesses), alternatives=_alternatives(layout, layouts, *spot))
-        for spot, rows in sorted(rows_of.items())
-    )
+    members = []
+    for (offset, size, path), rows in sorted(rows_of.items()):
+        alternatives = leaves_at(layout, layouts, offset, ALTERNATIVES)
+        same = dict.fromkeys(leaf.path for leaf in alternatives if (leaf.offset, leaf.size) == (offset, size))
+        one = _member(offset, size, path, _together(rows), accesses)
+        members.append(replace(one, alternatives=tuple(other for other in same if other != path)))
     return tuple(members), _together(elsewhere)
-
-
-def _alternatives(layout: Layout, layouts: Layouts, offset: int, size: int, path: str) -> tuple[str, ...]:
-    """Other members of unions that have the same bytes."""
-    leaves = leaves_at(layout, layouts, offset, ALTERNATIVES)
-    same = dict.fromkeys(leaf.path for leaf in leaves if (leaf.offset, leaf.size) == (offset, size))
-    return tuple(one for one in same if one != path)
 
 
 def _member(offset: int, size: int, path: str, rows: Rows, accesses: AccessMap) -> MemberAccesses:
@@ -327,7 +302,7 @@ def functions_of(rows: Rows, accesses: AccessMap) -> tuple[FunctionCounts, ...]:
     return tuple(sorted(found, key=lambda one: (-one.counts.total, one.function)))
 
 
-def _embeddings(entries: list[_Entry], accesses: AccessMap) -> tuple[Embedding, ...]:
+def _embeddings(entries: list[_PlaceRows], accesses: AccessMap) -> tuple[Embedding, ...]:
     """Outer types by the accesses that come through them; what is known as the type itself is none."""
     rows_of: dict[tuple[int, int, int], list[Rows]] = {}
     for entry in entries:
@@ -340,11 +315,8 @@ def _embeddings(entries: list[_Entry], accesses: AccessMap) -> tuple[Embedding, 
     return tuple(sorted(found, key=lambda one: (-one.accesses, one.type, one.offset)))
 
 
-# How the accesses of a file ended: every access is counted once.
-
-
 def summary(accesses: AccessMap) -> AccessSummary:
-    """Accesses by outcome and by kind, how many functions there are, and how many types are touched."""
+    """Accesses by outcome and by kind, each counted once; how many functions there are, how many types are touched."""
     outcomes = np.bincount(accesses.outcome, minlength=len(OUTCOMES)).tolist()
     kinds = np.bincount(accesses.kind, minlength=len(KINDS)).tolist()
     return AccessSummary(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The access map on disk, beside the index of layouts: columns in one file, mapped into memory.
+"""The access map of a file: made on demand, kept beside the index of layouts, mapped into memory.
 
 A prefix (magic, checksum and length of the head), the head (msgpack: stamp, checksum of the body, and where which
 column lies), then the columns, each aligned for its type. Whatever does not check out makes the file as good as absent.
@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 import zlib
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import AccessMap, as_arrays, from_arrays
-from linesmith.analyzer.access.building import RawAccesses, build
+from linesmith.analyzer.access.building import build
 from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.layouts import dwarf, store
 from linesmith.analyzer.model import ElfIdentity
@@ -30,10 +27,10 @@ from linesmith.analyzer.model import ElfIdentity
 FORMAT = b"linesmith-map-02"
 SUFFIX = ".access"
 ALIGNMENT = 64
-_PREFIX = struct.Struct("<16sII")
+MACHINES = ("x86-64", "aarch64")
 
 
-class _Column(msgspec.Struct, frozen=True, array_like=True):
+class _MapColumn(msgspec.Struct, frozen=True, array_like=True):
     """``offset`` counts bytes from the start of the body."""
 
     name: str
@@ -42,9 +39,9 @@ class _Column(msgspec.Struct, frozen=True, array_like=True):
     length: int
 
 
-class _Head(msgspec.Struct, frozen=True, array_like=True):
+class _MapHead(msgspec.Struct, frozen=True, array_like=True):
     stamp: store.Stamp
-    columns: tuple[_Column, ...]
+    columns: tuple[_MapColumn, ...]
     body_crc: int
 
 
@@ -54,15 +51,14 @@ def save(directory: Path, key: str, stamp: store.Stamp, accesses: AccessMap) -> 
     for name, array in as_arrays(accesses).items():
         data = np.ascontiguousarray(array)
         content = data.view(np.uint8).data
-        columns.append(_Column(name, data.dtype.str, at, len(data)))
+        columns.append(_MapColumn(name, data.dtype.str, at, len(data)))
         for part in (content, bytes(-data.nbytes % ALIGNMENT)):
             checksum = zlib.crc32(part, checksum)
             parts.append(part)
             at += len(part)
-    head = msgspec.msgpack.encode(_Head(stamp, tuple(columns), checksum))
-    prefix = _PREFIX.pack(FORMAT, zlib.crc32(head), len(head))
-    gap = bytes(-(len(prefix) + len(head)) % ALIGNMENT)
-    store.keep(directory, key + SUFFIX, (prefix, head, gap, *parts))
+    head = msgspec.msgpack.encode(_MapHead(stamp, tuple(columns), checksum))
+    begin = store.prefixed(FORMAT, head)
+    store.keep(directory, key + SUFFIX, (begin, bytes(-len(begin) % ALIGNMENT), *parts))
 
 
 def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
@@ -74,37 +70,22 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
         head, body = _parted(content)
         if head.stamp != stamp or zlib.crc32(body) != head.body_crc:
             return None
-        accesses = from_arrays({column.name: _column(column, body) for column in head.columns})
-    except (OSError, ValueError, KeyError, struct.error, msgspec.MsgspecError):
+        columns = {one.name: np.frombuffer(body, np.dtype(one.type), one.length, one.offset) for one in head.columns}
+        accesses = from_arrays(columns)
+    except (OSError, ValueError, KeyError, msgspec.MsgspecError):
         return None
     with suppress(OSError):
         os.utime(path)  # the least recently used file is the first to go
     return accesses
 
 
-def _parted(content: memoryview) -> tuple[_Head, memoryview]:
+def _parted(content: memoryview) -> tuple[_MapHead, memoryview]:
     """Head and body; raises ``ValueError`` where the head is not what was written."""
-    magic, checksum, length = _PREFIX.unpack_from(content)
-    encoded = content[_PREFIX.size : _PREFIX.size + length]
-    if magic != FORMAT or zlib.crc32(encoded) != checksum:
-        raise ValueError(magic)
-    end = _PREFIX.size + length
-    gap = -end % ALIGNMENT
-    if any(content[end : end + gap]):
-        raise ValueError(end)
-    return msgspec.msgpack.decode(encoded, type=_Head), content[end + gap :]
-
-
-def _column(column: _Column, body: memoryview) -> NDArray[np.generic]:
-    array: NDArray[np.generic] = np.frombuffer(body, np.dtype(column.type), column.length, column.offset)
-    return array
-
-
-# The access map of a file: from the cache, or made on demand.
-
-Progress = Callable[[int, int], None]
-
-MACHINES = ("x86-64", "aarch64")
+    encoded, rest = store.head_and_body(content, FORMAT)
+    gap = (len(rest) - len(content)) % ALIGNMENT
+    if any(rest[:gap]):
+        raise ValueError(gap)
+    return msgspec.msgpack.decode(encoded, type=_MapHead), rest[gap:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +98,7 @@ class AccessReading:
     remarks: tuple[str, ...] = ()
 
 
-def read_accesses(path: Path, progress: Progress = dwarf.unwatched) -> AccessReading:
+def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> AccessReading:
     """What every instruction of ``path`` touches; ``progress`` gets (done, total) while the map is made.
 
     The ids of layouts are those of ``dwarf.read_layouts``. Raises ``ElfError``, ``DebugInfoMissing``,
@@ -130,7 +111,10 @@ def read_accesses(path: Path, progress: Progress = dwarf.unwatched) -> AccessRea
     accesses = load(place.directory, place.key, place.stamp) if place.directory else None
     if accesses is not None:
         return AccessReading(identity, accesses, cached=True)
-    accesses = build(_raw(path, progress), dwarf.read_layouts(path).layouts)
+    table = dwarf.map_accesses(path, progress)
+    if not table.functions:
+        raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
+    accesses = build(table, dwarf.read_layouts(path).layouts)
     remarks = dwarf.kept(place, lambda directory: save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 
@@ -155,31 +139,3 @@ def _check(identity: ElfIdentity) -> None:
             f"{identity.path}: code for {identity.machine} cannot be followed, only that for "
             f"{' and '.join(MACHINES)}; linesmith layout reads its types all the same"
         )
-
-
-def _raw(path: Path, progress: Progress) -> RawAccesses:
-    table = dwarf.map_accesses(path, progress)
-    functions = table.functions
-    if not functions:
-        raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
-    return RawAccesses(
-        address=table.address,
-        function=table.function,
-        inlined=table.inlined,
-        file=table.file,
-        line=table.line,
-        type=table.type,
-        offset=table.offset,
-        width=table.width,
-        kind=table.kind,
-        outcome=table.outcome,
-        variable=table.variable,
-        functions=functions,
-        function_low=table.function_low,
-        function_high=table.function_high,
-        inline_chains=table.inline_chains,
-        files=table.files,
-        types=table.types,
-        type_layout=table.type_layout,
-        variables=table.variables,
-    )

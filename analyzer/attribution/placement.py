@@ -12,8 +12,8 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.attribution.variables import ObjectMap, variable_areas
+from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
 from linesmith.analyzer.base.errors import BuildIdDiffers
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Access, ElfIdentity, FileMapping, Profile, Remark, Sampling, SharedLine
@@ -125,7 +125,11 @@ def _image(symbols: ElfSymbols, kernel: bool) -> range | None:
         begin, end = symbols.address_of("_text"), symbols.address_of("_end")
         return None if begin is None or end is None else range(begin, end)
     parts = symbols.segments
-    return range(min(one.address for one in parts), max(one.address + one.size for one in parts)) if parts else None
+    return (
+        range(min(one.address for one in parts), max(one.address + one.memory_bytes for one in parts))
+        if parts
+        else None
+    )
 
 
 def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, trust: Trust) -> None:
@@ -200,7 +204,7 @@ def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentit
     builds = {one.path: one.build_id for one in sampling.builds}
     moved: dict[int, int] = {}
     ends: dict[int, int] = {}
-    last = max((one.address + one.size for one in symbols.segments), default=0)
+    last = max((one.address + one.memory_bytes for one in symbols.segments), default=0)
     for mapping in sampling.mappings:
         if builds.get(mapping.path) == identity.build_id or _is_named_as(mapping.path, identity):
             distance = _distance(mapping, symbols)

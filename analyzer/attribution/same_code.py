@@ -18,8 +18,8 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.elf_symbols import ElfSymbols, read_symbols
 from linesmith.analyzer.attribution.placement import solved_slide
+from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
 from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark, SharedLine
 
 # Kernels and programs are moved by whole pages.

@@ -13,7 +13,7 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.elf_symbols import ElfSymbols, Symbol
+from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
 from linesmith.analyzer.layouts.collection import Layouts, bare_name
 from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
 
@@ -64,7 +64,7 @@ class _Types:
             if not area.types and area.count == 1:
                 yield from self._inside(one, distance, line)
 
-    def _area(self, symbol: Symbol, distance: int, line: SharedLine) -> ObjectArea:
+    def _area(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> ObjectArea:
         """One variable; an array is a row of its elements."""
         name, size = self._declared(symbol)
         if not name:
@@ -75,7 +75,7 @@ class _Types:
         start = symbol.address + distance
         return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
 
-    def _inside(self, symbol: Symbol, distance: int, line: SharedLine) -> Iterator[ObjectArea]:
+    def _inside(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> Iterator[ObjectArea]:
         """The record that instructions know within a variable whose type has no name, if it fills most of it."""
         begin = (line.address or 0) - distance - symbol.address
         found = set()
@@ -88,7 +88,7 @@ class _Types:
             at, size, name = found.pop()
             yield ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address + distance + at, size, size, 1, (name,))
 
-    def _by_name(self, symbol: Symbol) -> tuple[str, int]:
+    def _by_name(self, symbol: ElfSymbol) -> tuple[str, int]:
         """Name and size of the record that most code takes the variable, or its elements, for."""
         if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
             return "", symbol.size
@@ -97,7 +97,7 @@ class _Types:
                 return name, size
         return "", symbol.size
 
-    def _element(self, symbol: Symbol) -> int:
+    def _element(self, symbol: ElfSymbol) -> int:
         """Bytes of each element of an array of plain values, as all code takes it; of anything else the whole."""
         if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
             return symbol.size
@@ -108,7 +108,7 @@ class _Types:
             return symbol.size
         return width
 
-    def _by_instructions(self, symbol: Symbol, distance: int, line: SharedLine) -> tuple[str, int]:
+    def _by_instructions(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> tuple[str, int]:
         """The largest record that instructions take what lies there for, each at its place in a row of them."""
         found: dict[str, int] = {}
         begin = (line.address or 0) - distance - symbol.address

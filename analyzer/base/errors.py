@@ -6,8 +6,10 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from linesmith.analyzer.model import Refusal
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import Refusal
 
 
 class LinesmithError(Exception):
@@ -233,30 +235,21 @@ class ConfigurationError(LinesmithError):
     """A file with settings is no TOML, or sets what cannot be set there; the place is named."""
 
 
-# The command that adds an optional part to the installation that runs.
-
-
 def install_command(extra: str) -> str:
     """What a shell is told to install an extra of ours, with the pip of the environment that runs.
 
-    A pip of another one, or the distribution's, would put it where this linesmith does not look, or refuse.
+    A pip of another one, or the distribution's, would put it where this linesmith does not look, or refuse. It is
+    written as short as it can be from here; that of PATH where linesmith runs in no virtual environment.
     """
-    return f"{_pip()} install 'linesmith[{extra}]'"
-
-
-def _pip() -> str:
-    """As short as it can be written from here; that of PATH where linesmith runs in no virtual environment."""
+    added = f"install 'linesmith[{extra}]'"
     if sys.prefix == sys.base_prefix:
-        return "pip"
-    python = Path(sys.executable)
+        return f"pip {added}"
+    python, here = Path(sys.executable), Path.cwd()
     pip = python.with_name("pip")
-    return _written(pip) if pip.exists() else f"{_written(python)} -m pip"
-
-
-def _written(program: Path) -> str:
-    here = Path.cwd()
-    if here == Path("/") or not program.is_relative_to(here):
-        return shlex.quote(str(program))
-    short = program.relative_to(here)
-    # A name alone would be looked for on PATH.
-    return shlex.quote(str(short) if len(short.parts) > 1 else f"./{short}")
+    program, added = (pip, added) if pip.exists() else (python, f"-m pip {added}")
+    shown = str(program)
+    if here != Path("/") and program.is_relative_to(here):
+        short = program.relative_to(here)
+        # A name alone would be looked for on PATH.
+        shown = str(short) if len(short.parts) > 1 else f"./{short}"
+    return f"{shlex.quote(shown)} {added}"

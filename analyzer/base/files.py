@@ -3,7 +3,9 @@
 
 The new content goes to a file of its own in the same folder, to the disk, and only then to its name. Links are
 followed by their text and by open folders, so nobody who can write to a folder on the way can redirect what is written.
-What is no regular file (a pipe, a device, ``/dev/stdout``) cannot be replaced, and is written to.
+What
+is no regular file (a pipe, a device, ``/dev/stdout``) cannot be replaced, and is written to. What somebody else may
+have put somewhere is read as a regular file or not at all.
 """
 
 from __future__ import annotations
@@ -46,17 +48,21 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 def replace_by_parts(path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666) -> None:
-    """Do what ``replace`` does, with content that need not be in memory as a whole."""
+    """Do what ``replace_file`` does, with content that need not be in memory as a whole."""
     with _errors_name(path), _place_of(path) as (folder, name):
         existing = _status(folder, name)
-        if existing is not None and not stat.S_ISREG(existing.st_mode):
-            _write_to(folder, name, parts)
-        else:
+        if existing is None or stat.S_ISREG(existing.st_mode):
             _replace(folder, name, existing, parts, mode)
+            return
+        # An open file of ours is gone on with where it stands.
+        is_ours = _whose_open_files(folder) == str(os.getpid())
+        number = os.dup(int(name)) if is_ours else os.open(name, _OPENED, dir_fd=folder)
+        with os.fdopen(number, "wb") as file:
+            file.writelines(parts)
 
 
 def check(path: Path) -> None:
-    """Raise the ``OSError`` that ``replace`` would raise for want of access, before there is anything to write."""
+    """Raise the ``OSError`` that ``replace_file`` would raise for want of access, before there is anything to write."""
     with _errors_name(path), _place_of(path) as (folder, name):
         existing = _status(folder, name)
         if existing is None or stat.S_ISREG(existing.st_mode):
@@ -140,14 +146,6 @@ def _check_access(name: str, wanted: int, folder: int) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _write_to(folder: int, name: str, parts: Iterable[bytes | memoryview]) -> None:
-    """Write to what cannot be replaced; an open file of ours is gone on with where it stands."""
-    is_ours = _whose_open_files(folder) == str(os.getpid())
-    number = os.dup(int(name)) if is_ours else os.open(name, _OPENED, dir_fd=folder)
-    with os.fdopen(number, "wb") as file:
-        file.writelines(parts)
-
-
 def _replace(
     folder: int, name: str, existing: os.stat_result | None, parts: Iterable[bytes | memoryview], mode: int
 ) -> None:
@@ -156,7 +154,9 @@ def _replace(
     try:
         with os.fdopen(number, "wb") as file:
             if existing:
-                _keep_permissions(number, existing)
+                with suppress(PermissionError):
+                    os.fchown(number, existing.st_uid, existing.st_gid)
+                os.fchmod(number, existing.st_mode & 0o777)
             file.writelines(parts)
             file.flush()
             os.fsync(number)
@@ -166,12 +166,6 @@ def _replace(
             os.unlink(part, dir_fd=folder)
         raise
     _sync_folder(folder)
-
-
-def _keep_permissions(number: int, existing: os.stat_result) -> None:
-    with suppress(PermissionError):
-        os.fchown(number, existing.st_uid, existing.st_gid)
-    os.fchmod(number, existing.st_mode & 0o777)
 
 
 def _sync_folder(folder: int) -> None:
@@ -184,9 +178,6 @@ def _sync_folder(folder: int) -> None:
     except OSError as error:
         if error.errno not in _NO_SYNC:
             raise
-
-
-# A small file that somebody else may have put there: a regular one, opened without following a link.
 
 
 def read_regular(path: Path, most: int) -> bytes:

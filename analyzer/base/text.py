@@ -11,6 +11,8 @@ import re
 import textwrap
 from unicodedata import category
 
+# Characters in a line of a commit message: what checkpatch.pl takes without complaint.
+WIDTH = 75
 # Control, format (the marks of direction among them), surrogates, unassigned, private, separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"))
 # Letters and marks without a shape of their own: fillers, a joiner, selectors of variants.
@@ -25,27 +27,19 @@ def visible(text: str) -> str:
     Characters beyond U+FFFF are two such escapes (UTF-16), as in JSON: within a string of JSON the result stands for
     the same text.
     """
-    return _DOUBTFUL.sub(_shown, text)
+
+    def shown(found: re.Match[str]) -> str:
+        if not is_unseen(found[0]):
+            return found[0]
+        units = found[0].encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+    return _DOUBTFUL.sub(shown, text)
 
 
 def is_unseen(character: str) -> bool:
     """Whether ``visible`` would escape it; newlines and tabs are unseen, too."""
     return category(character) in _UNSEEN or _BLANK.match(character) is not None
-
-
-def _shown(found: re.Match[str]) -> str:
-    return _escaped(found[0]) if is_unseen(found[0]) else found[0]
-
-
-def _escaped(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
-
-
-# Text of a commit message in lines that a terminal and a mail show whole.
-
-# What checkpatch.pl takes without complaint.
-WIDTH = 75
 
 
 def paragraph(text: str, *, first: str = "", then: str = "") -> str:

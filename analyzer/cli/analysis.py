@@ -19,14 +19,13 @@ from linesmith.analyzer.base.errors import (
     ProfileWithoutOffsets,
 )
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
-from linesmith.analyzer.model import ElfIdentity, Finding
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.access.store import AccessReading
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.model import Profile, SharedLine
+    from linesmith.analyzer.model import ElfIdentity, Finding, Profile, SharedLine
     from linesmith.analyzer.slab.allocation import Kernel
 
 

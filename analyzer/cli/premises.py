@@ -211,6 +211,8 @@ def _refuse_build_alone(build: Path | None) -> None:
 
 def told(scans: Sequence[SourceScan]) -> str:
     """The scans as text, each behind an empty line."""
+    if not scans:
+        return ""
     from linesmith.analyzer.report.source_scan import render_text
 
     return "".join(f"\n{render_text(one)}" for one in scans)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Layout, StructuralAdvice
     from linesmith.analyzer.report.slab import SlabAnswer
-    from linesmith.analyzer.slab.allocation import Asked
+    from linesmith.analyzer.slab.allocation import CacheOptions
     from linesmith.tuner.structure.case import Allocation
 
 
@@ -101,7 +101,7 @@ def _refuse_incomplete(wanted: Change) -> None:
 
 
 def answer(
-    elf: Path, types: tuple[str, ...], wanted: Change, asked: Asked, running: Running, format_: str, columns: int
+    elf: Path, types: tuple[str, ...], wanted: Change, asked: CacheOptions, running: Running, format_: str, columns: int
 ) -> str:
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
     from linesmith.analyzer.cli.analysis import kernel_of, load
@@ -207,10 +207,10 @@ def command(
     from linesmith.analyzer.cli.analysis import Running
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import slab
-    from linesmith.analyzer.slab.allocation import Asked
+    from linesmith.analyzer.slab.allocation import CacheOptions
 
-    asked = Asked(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
-    if kmalloc and asked != Asked(kmalloc=True):
+    asked = CacheOptions(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
+    if kmalloc and asked != CacheOptions(kmalloc=True):
         raise click.UsageError(
             "--kmalloc takes the general cache as it is; give it without --cache, --align, --hwcache-align, "
             "--by-rcu and --constructor"
@@ -233,7 +233,7 @@ class Question:
     """What the command line asks: types, what is known of their caches, the machine."""
 
     types: tuple[str, ...]
-    asked: Asked
+    asked: CacheOptions
     running: Running
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Alignment and packing that the source must have asked for, inferred where the producer did not say.
+"""Alignment and packing that the source asked for: inferred where no producer says it, told from what is inherited.
 
-clang and every DWARF 4 producer leave DW_AT_alignment out; BTF has no such field at all.
+clang and every DWARF 4 producer leave DW_AT_alignment out; BTF has no such field at all. gcc states it of every record
+and member whose alignment comes from an attribute anywhere inside, so that a record which embeds an aligned one looks
+as if it asked for it. No producer tells of unnamed bit-fields; one of width 0, which closes a storage unit
+(C11 6.7.2.1p12), shows by the next bit-field beginning at the next unit.
 """
 
 from __future__ import annotations
@@ -11,21 +14,14 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import prod
 
-from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import MOST_MEMBERS
-from linesmith.analyzer.layouts.placement import BYTE, bit_field_start, first_bit, round_up, shape_of
+from linesmith.analyzer.layouts.collection import MOST_LEVELS, MOST_MEMBERS, Layouts
+from linesmith.analyzer.layouts.placement import BYTE, bit_field_start, round_up, shape_of
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 
-def _rounded_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
-
-
-def _largest_alignment(end: int, place: int, size: int) -> int:
-    """Largest power of two that carries byte ``end`` to byte ``place`` and divides the record's ``size``; 1 if none."""
-    largest = (place | size) & -(place | size)
-    powers = (1 << power for power in range(largest.bit_length()))
-    return max((power for power in powers if _rounded_up(end, power) == place), default=1)
+def record_alignment(layout: Layout) -> int:
+    """Alignment of the record in bytes: every object starts at a multiple of it."""
+    return max([layout.natural_alignment, layout.alignment or 1, *(member.alignment or 1 for member in layout.members)])
 
 
 def inferred_alignments(layout: Layout) -> tuple[int | None, ...]:
@@ -34,7 +30,7 @@ def inferred_alignments(layout: Layout) -> tuple[int | None, ...]:
     Gives the largest power of two that fits the offset, the end of the members before and the record's size. A
     member that states its alignment, a bit-field and a member at offset 0 are never inferred.
     """
-    ends = accumulate(map(used_end, layout.members), max, initial=0)
+    ends = accumulate((member.used_end for member in layout.members), max, initial=0)
     return tuple(_inferred(layout, member, end) for member, end in zip(layout.members, ends, strict=False))
 
 
@@ -42,7 +38,7 @@ def _inferred(layout: Layout, member: Member, end: int) -> int | None:
     """Of one member behind others that end at byte ``end``."""
     if member.alignment or member.is_bit_field or not member.offset or layout.kind is RecordKind.UNION:
         return None
-    if _rounded_up(end, member.natural_alignment) >= member.offset:
+    if round_up(end, member.natural_alignment) >= member.offset:
         return None
     found = _largest_alignment(end, member.offset, layout.size)
     return found if found > member.natural_alignment else None
@@ -55,17 +51,29 @@ def inferred_record_alignment(layout: Layout) -> int | None:
     known = [one or 1 for one in inferred_alignments(layout)]
     stated = [member.alignment or 1 for member in layout.members]
     needed = max([layout.natural_alignment, *known, *stated])
-    end = max((used_end(member) for member in layout.members), default=0)
-    if _rounded_up(end, needed) >= layout.size:
+    end = max((member.used_end for member in layout.members), default=0)
+    if round_up(end, needed) >= layout.size:
         return None
     found = _largest_alignment(end, layout.size, layout.size)
     return found if found > needed else None
 
 
+def _largest_alignment(end: int, place: int, size: int) -> int:
+    """Largest power of two that carries byte ``end`` to byte ``place`` and divides the record's ``size``; 1 if none."""
+    largest = (place | size) & -(place | size)
+    powers = (1 << power for power in range(largest.bit_length()))
+    return max((power for power in powers if round_up(end, power) == place), default=1)
+
+
 def inferred_packed(layout: Layout) -> bool:
     """Whether a member, or the record's end, lies where only ``__attribute__((packed))`` puts it."""
-    if any(_out_of_place(member) for member in layout.members):
-        return True
+    for member in layout.members:
+        if member.bit_offset is not None and member.bit_size is not None and member.size:
+            unit = member.size * BYTE
+            if member.bit_offset // unit != (member.bit_offset + member.bit_size - 1) // unit:
+                return True
+        elif member.offset % _need(member):
+            return True
     return layout.size % max((_need(member) for member in layout.members), default=1) != 0
 
 
@@ -79,27 +87,33 @@ def _need(member: Member) -> int:
     return member.alignment or (natural if element % natural == 0 else 1)
 
 
-def _out_of_place(member: Member) -> bool:
-    if member.bit_offset is not None and member.bit_size is not None and member.size:
-        unit = member.size * 8
-        return member.bit_offset // unit != (member.bit_offset + member.bit_size - 1) // unit
-    return member.offset % _need(member) != 0
+def with_inferred_alignment(layout: Layout) -> Layout:
+    """``layout`` with the alignments of its members and its own that explain where they are."""
+    members = list(layout.members)
+    for index, found in enumerate(inferred_alignments(layout)):
+        alignment = _closed_unit(layout, index) if members[index].is_bit_field else found
+        if alignment:
+            members[index] = replace(members[index], alignment=alignment)
+    record = inferred_record_alignment(layout)
+    return replace(layout, members=tuple(members), alignment=record or layout.alignment)
 
 
-def used_end(member: Member) -> int:
-    """The first byte behind all that the member uses: of a bit-field, behind its bits."""
-    if member.bit_offset is None or member.bit_size is None:
-        return member.end
-    return -(-(member.bit_offset + member.bit_size) // 8)
+def _closed_unit(layout: Layout, index: int) -> int | None:
+    """Bytes of the storage unit that a bit-field opens although it would have fitted into the one before."""
+    member, before = layout.members[index], layout.members[index - 1]
+    if not index or not before.is_bit_field:
+        return None
+    end = before.first_bit + (before.bit_size or 0)
+    opened = round_up(end, member.natural_alignment * BYTE)
+    closed = member.first_bit == opened and bit_field_start(shape_of(member), end) < opened
+    return member.natural_alignment if closed else None
 
 
-# Alignment that a declaration itself asks for, told from what it inherits.
-#
-# gcc states DW_AT_alignment of every record and member whose alignment comes from an attribute anywhere inside, so a
-# record that embeds an aligned one looks as if it asked for it.
-
-# Damaged debug information can nest anonymous records without end.
-_MOST_LEVELS = 128
+def inferences(said: Layout, explained: Layout) -> tuple[str, ...]:
+    """Names of the members, and of the record itself, whose alignment is in ``explained`` only."""
+    pairs = zip(said.members, explained.members, strict=True)
+    members = tuple(one.name for one, other in pairs if one.alignment != other.alignment)
+    return members if said.alignment == explained.alignment else (*members, said.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +134,7 @@ class AskedAlignment:
 def asked_alignments(layout: Layout, layouts: Layouts) -> Iterator[AskedAlignment]:
     """Of the record, then of each member that C code can name and of each part without a name, in their order."""
     yield AskedAlignment("", layout.alignment or 1, _asked_of_record(layout))
-    yield from _of_members(layout, layouts, 1, _MOST_LEVELS, iter(range(MOST_MEMBERS)))
+    yield from _of_members(layout, layouts, 1, MOST_LEVELS, iter(range(MOST_MEMBERS)))
 
 
 def asked_at_least(least: int, layout: Layout, layouts: Layouts) -> list[AskedAlignment]:
@@ -177,46 +191,3 @@ def _asked_of_record(layout: Layout) -> int:
     stated = layout.alignment or 1
     inner = max((max(member.natural_alignment, member.alignment or 1) for member in layout.members), default=1)
     return stated if stated > inner else 1
-
-
-# Alignments that the source must have asked for but the debug information does not say.
-#
-# clang, DWARF 4 and BTF leave explicit alignments out. No producer tells of unnamed bit-fields; one of width 0, which
-# closes a storage unit (C11 6.7.2.1p12), shows by the next bit-field beginning at the next unit.
-
-
-def with_inferred_alignment(layout: Layout) -> Layout:
-    """``layout`` with the alignments of its members and its own that explain where they are."""
-    inferred = inferred_alignments(layout)
-    members = tuple(_explained(layout, index, inferred[index]) for index in range(len(layout.members)))
-    record = inferred_record_alignment(layout)
-    return replace(layout, members=members, alignment=record or layout.alignment)
-
-
-def record_alignment(layout: Layout) -> int:
-    """Alignment of the record in bytes: every object starts at a multiple of it."""
-    return max([layout.natural_alignment, layout.alignment or 1, *(member.alignment or 1 for member in layout.members)])
-
-
-def inferences(said: Layout, explained: Layout) -> tuple[str, ...]:
-    """Names of the members, and of the record itself, whose alignment is in ``explained`` only."""
-    pairs = zip(said.members, explained.members, strict=True)
-    members = tuple(one.name for one, other in pairs if one.alignment != other.alignment)
-    return members if said.alignment == explained.alignment else (*members, said.title)
-
-
-def _explained(layout: Layout, index: int, inferred: int | None) -> Member:
-    member = layout.members[index]
-    alignment = _closed_unit(layout, index) if member.is_bit_field else inferred
-    return replace(member, alignment=alignment) if alignment else member
-
-
-def _closed_unit(layout: Layout, index: int) -> int | None:
-    """Bytes of the storage unit that a bit-field opens although it would have fitted into the one before."""
-    member, before = layout.members[index], layout.members[index - 1]
-    if not index or not before.is_bit_field:
-        return None
-    end = first_bit(before) + (before.bit_size or 0)
-    opened = round_up(end, member.natural_alignment * BYTE)
-    closed = first_bit(member) == opened and bit_field_start(shape_of(member), end) < opened
-    return member.natural_alignment if closed else None

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A set of layouts that refer to each other by id: what every stage behind the readers asks for."""
+"""The layouts of one file, which refer to each other by id: what every stage behind the readers asks for.
+
+Users choose among them by a name, ``struct name`` or a pattern. Those that come from elsewhere (a saved index, or what
+the program that reads objects wrote) are checked before anything is asked of them: see ``flaw``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from linesmith.analyzer.base.errors import TypeNotFound
-from linesmith.analyzer.model import Layout, Member, RecordKind
+from linesmith.analyzer.model import Layout, RecordKind
+
+# Damaged debug information can nest anonymous records without end.
+MOST_LEVELS = 128
+MOST_MEMBERS = 1 << 16
+# Bytes, bits and elements beyond this are in no record.
+MOST = 1 << 48
+MOST_OFFERED, MOST_LISTED = 4, 12
+_KINDS = frozenset(kind.value for kind in RecordKind)
 
 
 class Layouts(Protocol):
@@ -77,23 +89,15 @@ class ChangedLayouts:
         return (self._changed.get(one.id, one) for one in self._layouts)
 
 
-# Chooses layouts by what a user calls them: a name, ``struct name``, or a pattern.
-
-_KINDS = frozenset(kind.value for kind in RecordKind)
-MOST_OFFERED, MOST_LISTED = 4, 12
-
-
 def select(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
     """Every layout of each name or glob pattern, in that order; without any, every record that has a tag.
 
     ``struct foo`` leaves out unions and typedefs called ``foo``. Raises ``TypeNotFound`` with the nearest names.
     """
-    if not wanted:
-        return tuple(layout for layout in layouts if layout.name and not layout.typedef)
     for text in wanted:
         if not _called(layouts, text):
             raise TypeNotFound(_not_found(layouts, text))
-    return tuple(_select_known(layouts, wanted))
+    return _select_known(layouts, wanted)
 
 
 def select_both(old: Layouts, new: Layouts, wanted: tuple[str, ...]) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
@@ -101,21 +105,23 @@ def select_both(old: Layouts, new: Layouts, wanted: tuple[str, ...]) -> tuple[tu
     for text in wanted:
         if not _called(old, text) and not _called(new, text):
             raise TypeNotFound(_not_found(new, text))
-    return tuple(_select_known(old, wanted)), tuple(_select_known(new, wanted))
+    return _select_known(old, wanted), _select_known(new, wanted)
 
 
-def _select_known(layouts: Layouts, wanted: tuple[str, ...]) -> Iterable[Layout]:
+def _select_known(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
     if not wanted:
-        return select(layouts, ())
-    return {layout.id: layout for text in wanted for layout in _called(layouts, text)}.values()
+        return tuple(layout for layout in layouts if layout.name and not layout.typedef)
+    return tuple({layout.id: layout for text in wanted for layout in _called(layouts, text)}.values())
 
 
 def _called(layouts: Layouts, text: str) -> list[Layout]:
     kind, name = _kind_and_name(text)
-    exact = layouts.variants(name)  # first, because names in C++ and Rust may hold brackets and stars
-    pattern = not exact and any(sign in name for sign in "*?[")
-    found = [one for each in _matching(layouts, name) for one in layouts.variants(each)] if pattern else exact
-    return [layout for layout in found if _is_kind(layout, kind)]
+    found = list(layouts.variants(name))  # first, because names in C++ and Rust may hold brackets and stars
+    if not found and any(sign in name for sign in "*?["):
+        from fnmatch import filter as matching  # imports re, which a plain name does not need
+
+        found = [one for each in matching(layouts.names(), name) for one in layouts.variants(each)]
+    return [layout for layout in found if not kind or (layout.kind.value == kind and not layout.typedef)]
 
 
 def bare_name(text: str) -> str:
@@ -128,43 +134,23 @@ def _kind_and_name(text: str) -> tuple[str, str]:
     return (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())
 
 
-def _matching(layouts: Layouts, pattern: str) -> list[str]:
-    from fnmatch import filter as matching  # imports re, which a plain name does not need
-
-    matched = set(matching(layouts.names(), pattern))
-    return [name for name in layouts.names() if name in matched]
-
-
-def _is_kind(layout: Layout, kind: str) -> bool:
-    return not kind or (layout.kind.value == kind and not layout.typedef)
-
-
 def nearest_names(layouts: Layouts, text: str) -> list[str]:
     """The names of records that ``text`` may be a slip of, the nearest first."""
     from difflib import get_close_matches  # only a mistake needs it
 
-    return get_close_matches(_kind_and_name(text)[1], layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+    return get_close_matches(bare_name(text), layouts.names(), n=MOST_OFFERED, cutoff=0.6)
 
 
 def _not_found(layouts: Layouts, text: str) -> str:
     if text in _KINDS:
         return f"{text!r} alone names no record; put it and the name in quotes, as in '{text} name', or leave it out"
-    return f"no struct or union is called {text!r} in the debug information; {_offer(layouts, text)}"
-
-
-def _offer(layouts: Layouts, text: str) -> str:
-    """The names that may be meant, else all where they are few."""
     if near := nearest_names(layouts, text):
-        return f"did you mean {', '.join(near)}?"
-    if len(known := layouts.names()) <= MOST_LISTED:
-        return f"it has {', '.join(known)}" if known else "it has none at all"
-    return "patterns such as 'tcp_*' show what there is"
-
-
-# Whether layouts that come from elsewhere can be layouts at all: a saved index, or what a helper program wrote.
-
-# Bytes, bits and elements beyond this are in no record.
-MOST = 1 << 48
+        offer = f"did you mean {', '.join(near)}?"
+    elif len(known := layouts.names()) <= MOST_LISTED:
+        offer = f"it has {', '.join(known)}" if known else "it has none at all"
+    else:
+        offer = "patterns such as 'tcp_*' show what there is"
+    return f"no struct or union is called {text!r} in the debug information; {offer}"
 
 
 def flaw(layouts: Iterable[Layout]) -> str | None:
@@ -192,23 +178,13 @@ def _flaw_of_record(number: int, layout: Layout) -> str | None:
     if not 0 <= layout.size < MOST or not _are_alignments(layout.natural_alignment, layout.alignment):
         return f"record {number} has an impossible size or alignment"
     for index, member in enumerate(layout.members):
-        if not _is_possible(member):
+        places = (member.offset, member.size, member.bit_offset or 0, member.bit_size or 0, *member.dimensions)
+        possible = min(places) >= 0 and max(places) < MOST
+        if not possible or not _are_alignments(member.natural_alignment, member.alignment):
             return f"member {index} of record {number} has an impossible place or alignment"
-        if _end(member) > layout.size:
+        if member.used_end > layout.size:  # the storage unit of a packed bit-field may reach behind the record
             return f"member {index} of record {number} ends behind the record"
     return None
-
-
-def _is_possible(member: Member) -> bool:
-    places = (member.offset, member.size, member.bit_offset or 0, member.bit_size or 0, *member.dimensions)
-    return min(places) >= 0 and max(places) < MOST and _are_alignments(member.natural_alignment, member.alignment)
-
-
-def _end(member: Member) -> int:
-    """First byte behind the member. The storage unit of a packed bit-field may reach behind the record."""
-    if member.bit_offset is None or member.bit_size is None:
-        return member.end
-    return -(-(member.bit_offset + member.bit_size) // 8)
 
 
 def _are_alignments(natural: int, stated: int | None) -> bool:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import prod
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten, leaves_at
@@ -27,11 +28,26 @@ PAGE_OVERLAYS = ("page", "folio", "slab", "ptdesc", "zpdesc")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EmbeddedPlace:
     """A record embedded in ``container`` (a layout id) at ``offset`` bytes; offset 0 of itself at depth 0."""
 
     container: int
     offset: int
+
+
+_Arguments = ParamSpec("_Arguments")
+_Answer = TypeVar("_Answer")
+
+
+def _remembered(
+    method: Callable[Concatenate[Containment, _Arguments], _Answer],
+) -> cached_property[Callable[_Arguments, _Answer]]:
+    """A method whose answers are kept as long as its object."""
+
+    def kept(self: Containment) -> Callable[_Arguments, _Answer]:
+        return cast("Callable[_Arguments, _Answer]", lru_cache(maxsize=None)(partial(method, self)))
+
+    return cached_property(kept)
 
 
 class Containment:
@@ -39,16 +55,6 @@ class Containment:
 
     def __init__(self, layouts: Layouts) -> None:
         self.layouts = layouts
-        self.starts = lru_cache(maxsize=None)(self._starts)
-        self.leaves = lru_cache(maxsize=None)(self._leaves)
-        self.places = lru_cache(maxsize=None)(self._places)
-        self.folded = lru_cache(maxsize=None)(self._folded)
-        self.multiplicity = lru_cache(maxsize=None)(self._multiplicity)
-        self.elements = lru_cache(maxsize=None)(self._elements)
-        self.names_of_holders = lru_cache(maxsize=None)(self._names_of_holders)
-        self.embeddings = lru_cache(maxsize=None)(self._embeddings)
-        self.overlays = lru_cache(maxsize=None)(self._overlays)
-        self.same_memory = lru_cache(maxsize=None)(self._same_memory)
 
     @cached_property
     def by_last_name(self) -> Mapping[str, tuple[str, ...]]:
@@ -59,33 +65,44 @@ class Containment:
                 found.setdefault(last, []).append(name)
         return {last: tuple(names) for last, names in found.items()}
 
-    def _starts(self, layout_id: int) -> frozenset[int]:
+    @_remembered
+    def starts(self, layout_id: int) -> frozenset[int]:
         """Distinct offsets of the layout's leaves."""
         return frozenset(leaf.offset for leaf in flatten(self.layouts.by_id(layout_id), self.layouts))
 
-    def _leaves(self, layout_id: int, offset: int) -> tuple[Leaf, ...]:
+    @_remembered
+    def leaves(self, layout_id: int, offset: int) -> tuple[Leaf, ...]:
         """Leaves that hold the byte at ``offset``, those that begin there first; empty for holes."""
         found = leaves_at(self.layouts.by_id(layout_id), self.layouts, offset)
         return tuple(sorted(found, key=lambda leaf: (leaf.offset != offset, leaf.size)))
 
-    def _folded(self, layout_id: int, offset: int) -> tuple[int, int]:
+    @_remembered
+    def folded(self, layout_id: int, offset: int) -> tuple[int, int]:
         """The layout and the offset, moved to the first element of every array on the way."""
         for member, base in self._way(layout_id, offset):
             begin, step = base + member.offset, _step(member, self.layouts)
             offset = begin + (offset - begin) % step if step else offset
         return layout_id, offset
 
-    def _multiplicity(self, layout_id: int, offset: int) -> int:
+    @_remembered
+    def multiplicity(self, layout_id: int, offset: int) -> int:
         """How many places are folded into one with this one."""
         return prod(max(prod(member.dimensions), 1) for member, _ in self._way(layout_id, offset))
 
     def _way(self, layout_id: int, offset: int) -> Iterator[tuple[Member, int]]:
-        """The members that hold the byte, outermost first, each with the offset of its record, in first elements."""
+        """The members that hold the byte, outermost first, each with the offset of its record, in first elements.
+
+        Of a union's alternatives it is one that is no array.
+        """
         inner, base = layout_id, 0
         for _ in range(DEPTH):
-            member = _member_at(self.layouts.by_id(inner), offset - base)
-            if member is None:
+            members, at = self.layouts.by_id(inner).members, offset - base
+            holding = [one for one in members if one.offset <= at < one.offset + one.size]
+            # Open arrays have no end.
+            holding = holding or [one for one in members[-1:] if one.is_open_array and one.offset <= at]
+            if not holding:
                 return
+            member = min(holding, key=lambda one: bool(one.dimensions))
             yield member, base
             begin, step = base + member.offset, _step(member, self.layouts)
             offset = begin + (offset - begin) % step if step else offset
@@ -93,7 +110,8 @@ class Containment:
                 return
             inner, base = member.record, begin
 
-    def _elements(self, layout_id: int, offset: int) -> tuple[int, ...]:
+    @_remembered
+    def elements(self, layout_id: int, offset: int) -> tuple[int, ...]:
         """Offsets that are ``offset`` in the first element of an array or in one of those close behind it."""
         end = min(self.layouts.by_id(layout_id).size, offset + ELEMENT_BYTES)
         spot = self.folded(layout_id, offset)
@@ -101,22 +119,26 @@ class Containment:
             offset,
         )
 
-    def _names_of_holders(self, layout_id: int) -> frozenset[str]:
+    @_remembered
+    def names_of_holders(self, layout_id: int) -> frozenset[str]:
         """Names of all records that hold this one by value, at any depth."""
         others = (place.container for place in self.places(layout_id) if place.container != layout_id)
         return frozenset(self.layouts.by_id(one).name for one in others)
 
-    def _embeddings(self, layout_id: int) -> frozenset[tuple[int, int]]:
+    @_remembered
+    def embeddings(self, layout_id: int) -> frozenset[tuple[int, int]]:
         """Where other records hold this one by value: (container, offset in bytes)."""
         return frozenset((place.container, place.offset) for place in self.places(layout_id)) - {(layout_id, 0)}
 
-    def _overlays(self, layout_id: int) -> tuple[int, ...]:
+    @_remembered
+    def overlays(self, layout_id: int) -> tuple[int, ...]:
         """The other records that name the same memory; they begin where it does."""
         if self.layouts.by_id(layout_id).name not in self._page_overlays:
             return ()
         return tuple(one for one in self._page_overlays.values() if one != layout_id)
 
-    def _same_memory(self, name: str) -> tuple[tuple[str, int], ...]:
+    @_remembered
+    def same_memory(self, name: str) -> tuple[tuple[str, int], ...]:
         """Records as (name, layout id) that a record called ``name`` may be seen as: itself first, its overlays."""
         variants = self.layouts.variants(name)
         if not variants:
@@ -130,13 +152,14 @@ class Containment:
         found = {name: variants[0].id for name in PAGE_OVERLAYS if (variants := self.layouts.variants(name))}
         return found if "page" in found and "folio" in self.names_of_holders(found["page"]) else {}
 
-    def _places(self, layout_id: int) -> tuple[Place, ...]:
+    @_remembered
+    def places(self, layout_id: int) -> tuple[EmbeddedPlace, ...]:
         """Every named record that holds this one at any depth, itself first."""
-        found = dict.fromkeys([Place(layout_id, 0)])
+        found = dict.fromkeys([EmbeddedPlace(layout_id, 0)])
         frontier = list(found)
         for _ in range(DEPTH):
             frontier = [
-                Place(holder.container, holder.offset + inner.offset)
+                EmbeddedPlace(holder.container, holder.offset + inner.offset)
                 for inner in frontier
                 for holder in _holders(self.layouts).get(inner.container, ())
             ]
@@ -157,32 +180,19 @@ class Containment:
 
 
 @lru_cache(maxsize=4)
-def _holders(layouts: Layouts) -> Mapping[int, tuple[Place, ...]]:
+def _holders(layouts: Layouts) -> Mapping[int, tuple[EmbeddedPlace, ...]]:
     """The places of each record in those that have a member of it, by its id."""
-    holders: dict[int, list[Place]] = {}
+    holders: dict[int, list[EmbeddedPlace]] = {}
     known = {one.id: one for one in outlines_of(layouts)}
     for one in known.values():
         for record, offset in _embedded(one, known):
-            holders.setdefault(record, []).append(Place(one.id, offset))
+            holders.setdefault(record, []).append(EmbeddedPlace(one.id, offset))
     return {record: tuple(places) for record, places in holders.items()}
-
-
-def _member_at(layout: Layout, offset: int) -> Member | None:
-    """The member that holds the byte; of a union's alternatives one that is no array. Open arrays have no end."""
-    holding = (one for one in layout.members if one.offset <= offset < one.offset + one.size)
-    found = min(holding, key=lambda one: bool(one.dimensions), default=None)
-    last = layout.members[-1] if layout.members else None
-    return last if found is None and last and _is_open(last) and last.offset <= offset else found
-
-
-def _is_open(member: Member) -> bool:
-    """Whether it is ``name[]`` or ``name[0]``."""
-    return member.flexible or (bool(member.dimensions) and not prod(member.dimensions))
 
 
 def _step(member: Member, layouts: Layouts) -> int:
     """Bytes from one element to the next; 0 for what is no array, and where it is not known."""
-    if _is_open(member):
+    if member.is_open_array:
         return layouts.by_id(member.record).size if member.record is not None else member.natural_alignment
     return member.size // max(prod(member.dimensions), 1) if member.dimensions else 0
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import gaps, line_of, lines, straddles
+from linesmith.analyzer.layouts.gaps import BitHole, Hole, gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts.leaves import nameable
-from linesmith.analyzer.model import Layout, Member
+from linesmith.analyzer.model import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberChange:
+class MemberDiff:
     """One member, called by its path through anonymous records; ``old`` or ``new`` is ``None``: added, removed."""
 
     path: str
@@ -53,13 +53,13 @@ class HoleChange:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordChange:
+class RecordDiff:
     """A record that differs; ``old`` or ``new`` is ``None`` when only one file has it."""
 
     title: str
     old: Layout | None
     new: Layout | None
-    members: tuple[MemberChange, ...] = ()
+    members: tuple[MemberDiff, ...] = ()
     holes: tuple[HoleChange, ...] = ()
     bit_holes: tuple[HoleChange, ...] = ()
     padding: tuple[int, int] = (0, 0)
@@ -67,69 +67,46 @@ class RecordChange:
     alignment: tuple[int | None, int | None] = (None, None)
 
 
-def changes(
-    old: Layouts, new: Layouts, pairs: Iterator[tuple[Layout | None, Layout | None]]
-) -> tuple[RecordChange, ...]:
+def changes(old: Layouts, new: Layouts, pairs: Iterator[tuple[Layout | None, Layout | None]]) -> tuple[RecordDiff, ...]:
     """The changes of every pair that differs, in the order given."""
-    found = (_change(before, old, after, new) for before, after in pairs)
-    return tuple(change for change in found if change is not None)
+    return tuple(filter(None, (_change(before, old, after, new) for before, after in pairs)))
 
 
 def paired(old: tuple[Layout, ...], new: tuple[Layout, ...]) -> Iterator[tuple[Layout | None, Layout | None]]:
-    """Layouts of the same name, kind and, where a name has several layouts, the same declaring file or rank."""
+    """Layouts of the same name and kind: those declared in the same file, else those that most compile units use."""
     waiting: dict[tuple[str, bool], list[Layout]] = {}
     for layout in new:
-        waiting.setdefault(_identity(layout), []).append(layout)
+        waiting.setdefault((layout.title, layout.typedef), []).append(layout)
     for layout in old:
-        yield layout, _partner(layout, waiting.get(_identity(layout), []))
+        others = waiting.get((layout.title, layout.typedef), [])
+        same_file = (index for index, other in enumerate(others) if other.file and other.file == layout.file)
+        yield layout, others.pop(next(same_file, 0)) if others else None
     yield from ((None, layout) for rest in waiting.values() for layout in rest)
 
 
-def _identity(layout: Layout) -> tuple[str, bool]:
-    return layout.title, layout.typedef
-
-
-def _partner(layout: Layout, candidates: list[Layout]) -> Layout | None:
-    """Take the best partner out of ``candidates``: declared in the same file, else the most used one left."""
-    if not candidates:
-        return None
-    same_file = [index for index, other in enumerate(candidates) if other.file and other.file == layout.file]
-    return candidates.pop(same_file[0] if same_file else 0)
-
-
-def _change(old: Layout | None, olds: Layouts, new: Layout | None, news: Layouts) -> RecordChange | None:
+def _change(old: Layout | None, olds: Layouts, new: Layout | None, news: Layouts) -> RecordDiff | None:
     if old is None or new is None:
         one = old or new
-        return RecordChange(one.title, old, new) if one else None
-    change = RecordChange(
+        return RecordDiff(one.title, old, new) if one else None
+    spots, places = _spots(old, olds), _spots(new, news)
+    gone = [MemberDiff(path, spot, None) for path, spot in spots.items() if path not in places]
+    kept = [MemberDiff(path, spots.get(path), spot) for path, spot in places.items()]
+    before, after = gaps(old), gaps(new)
+    change = RecordDiff(
         old.title,
         old,
         new,
-        _member_changes(_spots(old, olds), _spots(new, news)),
-        _hole_changes(_holes(old), _holes(new)),
-        _hole_changes(_bit_holes(old), _bit_holes(new)),
-        (gaps(old).padding, gaps(new).padding),
+        tuple([one for one in kept if one.old != one.new] + gone),
+        _hole_changes(_by_member(old, before.holes), _by_member(new, after.holes)),
+        _hole_changes(_by_member(old, before.bit_holes), _by_member(new, after.bit_holes)),
+        (before.padding, after.padding),
         (lines(old), lines(new)),
-        _alignments(old, new),
+        # BTF, which has no declaring files, states no alignment either, so nothing is compared.
+        (old.alignment, new.alignment) if old.file and new.file else (None, None),
     )
-    return change if _differs(change) or old.size != new.size else None
-
-
-def _differs(change: RecordChange) -> bool:
-    inside = change.members or change.holes or change.bit_holes
-    return bool(inside) or len(set(change.padding)) == 2 or len(set(change.alignment)) == 2
-
-
-def _alignments(old: Layout, new: Layout) -> tuple[int | None, int | None]:
-    """What both sides state; BTF, which has no declaring files, states no alignment either, so nothing is compared."""
-    return (old.alignment, new.alignment) if old.file and new.file else (None, None)
-
-
-def _member_changes(old: dict[str, Spot], new: dict[str, Spot]) -> tuple[MemberChange, ...]:
-    """Changes in the order of the new layout, then what is gone."""
-    gone = [MemberChange(path, spot, None) for path, spot in old.items() if path not in new]
-    kept = [MemberChange(path, old.get(path), spot) for path, spot in new.items()]
-    return tuple([change for change in kept if change.old != change.new] + gone)
+    inside = bool(change.members or change.holes or change.bit_holes)
+    differs = inside or len(set(change.padding)) == 2 or len(set(change.alignment)) == 2
+    return change if differs or old.size != new.size else None
 
 
 def _spots(layout: Layout, layouts: Layouts) -> dict[str, Spot]:
@@ -138,14 +115,23 @@ def _spots(layout: Layout, layouts: Layouts) -> dict[str, Spot]:
         member, place = one.member, one.base + one.member.offset
         bit_offset = None if member.bit_offset is None else 8 * one.base + member.bit_offset
         crossing = not member.is_bit_field and straddles(place, member.size)
-        spots[one.path] = Spot(_type(member), place, member.size, line_of(place), crossing, bit_offset, member.bit_size)
+        # The declarator's own part of the type: dimensions, the parameters of a function pointer.
+        shape = member.declarator.replace(member.name, "", 1) if member.name else member.declarator
+        type_ = f"{member.type} {shape}".strip()
+        spots[one.path] = Spot(type_, place, member.size, line_of(place), crossing, bit_offset, member.bit_size)
     return spots
 
 
-def _type(member: Member) -> str:
-    """Type with the declarator's own part of it: dimensions, the parameters of a function pointer."""
-    shape = member.declarator.replace(member.name, "", 1) if member.name else member.declarator
-    return f"{member.type} {shape}".strip()
+def _by_member(layout: Layout, holes: tuple[Hole, ...] | tuple[BitHole, ...]) -> dict[str, int]:
+    """Their sizes by the name of the member before, or its number."""
+    names = {index: one.name or f"({index})" for index, one in enumerate(layout.members)}
+    return {names.get(one.after, ""): one.bits if isinstance(one, BitHole) else one.size for one in holes}
+
+
+def _hole_changes(old: dict[str, int], new: dict[str, int]) -> tuple[HoleChange, ...]:
+    places = list(dict.fromkeys([*new, *old]))
+    found = (HoleChange(place, old.get(place, 0), new.get(place, 0)) for place in places)
+    return tuple(change for change in found if change.old != change.new)
 
 
 def _kinds(old: Spot, new: Spot) -> Iterator[str]:
@@ -160,21 +146,3 @@ def _kinds(old: Spot, new: Spot) -> Iterator[str]:
         yield "crossed a line"
     if old.straddles != new.straddles:
         yield "straddles" if new.straddles else "no longer straddles"
-
-
-def _hole_changes(old: dict[str, int], new: dict[str, int]) -> tuple[HoleChange, ...]:
-    places = list(dict.fromkeys([*new, *old]))
-    found = (HoleChange(place, old.get(place, 0), new.get(place, 0)) for place in places)
-    return tuple(change for change in found if change.old != change.new)
-
-
-def _holes(layout: Layout) -> dict[str, int]:
-    return {_behind(layout, hole.after): hole.size for hole in gaps(layout).holes}
-
-
-def _bit_holes(layout: Layout) -> dict[str, int]:
-    return {_behind(layout, hole.after): hole.bits for hole in gaps(layout).bit_holes}
-
-
-def _behind(layout: Layout, index: int) -> str:
-    return (layout.members[index].name or f"({index})") if index >= 0 else ""

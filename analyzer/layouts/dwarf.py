@@ -23,6 +23,7 @@ from linesmith.analyzer.layouts.store import is_saved, read_saved
 from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 
 Progress = Callable[[int, int], None]
+AccessTable = _native.AccessTable
 
 MOST_THREADS = 8
 LONGEST_BUILD_ID = 64
@@ -45,7 +46,7 @@ class CachePlace:
     refusal: str = ""
 
 
-class _Report(msgspec.Struct, frozen=True):
+class _ReaderError(msgspec.Struct, frozen=True):
     error: Literal["ElfError", "DebugInfoMissing", "DebugInfoDamaged"]
     message: str
 
@@ -127,8 +128,15 @@ def _loaded(place: CachePlace) -> store.IndexedLayouts | None:
     return store.load(place.directory, place.key, place.stamp) if place.directory else None
 
 
-def map_accesses(path: Path, progress: Progress = unwatched) -> _native.AccessTable:
-    """What every instruction of ``path`` touches, made anew on all CPUs; raises as ``read_layouts`` does."""
+def map_accesses(path: Path, progress: Progress = unwatched) -> AccessTable:
+    """What every instruction of ``path`` touches, made anew on all CPUs; raises as ``read_layouts`` does.
+
+    Columns of equal length have a row for each access, by ascending address. ``kind`` and ``outcome`` count as
+    ``AccessKind`` and ``AccessOutcome`` do. Row values refer to ``functions`` (with first and last address),
+    ``inline_chains`` (outermost function first; 0 is no inlined code), ``files`` (0: not known), ``types`` (0: not
+    known; with the id of the layout, -1 for what is no record) and ``variables`` (0: none). ``offset`` and ``width``
+    are bytes.
+    """
     with _native_errors():
         return _native.map_accesses(str(path), len(os.sched_getaffinity(0)), progress=progress)
 
@@ -165,7 +173,7 @@ def table_from_reader(output: bytes, status: int) -> LayoutTable:
 def _reported(output: bytes, status: int) -> errors.LinesmithError:
     """The error that the program wrote; where there is none, one that tells how it ended."""
     try:
-        report = msgspec.json.decode(output[:LONGEST_REPORT], type=_Report)
+        report = msgspec.json.decode(output[:LONGEST_REPORT], type=_ReaderError)
     except (UnicodeDecodeError, RecursionError, msgspec.MsgspecError):
         return errors.DebugInfoDamaged(f"{_UNUSABLE}: it ended with status {status}")
     shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in report.message)
@@ -210,27 +218,19 @@ def _reader(identity: ElfIdentity) -> str:
     return "DWARF" if identity.has_dwarf or not identity.has_btf else "BTF"
 
 
-def _stamp(identity: ElfIdentity) -> store.Stamp:
+def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
+    """Where what ``reader`` (``DWARF`` or ``BTF``) finds in the file is kept.
+
+    The key is the build-id where there is one, and a checksum of the path. Each copy of a build has an index of its
+    own: a build-id is what a file says of itself, no proof of the same bytes.
+    """
     source = Path(identity.debug_path or identity.path).resolve()
     facts, core = source.stat(), Path(_native.__file__).stat()
-    return store.Stamp(str(source), facts.st_size, facts.st_mtime_ns, f"{core.st_size:x}-{core.st_mtime_ns:x}")
-
-
-def _key(identity: ElfIdentity, stamp: store.Stamp, reader: str) -> str:
-    """File name of the index: the build-id where there is one, and a checksum of the path.
-
-    Each copy of a build has an index of its own: a build-id is what a file says of itself, no proof of the same bytes.
-    """
+    stamp = store.Stamp(str(source), facts.st_size, facts.st_mtime_ns, f"{core.st_size:x}-{core.st_mtime_ns:x}")
     name = identity.build_id or "none"
     if len(name) > LONGEST_BUILD_ID:
         name = f"{zlib.crc32(name.encode()):08x}"
-    return f"{name}-{zlib.crc32(os.fsencode(stamp.path)):08x}-{stamp.size:x}-{reader.lower()}"
-
-
-def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
-    """Where what ``reader`` (``DWARF`` or ``BTF``) finds in the file is kept."""
-    stamp = _stamp(identity)
-    key = _key(identity, stamp, reader)
+    key = f"{name}-{zlib.crc32(os.fsencode(stamp.path)):08x}-{stamp.size:x}-{reader.lower()}"
     try:
         return CachePlace(cache_directory(), key, stamp)
     except errors.CacheError as error:

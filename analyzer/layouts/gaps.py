@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Bytes and bits of a record that no member uses, counted the way pahole counts them."""
+"""Arithmetic of one record on cache lines: unused bytes and bits, counted as pahole does, lines covered, and phases.
+
+A phase is where an object starts in its line: two members of it meet where a byte of each is on one line.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ class _Sweep:
 
     def step(self, index: int, member: Member) -> None:
         """Record the gaps between what was seen and ``member``, then pass it."""
-        start = member.offset * 8 if member.bit_offset is None else member.bit_offset
+        start = member.first_bit
         bits = self.close_unit(start)
         self._note_bits(self.seen - bits, bits)
         if member.bit_size is None:
@@ -136,25 +139,18 @@ def gaps(layout: Layout) -> Gaps:
     if layout.kind is RecordKind.UNION:
         return NO_GAPS
     sweep = _Sweep()
-    for index in _as_they_lie(layout):
+    places = [(one.first_bit, one.size) for one in layout.members]
+    order: Iterable[int] = range(len(places))
+    for index in order if places == sorted(places) else sorted(order, key=places.__getitem__):
         sweep.step(index, layout.members[index])
     bit_padding = max(0, sweep.close_unit(layout.size * 8))
     padding = max(0, layout.size - sweep.seen // 8)
     return Gaps(tuple(sweep.holes), tuple(sweep.bit_holes), padding, bit_padding)
 
 
-def _as_they_lie(layout: Layout) -> Iterable[int]:
-    places = [(one.offset * 8 if one.bit_offset is None else one.bit_offset, one.size) for one in layout.members]
-    order = range(len(places))
-    return order if places == sorted(places) else sorted(order, key=places.__getitem__)
-
-
 def inner_padding(member: Member, layouts: Layouts) -> int:
     """Bytes of padding at the end of the struct that ``member`` holds by value; 0 when it holds none."""
     return 0 if member.record is None else gaps(layouts.by_id(member.record)).padding
-
-
-# Cache lines that a record or a member covers.
 
 
 def line_of(offset: int, line_bytes: int = CACHE_LINE_BYTES) -> int:
@@ -177,9 +173,6 @@ def lines_touched(offset: int, size: int, line_bytes: int = CACHE_LINE_BYTES) ->
 def straddles(offset: int, size: int, line_bytes: int = CACHE_LINE_BYTES) -> bool:
     """Whether bytes that would fit on one line lie on two; what is larger than a line never straddles."""
     return size <= line_bytes and len(lines_touched(offset, size, line_bytes)) > 1
-
-
-# In which phases (object start modulo the line size) two members of one object share a line.
 
 
 @dataclass(frozen=True, slots=True)

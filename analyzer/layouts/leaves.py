@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members reached through nested records: what one load or store can touch."""
+"""Members reached through nested records: the leaves that one load or store can touch, and the names that C code uses.
+
+A leaf is a member without members. A record that is one word in the end (``atomic_t``, ``spinlock_t``) is a leaf, too.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,26 @@ from itertools import islice
 from math import prod
 from weakref import WeakKeyDictionary
 
-from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.collection import MOST_LEVELS, MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import Span
 from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCategory, RecordKind
 
 # Damaged debug information can nest records so that the leaves grow without bound.
 MOST_LEAVES = 1 << 16
-MOST_LEVELS = 128
 MOST_WRAPPERS = 8
+# What somebody wrote has fewer parts.
+MOST_PARTS = 32
+# Whoever looks at a record asks for its members again and again, then goes on to the next one.
+MOST_KEPT = 64
+
+# The members of the records that were asked for last, by id: of each file for as long as its layouts are there.
+_KEPT: WeakKeyDictionary[Layouts, dict[int, tuple[Layout, tuple[Named, ...]]]] = WeakKeyDictionary()
+_PART = re.compile(r"(\w+)((?:\[\d{1,9}\])*)")
+_INDEX = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _LeafPath:
     """Where a walk stands: the path so far, its first byte, the named records entered, and all of them."""
 
     path: str
@@ -29,19 +40,19 @@ class _Place:
     chain: tuple[tuple[str, int], ...]
     entered: tuple[Entered, ...]
 
-    def inside(self, layout: Layout) -> _Place:
+    def inside(self, layout: Layout) -> _LeafPath:
         chain = (*self.chain, (layout.name, self.offset)) if layout.name else self.chain
-        return _Place(self.path, self.offset, chain, (*self.entered, Entered(layout.id, self.offset, self.path)))
+        return _LeafPath(self.path, self.offset, chain, (*self.entered, Entered(layout.id, self.offset, self.path)))
 
     def has_entered(self, record: int) -> bool:
         return any(one.record == record for one in self.entered)
 
-    def at(self, member: Member) -> _Place:
+    def at(self, member: Member) -> _LeafPath:
         path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
         return self.moved(path, self.offset + member.offset)
 
-    def moved(self, path: str, offset: int) -> _Place:
-        return _Place(path, offset, self.chain, self.entered)
+    def moved(self, path: str, offset: int) -> _LeafPath:
+        return _LeafPath(path, offset, self.chain, self.entered)
 
 
 def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
@@ -51,7 +62,7 @@ def flatten(layout: Layout, layouts: Layouts) -> tuple[Leaf, ...]:
     ``spinlock_t``) is one leaf under the name of the member that holds it. Of an array of records the first element
     is given, as ``name[0].x``; ``leaves_at`` resolves the others. ``Leaf.member`` is the member the path ends in.
     """
-    return tuple(islice(_walk(layout, layouts, _Place("", 0, (), ()).inside(layout)), MOST_LEAVES))
+    return tuple(islice(_walk(layout, layouts, _LeafPath("", 0, (), ()).inside(layout)), MOST_LEAVES))
 
 
 def leaves_at(layout: Layout, layouts: Layouts, offset: int, most: int = MOST_LEAVES) -> tuple[Leaf, ...]:
@@ -61,7 +72,7 @@ def leaves_at(layout: Layout, layouts: Layouts, offset: int, most: int = MOST_LE
     ``vec[97].count``, with its own offset. Bytes behind the record's end belong to the open array that it ends in
     (``name[]``, ``name[0]``), if it does. Only these leaves tell the records inside a word.
     """
-    start = _Place("", 0, (), ()).inside(layout)
+    start = _LeafPath("", 0, (), ()).inside(layout)
     return tuple(islice(_walk_at(layout, layouts, start, offset), most))
 
 
@@ -70,7 +81,7 @@ def leaf_at(layout: Layout, layouts: Layouts, offset: int) -> Leaf | None:
     return next(iter(leaves_at(layout, layouts, offset)), None)
 
 
-def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
+def _walk(layout: Layout, layouts: Layouts, place: _LeafPath) -> Iterator[Leaf]:
     for member in layout.members:
         here = place.at(member)
         inner = _record_of(member, layouts, here)
@@ -81,12 +92,12 @@ def _walk(layout: Layout, layouts: Layouts, place: _Place) -> Iterator[Leaf]:
             yield from _walk(inner, layouts, here.moved(here.path + index, here.offset).inside(inner))
 
 
-def _walk_at(layout: Layout, layouts: Layouts, place: _Place, offset: int) -> Iterator[Leaf]:
+def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) -> Iterator[Leaf]:
     for member, inside in _around(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
-        if not inside and _is_open_array(member) and not stride:
+        if not inside and member.is_open_array and not stride:
             continue
         element, size = _element(here, member, offset, stride)
         if inner is None or (member.name and _is_word(inner, layouts)):
@@ -103,7 +114,7 @@ def _around(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Mem
     last = None if layout.kind is RecordKind.UNION or not layout.members else layout.members[-1]
     for member in layout.members:
         if member.bit_size is not None:
-            inside = not member.flexible and _holds(member, offset)
+            inside = not member.flexible and member.first_bit // 8 <= offset < member.used_end
         elif offset < member.offset:
             continue
         else:
@@ -114,7 +125,7 @@ def _around(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Mem
             yield member, False
 
 
-def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None:
+def _record_of(member: Member, layouts: Layouts, place: _LeafPath) -> Layout | None:
     """The record held by value; ``None`` for scalars, empty records, and where nesting goes round or too deep."""
     if member.record is None or place.has_entered(member.record) or len(place.entered) > MOST_LEVELS:
         return None
@@ -122,7 +133,7 @@ def _record_of(member: Member, layouts: Layouts, place: _Place) -> Layout | None
     return layout if layout.members else None
 
 
-def _leaf(place: _Place, member: Member, size: int, word: Layout | None) -> Leaf:
+def _leaf(place: _LeafPath, member: Member, size: int, word: Layout | None) -> Leaf:
     chain = (*place.chain, (word.name, place.offset)) if word and word.name else place.chain
     bit_offset = None if member.bit_offset is None else member.bit_offset + 8 * (place.offset - member.offset)
     return Leaf(place.path, place.offset, size, member, chain, bit_offset, member.bit_size, place.entered)
@@ -134,14 +145,11 @@ def _with_wrappers(leaf: Leaf, word: Layout | None, layouts: Layouts) -> Leaf:
         return leaf
     wrappers, frontier = [word.id], [word.id]
     for _ in range(MOST_WRAPPERS):
-        frontier = [record for one in frontier for record in _at_front(layouts.by_id(one)) if record not in wrappers]
+        front = [member for one in frontier for member in layouts.by_id(one).members if member.offset == 0]
+        frontier = [one.record for one in front if one.record is not None and one.record not in wrappers]
         wrappers += dict.fromkeys(frontier)
     inside = (Entered(record, leaf.offset, leaf.path) for record in dict.fromkeys(wrappers))
     return replace(leaf, entered=(*leaf.entered, *inside))
-
-
-def _at_front(layout: Layout) -> list[int]:
-    return [member.record for member in layout.members if member.record is not None and member.offset == 0]
 
 
 def _stride(member: Member, inner: Layout | None) -> int:
@@ -155,14 +163,6 @@ def _stride(member: Member, inner: Layout | None) -> int:
     return 0 if member.record is not None else member.natural_alignment
 
 
-def _holds(member: Member, offset: int) -> bool:
-    """Whether byte ``offset`` of the record is the member's, of a bit-field whether one of its bits is in it."""
-    if member.bit_offset is not None and member.bit_size is not None:
-        first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8
-        return first <= offset <= last
-    return member.offset <= offset < member.end
-
-
 def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
     """Whether ``member`` of ``layout`` goes on behind its end: an open array, or a record that ends in one."""
     if member is not layout.members[-1] and layout.kind is not RecordKind.UNION:
@@ -172,7 +172,7 @@ def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
         one, holder = frontier.pop()
         if one is not holder.members[-1] and holder.kind is not RecordKind.UNION:
             continue
-        if _is_open_array(one):
+        if one.is_open_array:
             return True
         if one.record is not None and not one.dimensions and one.record not in seen:
             seen.add(one.record)
@@ -181,12 +181,7 @@ def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
     return False
 
 
-def _is_open_array(member: Member) -> bool:
-    """``name[]``, or the older ``name[0]``."""
-    return member.flexible or (bool(member.dimensions) and not prod(member.dimensions))
-
-
-def _element(place: _Place, member: Member, offset: int, stride: int) -> tuple[_Place, int]:
+def _element(place: _LeafPath, member: Member, offset: int, stride: int) -> tuple[_LeafPath, int]:
     """The array element that holds ``offset`` and its size; the member itself when it is no array."""
     if not (member.dimensions or member.flexible) or not stride:
         return place, member.size
@@ -224,21 +219,6 @@ def _is_view(member: Member, layouts: Layouts) -> bool:
         return member.category is MemberCategory.SCALAR
     parts = layouts.by_id(member.record).members
     return not member.name and all(part.category is MemberCategory.SCALAR for part in parts)
-
-
-# Members as C code names them from outside: through anonymous records, and by paths into named ones.
-
-# Damaged debug information can nest anonymous records without end.
-MOST_MEMBERS = 1 << 16
-# What somebody wrote has fewer parts.
-MOST_PARTS = 32
-# Whoever looks at a record asks for its members again and again, then goes on to the next one.
-MOST_KEPT = 64
-
-# The members of the records that were asked for last, by id: of each file for as long as its layouts are there.
-_KEPT: WeakKeyDictionary[Layouts, dict[int, tuple[Layout, tuple[Named, ...]]]] = WeakKeyDictionary()
-_PART = re.compile(r"(\w+)((?:\[\d{1,9}\])*)")
-_INDEX = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,17 +285,12 @@ def _nameable(
         if next(left, None) is None:
             return
         if member.name or member.record is None or member.record in entered or len(entered) > MOST_LEVELS:
-            yield Named(member.name or f"({number})", base, member, _span(member, base))
+            first = member.first_bit // 8
+            span = Span(base + first, member.used_end - first)
+            yield Named(member.name or f"({number})", base, member, span)
         else:
             inner = layouts.by_id(member.record)
             yield from _nameable(inner, layouts, base + member.offset, entered | {inner.id}, left)
-
-
-def _span(member: Member, base: int) -> Span:
-    if member.bit_offset is None or member.bit_size is None:
-        return Span(base + member.offset, member.size)
-    first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8
-    return Span(base + first, last - first + 1)
 
 
 def _indexed_element(whole: Named, indices: tuple[int, ...]) -> Named | None:

@@ -5,21 +5,29 @@ The rules are those of gcc and clang on the System V ABIs of x86-64 and AArch64:
 its alignment; a bit-field at the next free bit unless it would then span more alignment units than its declared type
 has, else at the next multiple of that type's alignment. Source: System V ABI, x86-64 supplement 3.1.2; gcc internals,
 ``PCC_BITFIELD_TYPE_MATTERS``. Records that follow other rules (packed, overlapping) are refused, never guessed.
+
+What is placed are atoms, runs of members that move as one: bit-fields that share storage units, and what lies between
+``__cacheline_group_begin__X`` and ``__cacheline_group_end__X``, which was grouped on purpose and is asserted at compile
+time (include/linux/cache.h). What the source treats as one range, or keeps in one block, is told by facts. Every other
+member, an anonymous struct or union included, is an atom of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 
 BYTE = 8
+GROUP_BEGIN = "__cacheline_group_begin__"
+GROUP_END = "__cacheline_group_end__"
+GROUP_PAD = "__cacheline_group_pad__"
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class PlacedMembers:
     """Offsets for members in the order given; ``starts`` and ``end`` in bits, ``size`` and ``alignment`` in bytes."""
 
     starts: tuple[int, ...]
@@ -39,7 +47,7 @@ def alignment_of(member: Member) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MemberShape:
     """What of a member decides its place, in bits; ``width`` is that of a bit-field, else ``None``.
 
     ``alignment`` is that of the member, and for a bit-field that of its type; ``forced`` is a bit-field's explicit one.
@@ -51,21 +59,21 @@ class Shape:
     forced: int = 1
 
 
-def shape_of(member: Member) -> Shape:
+def shape_of(member: Member) -> MemberShape:
     """The shape of ``member``."""
     size = member.size * BYTE
     if member.bit_size is None:
-        return Shape(size, alignment_of(member) * BYTE)
+        return MemberShape(size, alignment_of(member) * BYTE)
     unit = max(member.natural_alignment, 1) * BYTE
-    return Shape(max(size, unit), unit, member.bit_size, (member.alignment or 1) * BYTE if member.alignment else 1)
+    return MemberShape(max(size, unit), unit, member.bit_size, member.alignment * BYTE if member.alignment else 1)
 
 
-def place(members: Iterable[Member], record_alignment: int | None = None) -> Placement:
+def place(members: Iterable[Member], record_alignment: int | None = None) -> PlacedMembers:
     """Place ``members`` in this order; ``record_alignment`` is the record's explicit alignment in bytes."""
     return place_shapes([shape_of(member) for member in members], record_alignment)
 
 
-def end_of(shapes: Iterable[Shape], end: int = 0) -> int:
+def end_of(shapes: Iterable[MemberShape], end: int = 0) -> int:
     """The bit behind the last of these members: what ``place_shapes`` gives, for who tries many orders."""
     for shape in shapes:
         if shape.width is None:
@@ -75,7 +83,7 @@ def end_of(shapes: Iterable[Shape], end: int = 0) -> int:
     return end
 
 
-def place_shapes(shapes: Iterable[Shape], record_alignment: int | None = None, end: int = 0) -> Placement:
+def place_shapes(shapes: Iterable[MemberShape], record_alignment: int | None = None, end: int = 0) -> PlacedMembers:
     """Place members of these shapes in this order, behind ``end`` bits that are taken."""
     starts: list[int] = []
     alignment = (record_alignment or 1) * BYTE
@@ -88,10 +96,10 @@ def place_shapes(shapes: Iterable[Shape], record_alignment: int | None = None, e
             end = start + shape.width
         starts.append(start)
         alignment = max(alignment, shape.alignment, shape.forced)
-    return Placement(tuple(starts), end, round_up(end, alignment) // BYTE, alignment // BYTE)
+    return PlacedMembers(tuple(starts), end, round_up(end, alignment) // BYTE, alignment // BYTE)
 
 
-def bit_field_start(shape: Shape, end: int) -> int:
+def bit_field_start(shape: MemberShape, end: int) -> int:
     """First bit of a bit-field that follows ``end`` bits."""
     end = round_up(end, shape.forced)
     spanned = round_up(end % shape.alignment + (shape.width or 0), shape.alignment)
@@ -120,45 +128,28 @@ def refusal(layout: Layout) -> str | None:
         return "the members of a union share one place, so none can be moved"
     placement = place(layout.members, layout.alignment)
     for member, start in zip(layout.members, placement.starts, strict=True):
-        if start != first_bit(member):
+        if start != member.first_bit:
             return _cause(layout) or f"{member.name or 'an anonymous member'} is not where C's rules put it"
     if placement.size != layout.size:
         return _cause(layout) or f"its size is {layout.size} bytes where C's rules give {placement.size}"
     return None
 
 
-def first_bit(member: Member) -> int:
-    """Absolute bit of the record at which ``member`` begins."""
-    return member.offset * BYTE if member.bit_offset is None else member.bit_offset
-
-
 def _cause(layout: Layout) -> str | None:
     """The usual reason for a layout that the rules do not give."""
     last = 0
     for member in layout.members:
-        if first_bit(member) < last:
+        if member.first_bit < last:
             return f"{member.name or 'an anonymous member'} overlaps the member before it"
-        last = first_bit(member) + (member.size * BYTE if member.bit_size is None else member.bit_size)
+        last = member.first_bit + (member.size * BYTE if member.bit_size is None else member.bit_size)
     misaligned = any(m.bit_size is None and m.offset % alignment_of(m) for m in layout.members)
     if misaligned or layout.size % max((alignment_of(m) for m in layout.members), default=1):
         return "it is packed: its offsets are an exchange format or were chosen by hand"
     return None
 
 
-# Atoms of a layout: runs of members that move as one.
-#
-# A run of bit-fields shares storage units; a range between ``__cacheline_group_begin__X`` and
-# ``__cacheline_group_end__X`` was grouped on purpose and is asserted at compile time (include/linux/cache.h). What the
-# source treats as one range, or keeps in one block, is told by facts. Every other member, an anonymous struct or union
-# included, is an atom of its own.
-
-GROUP_BEGIN = "__cacheline_group_begin__"
-GROUP_END = "__cacheline_group_end__"
-GROUP_PAD = "__cacheline_group_pad__"
-
-
 @dataclass(frozen=True, slots=True)
-class Atom:
+class LayoutAtom:
     """Members that move together, in order; ``name`` and ``last`` are the first and last name to find them by.
 
     ``names`` are those of all of them, an anonymous record by the first name inside.
@@ -184,7 +175,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemberPlace:
     """Where a member of the outermost scope lies: the position of its member, the byte in it, and its size."""
 
     member: int
@@ -192,17 +183,23 @@ class Place:
     size: int
 
 
-def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) -> tuple[Atom, ...]:
+def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) -> tuple[LayoutAtom, ...]:
     """The atoms of ``layout`` in declaration order; together they hold each member once.
 
     Of the ``facts`` of the record, those of ranges and blocks make the members in between one atom. A group whose
     markers are walls is opened: its members are atoms of their own.
     """
-    told = tuple(facts)
-    walls = frozenset(name for fact in told if fact.kind is FactKind.WALL for name in fact.members)
-    joined = _joined(_runs(layout, walls), _told(layout, layouts, told))
+    known = tuple(facts)
+    walls = frozenset(name for fact in known if fact.kind is FactKind.WALL for name in fact.members)
+    ranges = _ranges(layout, layouts, known)
+    joined: list[range] = []
+    for run in _runs(layout, walls):
+        if joined and any(one.start < run.start < one.stop for one in ranges):
+            joined[-1] = range(joined[-1].start, run.stop)
+        else:
+            joined.append(run)
     runs = [layout.members[run.start : run.stop] for run in joined]
-    return tuple(Atom(tuple(spoken_name(member, layouts) for member in run), run) for run in runs)
+    return tuple(LayoutAtom(tuple(spoken_name(member, layouts) for member in run), run) for run in runs)
 
 
 def _runs(layout: Layout, walls: frozenset[str]) -> list[range]:
@@ -221,25 +218,6 @@ def _runs(layout: Layout, walls: frozenset[str]) -> list[range]:
     return runs
 
 
-def _told(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact]) -> list[range]:
-    """Positions from the first to the last member of each range and block that the source tells of."""
-    told = [fact for fact in facts if fact.kind in (FactKind.RANGE, FactKind.TOGETHER)]
-    places = visible_places(layout, layouts) if told else {}
-    found = ([places[name].member for name in fact.members if name in places] for fact in told)
-    return [range(min(positions), max(positions) + 1) for positions in found if positions]
-
-
-def _joined(runs: Sequence[range], told: Sequence[range]) -> list[range]:
-    """``runs``, which cover all positions, with those merged that one of ``told`` has in common."""
-    joined: list[range] = []
-    for run in runs:
-        if joined and any(one.start < run.start < one.stop for one in told):
-            joined[-1] = range(joined[-1].start, run.stop)
-        else:
-            joined.append(run)
-    return joined
-
-
 def _continues(last: Member, member: Member) -> bool:
     """Whether ``member`` belongs to the atom that ``last`` ends (no group is open)."""
     if last.name.startswith(GROUP_END):
@@ -247,17 +225,25 @@ def _continues(last: Member, member: Member) -> bool:
     return last.is_bit_field and member.is_bit_field
 
 
+def _ranges(layout: Layout, layouts: Layouts, facts: tuple[SourceFact, ...]) -> list[range]:
+    """Positions from the first to the last member of each range and block that the source tells of."""
+    known = [fact for fact in facts if fact.kind in (FactKind.RANGE, FactKind.TOGETHER)]
+    places = visible_places(layout, layouts) if known else {}
+    found = ([places[name].member for name in fact.members if name in places] for fact in known)
+    return [range(min(positions), max(positions) + 1) for positions in found if positions]
+
+
 def spoken_name(member: Member, layouts: Layouts) -> str:
     """The member's name; for an anonymous record the first name inside, ``""`` where there is none."""
     return next((name for name, _, _ in visible(member, layouts)), "")
 
 
-def visible_places(layout: Layout, layouts: Layouts) -> dict[str, Place]:
+def visible_places(layout: Layout, layouts: Layouts) -> dict[str, MemberPlace]:
     """Every name that ``object->name`` reaches, members of anonymous records included."""
-    found: dict[str, Place] = {}
+    found: dict[str, MemberPlace] = {}
     for position, member in enumerate(layout.members):
         for name, start, size in visible(member, layouts):
-            found.setdefault(name, Place(position, start, size))
+            found.setdefault(name, MemberPlace(position, start, size))
     return found
 
 

@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that become smaller when one member moves into a hole or away from one: which member, and where to."""
+"""Records that become smaller when one member moves into a hole or away from one: which member, and where to.
+
+Within a record, or within an anonymous struct of it; no member leaves its part or enters one. Records that others know
+by their offsets are not rearranged at all: see ``unmovable``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice, pairwise
-from math import prod
 
-from linesmith.analyzer.layouts.alignment import record_alignment, used_end, with_inferred_alignment
-from linesmith.analyzer.layouts.collection import ChangedLayouts, Layouts
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
+from linesmith.analyzer.layouts.collection import MOST_LEVELS, ChangedLayouts, Layouts
 from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.layouts.placement import (
     BYTE,
-    Atom,
+    LayoutAtom,
     alignment_of,
     atoms,
     end_of,
-    first_bit,
     lay_out,
     place_shapes,
     refusal,
@@ -27,8 +29,6 @@ from linesmith.analyzer.layouts.placement import (
     shape_of,
 )
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, MemberCategory, RecordKind, SourceFact
-
-# Records that are not rearranged at all, because others know their members by offset.
 
 # Types of a fixed byte order: include/uapi/linux/types.h, include/uapi/linux/virtio_types.h.
 _ORDERED = frozenset(
@@ -47,6 +47,9 @@ _BY_HARDWARE = {
 }
 # Records inside records are looked at this deep.
 _DEPTH = 8
+# Facts that do not keep members at their places: what they say holds for other orders, or is of the size alone.
+_FREE = (FactKind.RANGE, FactKind.TOGETHER, FactKind.SIZE, FactKind.PAGE, FactKind.SLAB)
+_MOST_PARTS = 256
 
 
 def unmovable(layout: Layout, layouts: Layouts) -> str | None:
@@ -80,31 +83,27 @@ def shuffled(layout: Layout) -> bool:
 
 def _exchanged(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
     """Whether all that it holds is bytes and numbers of a fixed byte order."""
-    return depth < _DEPTH and all(_plain(member, layouts, depth) for member in layout.members)
-
-
-def _plain(member: Member, layouts: Layouts, depth: int) -> bool:
-    if member.record is not None:
-        return _exchanged(layouts.by_id(member.record), layouts, depth + 1)
-    return member.category is MemberCategory.SCALAR and (member.natural_alignment == 1 or _bare(member) in _ORDERED)
+    if depth == _DEPTH:
+        return False
+    for one in layout.members:
+        if one.record is not None:
+            if not _exchanged(layouts.by_id(one.record), layouts, depth + 1):
+                return False
+        elif one.category is not MemberCategory.SCALAR or (one.natural_alignment != 1 and not _is_ordered(one)):
+            return False
+    return True
 
 
 def _ordered(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
     """Whether it holds a number of a fixed byte order."""
     return depth < _DEPTH and any(
-        _bare(member) in _ORDERED
-        or (member.record is not None and _ordered(layouts.by_id(member.record), layouts, depth + 1))
-        for member in layout.members
+        _is_ordered(one) or (one.record is not None and _ordered(layouts.by_id(one.record), layouts, depth + 1))
+        for one in layout.members
     )
 
 
-def _bare(member: Member) -> str:
-    return member.type.removeprefix("const ").removeprefix("volatile ").strip()
-
-
-# Facts that do not keep members at their places: what they say holds for other orders, or is of the size alone.
-_FREE = (FactKind.RANGE, FactKind.TOGETHER, FactKind.SIZE, FactKind.PAGE, FactKind.SLAB)
-MOST_LEVELS = 128
+def _is_ordered(member: Member) -> bool:
+    return member.type.removeprefix("const ").removeprefix("volatile ").strip() in _ORDERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,31 +136,41 @@ def shrinking_moves(
     explain, and in those that others know by their offsets.
     """
     explained = with_inferred_alignment(layout)
-    if unmovable(layout, layouts) or refusal(explained) or _least_size(explained) >= layout.size:
+    if unmovable(layout, layouts) or refusal(explained) or not _has_room(explained):
         return
-    told = tuple(facts)
-    parts = atoms(explained, layouts, told)
-    walls = _walls(parts, layouts, told)
-    movable = [one for one, part in enumerate(parts) if one not in walls and _is_named(part) and part.name not in kept]
+    known = tuple(facts)
+    parts = atoms(explained, layouts, known)
+    walls = _walls(parts, layouts, known)
+    single = [number for number, part in enumerate(parts) if len(part.members) == 1 and part.members[0].name]
+    movable = [number for number in single if number not in walls and parts[number].name not in kept]
     sizes = _Sizes(explained, parts)
-    holed = _holed(parts, explained)
-    for target in _targets(parts, layouts):
+    ends = [*(part.members[0].first_bit // BYTE for part in parts[1:]), layout.size]
+    holed = {number for number, part in enumerate(parts) if part.members[-1].used_end < ends[number]}
+    for target, behind in enumerate(parts):
+        if not behind.last or _is_open(behind.members[-1], layouts):
+            continue
         for moved in movable:
-            if moved == target or walls.intersection(_between(moved, target)):
-                continue
-            if target not in holed and moved - 1 not in holed:
+            passed = range(moved + 1, target + 1) if moved < target else range(target + 1, moved)
+            if moved == target or walls.intersection(passed) or not holed & {target, moved - 1}:
                 continue
             size = sizes.after(moved, target)
             if size < layout.size:
                 order = _moved(range(len(parts)), moved, target)
                 members = tuple(member for one in order for member in parts[one].members)
-                yield SingleMove(parts[moved].name, parts[target].last, size, explained, members)
+                yield SingleMove(parts[moved].name, behind.last, size, explained, members)
+
+
+def _has_room(layout: Layout) -> bool:
+    """Whether the members would need less without any hole between them."""
+    shapes = [shape_of(member) for member in layout.members]
+    bits = sum(shape.size if shape.width is None else shape.width for shape in shapes)
+    return round_up(-(-bits // BYTE), place_shapes(shapes, layout.alignment).alignment) < layout.size
 
 
 class _Sizes:
     """Sizes of a record after moves, without placing what a move does not change."""
 
-    def __init__(self, layout: Layout, parts: Sequence[Atom]) -> None:
+    def __init__(self, layout: Layout, parts: Sequence[LayoutAtom]) -> None:
         self._layout = layout
         self._shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
         self._ends = [0]
@@ -188,16 +197,15 @@ class _Sizes:
         return end
 
 
-def _least_size(layout: Layout) -> int:
-    """Bytes that the members need without any hole between them."""
-    shapes = [shape_of(member) for member in layout.members]
-    bits = sum(shape.size if shape.width is None else shape.width for shape in shapes)
-    return round_up(-(-bits // BYTE), place_shapes(shapes, layout.alignment).alignment)
-
-
-def _walls(parts: Sequence[Atom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
+def _walls(parts: Sequence[LayoutAtom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
     """Numbers of the atoms that are not moved and that no other moves past."""
-    walls = {number for number, part in enumerate(parts) if not number or _is_wall(part, layouts)}
+    walls = {0}
+    for number, part in enumerate(parts):
+        if part.is_group or any(
+            one.is_bit_field or not one.size or alignment_of(one) >= CACHE_LINE_BYTES or _is_open(one, layouts)
+            for one in part.members
+        ):
+            walls.add(number)
     for fact in facts:
         if fact.kind in _FREE:
             continue
@@ -206,41 +214,16 @@ def _walls(parts: Sequence[Atom], layouts: Layouts, facts: Iterable[SourceFact])
     return frozenset(walls)
 
 
-def _is_wall(part: Atom, layouts: Layouts) -> bool:
-    return part.is_group or any(
-        member.is_bit_field or not member.size or alignment_of(member) >= CACHE_LINE_BYTES or _is_open(member, layouts)
-        for member in part.members
-    )
-
-
-def _is_open(member: Member, layouts: Layouts, levels: int = MOST_LEVELS) -> bool:
+def _is_open(member: Member, layouts: Layouts) -> bool:
     """Whether the member goes on behind its end: an open array, or a record that ends in one."""
-    if member.flexible or (member.dimensions and not prod(member.dimensions)):
-        return True
-    inner = layouts.by_id(member.record).members if member.record is not None and levels else ()
-    return any(_is_open(one, layouts, levels - 1) for one in inner[-1:])
-
-
-def _is_named(part: Atom) -> bool:
-    """Whether it is one member that the source calls by a name."""
-    return len(part.members) == 1 and bool(part.members[0].name)
-
-
-def _holed(parts: Sequence[Atom], layout: Layout) -> frozenset[int]:
-    """Numbers of the atoms that a hole follows, or the padding."""
-    starts = [first_bit(part.members[0]) // BYTE for part in parts[1:]] + [layout.size]
-    places = enumerate(zip(parts, starts, strict=True))
-    return frozenset(number for number, (part, start) in places if used_end(part.members[-1]) < start)
-
-
-def _targets(parts: Sequence[Atom], layouts: Layouts) -> Iterator[int]:
-    """Numbers of the atoms behind which something can be declared."""
-    return (number for number, part in enumerate(parts) if part.last and not _is_open(part.members[-1], layouts))
-
-
-def _between(moved: int, target: int) -> range:
-    """Numbers of the atoms that a move passes."""
-    return range(moved + 1, target + 1) if moved < target else range(target + 1, moved)
+    for _ in range(MOST_LEVELS):
+        if member.is_open_array:
+            return True
+        inner = layouts.by_id(member.record).members if member.record is not None else ()
+        if not inner:
+            return False
+        member = inner[-1]
+    return member.is_open_array
 
 
 def _moved(numbers: range, moved: int, target: int) -> list[int]:
@@ -250,15 +233,8 @@ def _moved(numbers: range, moved: int, target: int) -> list[int]:
     return order
 
 
-# Moves that make a record smaller, those within its parts without a name included.
-
-# Damaged debug information can nest anonymous records without end.
-_MOST_PARTS = 256
-_MOST_LEVELS = 128
-
-
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnonymousPart:
     """An anonymous struct: ``record``, and the ``holders`` on the way to it, outermost first, each with its member."""
 
     record: Layout
@@ -273,13 +249,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ShrinkingMove:
     """A move of one member, within a ``part`` or in the record itself, by which all of it has ``size`` bytes."""
 
     single: SingleMove
     size: int
     layouts: Layouts
-    part: Part | None = None
+    part: AnonymousPart | None = None
 
     @property
     def name(self) -> str:
@@ -302,60 +278,49 @@ class Move:
 
 def moves(
     layout: Layout, layouts: Layouts, facts: Sequence[SourceFact] = (), kept: Collection[str] = ()
-) -> Iterator[Move]:
+) -> Iterator[ShrinkingMove]:
     """Every move of one member, in the record or within an anonymous struct of it, that makes the record smaller.
 
-    ``facts`` and ``kept`` are those of ``shrinking_moves``. No member leaves its part or enters one.
+    ``facts`` and ``kept`` are those of ``shrinking_moves``.
     """
     for one in shrinking_moves(layout, layouts, facts, kept):
-        yield Move(one, one.size, layouts)
+        yield ShrinkingMove(one, one.size, layouts)
     if unmovable(layout, layouts):
         return
-    for part in _parts(layout, layouts):
-        if _is_free(part, layout, layouts, facts):
-            yield from _within(part, layout, layouts, (facts, kept))
+    # The anonymous structs of the record, at any depth, whose sizes decide its own; none that is there twice.
+    nested = tuple(islice(_nested(layout, layouts, ()), _MOST_PARTS))
+    often = Counter(part.record.id for part in nested)
+    for part in nested:
+        once = part.record.kind is RecordKind.STRUCT and often[part.record.id] == 1
+        if once and _is_free(part, layout, layouts, facts):
+            sizes: dict[int, int] = {}
+            for one in shrinking_moves(part.record, layouts, facts, kept):
+                if one.size not in sizes:
+                    sizes[one.size] = part.changed(replace(part.record, size=one.size))[0].size
+                if sizes[one.size] < layout.size:
+                    yield ShrinkingMove(one, sizes[one.size], layouts, part)
 
 
-def _within(
-    part: Part, layout: Layout, layouts: Layouts, bound: tuple[Sequence[SourceFact], Collection[str]]
-) -> Iterator[Move]:
-    whole = lru_cache(maxsize=None)(lambda size: part.changed(replace(part.record, size=size))[0].size)
-    for one in shrinking_moves(part.record, layouts, *bound):
-        if whole(one.size) < layout.size:
-            yield Move(one, whole(one.size), layouts, part)
-
-
-def _parts(layout: Layout, layouts: Layouts) -> tuple[Part, ...]:
-    """The anonymous structs of the record, at any depth, whose sizes decide its own; none that is there twice."""
-    found = tuple(islice(_nested(layout, layouts, ()), _MOST_PARTS))
-    often = Counter(one.record.id for one in found)
-    return tuple(one for one in found if one.record.kind is RecordKind.STRUCT and often[one.record.id] == 1)
-
-
-def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int], ...]) -> Iterator[Part]:
-    anonymous = [index for index, one in enumerate(layout.members) if _is_part(one, layouts)]
-    if not anonymous or len(holders) >= _MOST_LEVELS:
+def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int], ...]) -> Iterator[AnonymousPart]:
+    """Members without a name of records without one: a record with a tag (-fms-extensions) is others', too."""
+    inner = {
+        index: layouts.by_id(one.record)
+        for index, one in enumerate(layout.members)
+        if not one.name and one.record is not None and not one.dimensions
+    }
+    anonymous = {index: record for index, record in inner.items() if not record.name}
+    if not anonymous or len(holders) >= MOST_LEVELS:
         return
     explained = with_inferred_alignment(layout)
-    if not _is_explained(explained):
-        return
-    for index in anonymous:
-        inner = layouts.by_id(layout.members[index].record or 0)
-        here = (*holders, (explained, index))
-        yield Part(inner, here)
-        yield from _nested(inner, layouts, here)
-
-
-def _is_part(member: Member, layouts: Layouts) -> bool:
-    """Whether it has no name, and its record neither: one with a tag (-fms-extensions) is others', too."""
-    bare = not member.name and member.record is not None and not member.dimensions
-    return bare and not layouts.by_id(member.record or 0).name
-
-
-def _is_explained(layout: Layout) -> bool:
     if layout.kind is not RecordKind.UNION:
-        return refusal(layout) is None
-    return _union_size(layout) == layout.size and not any(one.offset or one.is_bit_field for one in layout.members)
+        if refusal(explained) is not None:
+            return
+    elif _union_size(explained) != layout.size or any(one.offset or one.is_bit_field for one in layout.members):
+        return
+    for index, record in anonymous.items():
+        here = (*holders, (explained, index))
+        yield AnonymousPart(record, here)
+        yield from _nested(record, layouts, here)
 
 
 def _union_size(layout: Layout) -> int:
@@ -372,7 +337,7 @@ def _holding(holder: Layout, index: int, size: int) -> Layout:
     return replace(union, size=_union_size(union))
 
 
-def _is_free(part: Part, layout: Layout, layouts: Layouts, facts: Sequence[SourceFact]) -> bool:
+def _is_free(part: AnonymousPart, layout: Layout, layouts: Layouts, facts: Sequence[SourceFact]) -> bool:
     """Whether no fact holds the part by what lies around it."""
     if not facts:
         return True

@@ -4,6 +4,10 @@
 One file per index: a prefix (magic, checksum and length of the head), the head (msgpack), then the body, one JSON
 document per record. A warm lookup of one type decodes the head and that type's records only. Whatever does not
 check out (magic, shape, checksums, stamp) makes the index as good as absent, so that the caller builds it again.
+
+A saved index is a file of its own: the layouts of a build without the build, to compare others with. It begins with
+another magic number and one line of JSON that says what the build is. It may come from anywhere, so every record is
+decoded before any is used.
 """
 
 from __future__ import annotations
@@ -27,11 +31,14 @@ from linesmith.analyzer.model import ElfIdentity, Layout
 
 FORMAT = b"linesmith-index3"
 SUFFIX = ".index"
+# How a saved index begins.
+MAGIC = b"linesmith-saved1\n"
 # Everything that is kept of a build; it shares the room there is.
 KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places", "*.held")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")
+_MOST_HEAD_BYTES = 1 << 16
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True):
@@ -50,7 +57,7 @@ class Stamp(msgspec.Struct, frozen=True, array_like=True):
 NO_STAMP = Stamp("", 0, 0, "")
 
 
-class Head(msgspec.Struct, frozen=True, array_like=True):
+class IndexHead(msgspec.Struct, frozen=True, array_like=True):
     """``names`` gives the ids by name, most used first; ``ends`` where each record's document ends in the body.
 
     ``digests`` has as many bytes for each record, by id: records of two files with equal ones have the same layout.
@@ -63,7 +70,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     digests: bytes
 
 
-class Part(msgspec.Struct, frozen=True):
+class MemberOutline(msgspec.Struct, frozen=True):
     """Of a member what tells where a record lies in another, as in ``Member``."""
 
     offset: int
@@ -76,13 +83,13 @@ class Outline(msgspec.Struct, frozen=True):
 
     id: int
     size: int
-    members: tuple[Part, ...]
+    members: tuple[MemberOutline, ...]
 
 
 class IndexedLayouts:
     """Layouts decoded one by one from an index, each at most once."""
 
-    def __init__(self, head: Head, body: bytes | memoryview) -> None:
+    def __init__(self, head: IndexHead, body: bytes | memoryview) -> None:
         self.head = head
         self.body = body
         self._decoded: dict[int, Layout] = {}
@@ -133,8 +140,8 @@ def outlines_of(layouts: Layouts) -> Iterable[Layout | Outline]:
 def built(
     stamp: Stamp, names: dict[str, tuple[int, ...]], ends: tuple[int, ...], digests: bytes, body: bytes | memoryview
 ) -> IndexedLayouts:
-    """An index in memory, of the parts that ``Head`` describes; ``body`` has the layouts as JSON by id."""
-    return IndexedLayouts(Head(stamp, names, ends, zlib.crc32(body), digests), body)
+    """An index in memory, of the parts that ``IndexHead`` describes; ``body`` has the layouts as JSON by id."""
+    return IndexedLayouts(IndexHead(stamp, names, ends, zlib.crc32(body), digests), body)
 
 
 def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
@@ -151,24 +158,36 @@ def load(directory: Path, key: str, stamp: Stamp) -> IndexedLayouts | None:
     return found
 
 
+def prefixed(magic: bytes, head: bytes) -> bytes:
+    """The encoded ``head`` of a file of the cache behind what ``head_and_body`` checks it by."""
+    return _PREFIX.pack(magic, zlib.crc32(head), len(head)) + head
+
+
+def head_and_body(content: bytes | memoryview, magic: bytes) -> tuple[memoryview, memoryview]:
+    """The encoded head and what is behind it; raises ``ValueError`` where they are not what was written."""
+    if len(content) < _PREFIX.size:
+        raise ValueError(len(content))
+    found, checksum, length = _PREFIX.unpack_from(content)
+    whole = memoryview(content)  # a copy of it would take as long as reading it
+    end = _PREFIX.size + length
+    if found != magic or zlib.crc32(whole[_PREFIX.size : end]) != checksum:
+        raise ValueError(found)
+    return whole[_PREFIX.size : end], whole[end:]
+
+
 def parsed(content: bytes) -> IndexedLayouts | None:
     """The index that ``encoded`` made these bytes of; ``None`` where checksums or the version say otherwise."""
     try:
-        magic, head_crc, head_bytes = _PREFIX.unpack_from(content)
-        encoded_head = content[_PREFIX.size : _PREFIX.size + head_bytes]
-        if magic != FORMAT or zlib.crc32(encoded_head) != head_crc:
-            return None
-        head = msgspec.msgpack.decode(encoded_head, type=Head)
-    except (struct.error, msgspec.MsgspecError):
+        encoded_head, body = head_and_body(content, FORMAT)
+        head = msgspec.msgpack.decode(encoded_head, type=IndexHead)
+    except (ValueError, msgspec.MsgspecError):
         return None
-    body = memoryview(content)[_PREFIX.size + head_bytes :]  # a copy of it would take as long as reading it
     return IndexedLayouts(head, body) if zlib.crc32(body) == head.body_crc else None
 
 
-def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes, bytes | memoryview]:
-    """The parts of the file: prefix, head, body."""
-    head = msgspec.msgpack.encode(layouts.head)
-    return _PREFIX.pack(FORMAT, zlib.crc32(head), len(head)), head, layouts.body
+def encoded(layouts: IndexedLayouts) -> tuple[bytes, bytes | memoryview]:
+    """The parts of the file: the head with its prefix, and the body."""
+    return prefixed(FORMAT, msgspec.msgpack.encode(layouts.head)), layouts.body
 
 
 def save(directory: Path, key: str, layouts: IndexedLayouts) -> None:
@@ -202,15 +221,6 @@ def _clear(directory: Path, newest: str) -> None:
             path.unlink(missing_ok=True)
 
 
-# An index in a file of its own: the layouts of a build without the build, to compare others with.
-#
-# The file is a magic number, one line of JSON that says what the build is, and the index as the cache keeps it. Unlike
-# the cache it may come from anywhere, so every record is decoded before any is used.
-
-MAGIC = b"linesmith-saved1\n"
-_MOST_HEAD_BYTES = 1 << 16
-
-
 class SavedIndex(msgspec.Struct, frozen=True):
     """``banner`` is how a kernel's image begins to name its release (``Linux version 6.12``), empty for others.
 
@@ -240,26 +250,25 @@ def content(saved: SavedIndex, layouts: IndexedLayouts) -> bytes:
 
 def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
     """What ``content`` was made of, the identity with the path of this file; raises ``ElfError``."""
+    damaged = (
+        f"{path} is a saved index that is cut off, damaged, or of another version; make it with `linesmith index -o`"
+    )
     try:
         head, _, rest = path.read_bytes()[len(MAGIC) :].partition(b"\n")
         saved = msgspec.json.decode(head[:_MOST_HEAD_BYTES], type=SavedIndex)
         layouts = parsed(rest)
-        if layouts is None or not _has_sound_head(layouts):
-            raise ElfError(_damaged(path))
+        if layouts is None or not _is_sound(layouts.head):
+            raise ElfError(damaged)
         wrong = flaw(layouts)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
-        raise ElfError(_damaged(path)) from error
+        raise ElfError(damaged) from error
     if wrong is not None:
         raise ElfError(f"{path} is a saved index that is damaged: {wrong}; make it again with `linesmith index -o`")
     return msgspec.structs.replace(saved, identity=replace(saved.identity, path=str(path))), layouts
 
 
-def _damaged(path: Path) -> str:
-    return f"{path} is a saved index that is cut off, damaged, or of another version; make it with `linesmith index -o`"
-
-
-def _has_sound_head(layouts: IndexedLayouts) -> bool:
+def _is_sound(head: IndexHead) -> bool:
     """Whether names are of records that are there, and every record has as long a digest."""
-    count = len(layouts.head.ends)
-    numbers = (number for ids in layouts.head.names.values() for number in ids)
-    return len(layouts.head.digests) % max(count, 1) == 0 and all(0 <= number < count for number in numbers)
+    numbers = (number for ids in head.names.values() for number in ids)
+    known = all(0 <= number < len(head.ends) for number in numbers)
+    return known and len(head.digests) % max(len(head.ends), 1) == 0

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import Span, lines_touched
-from linesmith.analyzer.layouts.leaves import MOST_MEMBERS, Named, nameable
+from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.layouts.placement import GROUP_BEGIN, GROUP_END
 from linesmith.analyzer.lint.regions import Beside, beside, found_members, others, pads
 from linesmith.analyzer.lint.rules.rule import Side, Subject

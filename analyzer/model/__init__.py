@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# mypy: implicit-reexport
+# ruff: noqa: F403
 """Frozen values that pass between the stages of the pipeline; standard library only.
 
 Units are bytes unless a name says ``bit``. Offsets count from the start of the record that owns the
@@ -12,199 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model.access import (
-        AccessCounts,
-        AccessKind,
-        AccessOutcome,
-        AccessSummary,
-        AddressAccesses,
-        CodeAccess,
-        Embedding,
-        FunctionAccesses,
-        FunctionCounts,
-        MemberAccesses,
-        Operand,
-        Touched,
-        TypeAccesses,
-    )
-    from linesmith.analyzer.model.candidate import (
-        Accessor,
-        Candidate,
-        Churn,
-        Considered,
-        Gain,
-        Move,
-        MoveKind,
-        Optimality,
-        Patch,
-        Prediction,
-        Residual,
-        Strategy,
-        StructuralAdvice,
-        StructureKind,
-    )
-    from linesmith.analyzer.model.finding import (
-        Agreement,
-        Bounds,
-        CoherenceStep,
-        ConflictPair,
-        ContendedLock,
-        Finding,
-        LineCost,
-        LineMember,
-        LineObject,
-        LineState,
-        MemberFunction,
-        Outcome,
-        Protected,
-        SharingCost,
-        Side,
-        StepTable,
-        Triage,
-        TriageKind,
-        VariableRow,
-    )
-    from linesmith.analyzer.model.layout import (
-        ADJACENT_LINE_BYTES,
-        CACHE_LINE_BYTES,
-        Cell,
-        CellKind,
-        ElfIdentity,
-        Entered,
-        Layout,
-        Leaf,
-        LineMap,
-        MapLine,
-        Member,
-        MemberCategory,
-        RecordKind,
-        Toucher,
-    )
-    from linesmith.analyzer.model.lint import (
-        NO_INTENT,
-        Accepted,
-        DocumentedMember,
-        Figure,
-        GroupDoc,
-        Intent,
-        Isolation,
-        LintChoice,
-        LintReport,
-        MemberGroup,
-        Severity,
-        SizeBudget,
-        Suppression,
-        TypeIntent,
-        Violation,
-    )
-    from linesmith.analyzer.model.measurement import (
-        SIMULATED,
-        Better,
-        Comparison,
-        Done,
-        Failure,
-        FailureKind,
-        Metric,
-        Rules,
-        Sample,
-        Session,
-        Setting,
-        Site,
-        Step,
-        Use,
-        VerdictKind,
-    )
-    from linesmith.analyzer.model.prediction import (
-        CoAccess,
-        HolderChange,
-        Interval,
-        Latencies,
-        LayoutCost,
-        MemoryUse,
-        Misses,
-        PhaseProof,
-        PlacePhases,
-        ReplayedSaving,
-        Saving,
-        Sharded,
-        SimulatedLines,
-        SimulatedPair,
-        Simulation,
-    )
-    from linesmith.analyzer.model.profile import (
-        Access,
-        Conflict,
-        CpuCounts,
-        FileMapping,
-        ObjectBuild,
-        Profile,
-        Recording,
-        Remark,
-        SampleOutcome,
-        Sampling,
-        SharedLine,
-    )
-    from linesmith.analyzer.model.profile_change import Change, Exposure, Fate, LineChange, MemberChange, ProfileChange
-    from linesmith.analyzer.model.run import (
-        Ask,
-        Budget,
-        Build,
-        Built,
-        Check,
-        Dimension,
-        Emulation,
-        Evidence,
-        Fidelity,
-        Guest,
-        Order,
-        Point,
-        Readiness,
-        Recipe,
-        Recorded,
-        Result,
-        Searching,
-        Space,
-        Told,
-        Trial,
-        TunePlan,
-        Variant,
-        Workplace,
-    )
-    from linesmith.analyzer.model.slab import (
-        CacheRequest,
-        ObjectArea,
-        ObjectKind,
-        PhaseCount,
-        SlabBasis,
-        SlabCache,
-        SlabGeometry,
-        SlabMachine,
-        SlabPlace,
-        Snapshot,
-    )
-    from linesmith.analyzer.model.source import (
-        NO_FACTS,
-        CompiledRecord,
-        CompiledSize,
-        CompiledUser,
-        ConfigurationCheck,
-        Dependency,
-        DependencyKind,
-        FactKind,
-        FileChange,
-        MemberSource,
-        MemberUse,
-        PatchSeries,
-        RecordSource,
-        Refusal,
-        RefusalCode,
-        SeriesStep,
-        SourceFact,
-        SourceFacts,
-        SourceScan,
-        SourceSpan,
-        UseKind,
-    )
+    from linesmith.analyzer.model.access import *
+    from linesmith.analyzer.model.candidate import *
+    from linesmith.analyzer.model.finding import *
+    from linesmith.analyzer.model.layout import *
+    from linesmith.analyzer.model.lint import *
+    from linesmith.analyzer.model.measurement import *
+    from linesmith.analyzer.model.prediction import *
+    from linesmith.analyzer.model.profile import *
+    from linesmith.analyzer.model.profile_change import *
+    from linesmith.analyzer.model.run import *
+    from linesmith.analyzer.model.slab import *
+    from linesmith.analyzer.model.source import *
 else:
     from importlib import import_module
 
@@ -215,11 +36,11 @@ else:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
-# By the file that owns them.
+# The values by the file that owns them.
 _NAMES = {
     "access": (
         "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CodeAccess Embedding "
-        "FunctionAccesses FunctionCounts MemberAccesses Operand Touched TypeAccesses"
+        "FunctionAccesses FunctionCounts MemberAccesses TypeAccesses"
     ),
     "candidate": (
         "Accessor Candidate Churn Considered Gain Move MoveKind Optimality Patch Prediction Residual Strategy "
@@ -230,16 +51,17 @@ _NAMES = {
         "LineState MemberFunction Outcome Protected SharingCost Side StepTable Triage TriageKind VariableRow"
     ),
     "layout": (
-        "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered Layout Leaf LineMap MapLine "
-        "Member MemberCategory RecordKind Toucher"
+        "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered FactKind Layout Leaf LineMap "
+        "MapLine Member MemberCategory MemberPair NO_FACTS Operand RecordKind SourceFact SourceFacts Touched "
+        "Toucher"
     ),
     "lint": (
-        "Accepted DocumentedMember Figure GroupDoc Intent Isolation LintChoice LintReport MemberGroup "
-        "NO_INTENT Severity SizeBudget Suppression TypeIntent Violation"
+        "Accepted DocumentedMember Figure GroupDoc Intent Isolation LintChoice LintReport MemberGroup NO_INTENT "
+        "Severity SizeBudget Suppression TypeIntent Violation"
     ),
     "measurement": (
-        "Better Comparison Done Failure FailureKind Metric Rules Sample Session Setting SIMULATED Site Step "
-        "Use VerdictKind"
+        "Better Comparison Done Failure FailureKind Metric Rules Sample Session Setting SIMULATED Site Step Use "
+        "VerdictKind"
     ),
     "prediction": (
         "CoAccess HolderChange Interval Latencies LayoutCost MemoryUse Misses PhaseProof PlacePhases "
@@ -250,195 +72,16 @@ _NAMES = {
     ),
     "profile_change": "Change Exposure Fate LineChange MemberChange ProfileChange",
     "run": (
-        "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness "
-        "Recipe Recorded Result Searching Space Told Trial TunePlan Variant Workplace"
+        "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "
+        "Recorded Result Searching Space Told Trial TunePlan Variant Workplace"
     ),
     "slab": (
         "CacheRequest ObjectArea ObjectKind PhaseCount SlabBasis SlabCache SlabGeometry SlabMachine SlabPlace Snapshot"
     ),
     "source": (
-        "CompiledRecord CompiledSize CompiledUser ConfigurationCheck Dependency DependencyKind FactKind "
-        "FileChange MemberSource MemberUse NO_FACTS PatchSeries RecordSource Refusal RefusalCode SeriesStep "
-        "SourceFact SourceFacts SourceScan SourceSpan UseKind"
+        "CompiledRecord CompiledSize CompiledUser ConfigurationCheck Dependency DependencyKind FileChange "
+        "MemberSource MemberUse PatchSeries RecordSource Refusal RefusalCode SeriesStep SourceScan SourceSpan "
+        "UseKind"
     ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
-
-__all__ = [
-    "ADJACENT_LINE_BYTES",
-    "CACHE_LINE_BYTES",
-    "NO_FACTS",
-    "NO_INTENT",
-    "SIMULATED",
-    "Accepted",
-    "Access",
-    "AccessCounts",
-    "AccessKind",
-    "AccessOutcome",
-    "AccessSummary",
-    "Accessor",
-    "AddressAccesses",
-    "Agreement",
-    "Ask",
-    "Better",
-    "Bounds",
-    "Budget",
-    "Build",
-    "Built",
-    "CacheRequest",
-    "Candidate",
-    "Cell",
-    "CellKind",
-    "Change",
-    "Check",
-    "Churn",
-    "CoAccess",
-    "CodeAccess",
-    "CoherenceStep",
-    "Comparison",
-    "CompiledRecord",
-    "CompiledSize",
-    "CompiledUser",
-    "ConfigurationCheck",
-    "Conflict",
-    "ConflictPair",
-    "Considered",
-    "ContendedLock",
-    "CpuCounts",
-    "Dependency",
-    "DependencyKind",
-    "Dimension",
-    "DocumentedMember",
-    "Done",
-    "ElfIdentity",
-    "Embedding",
-    "Emulation",
-    "Entered",
-    "Evidence",
-    "Exposure",
-    "FactKind",
-    "Failure",
-    "FailureKind",
-    "Fate",
-    "Fidelity",
-    "Figure",
-    "FileChange",
-    "FileMapping",
-    "Finding",
-    "FunctionAccesses",
-    "FunctionCounts",
-    "Gain",
-    "GroupDoc",
-    "Guest",
-    "HolderChange",
-    "Intent",
-    "Interval",
-    "Isolation",
-    "Latencies",
-    "Layout",
-    "LayoutCost",
-    "Leaf",
-    "LineChange",
-    "LineCost",
-    "LineMap",
-    "LineMember",
-    "LineObject",
-    "LineState",
-    "LintChoice",
-    "LintReport",
-    "MapLine",
-    "Member",
-    "MemberAccesses",
-    "MemberCategory",
-    "MemberChange",
-    "MemberFunction",
-    "MemberGroup",
-    "MemberSource",
-    "MemberUse",
-    "MemoryUse",
-    "Metric",
-    "Misses",
-    "Move",
-    "MoveKind",
-    "ObjectArea",
-    "ObjectBuild",
-    "ObjectKind",
-    "Operand",
-    "Optimality",
-    "Order",
-    "Outcome",
-    "Patch",
-    "PatchSeries",
-    "PhaseCount",
-    "PhaseProof",
-    "PlacePhases",
-    "Point",
-    "Prediction",
-    "Profile",
-    "ProfileChange",
-    "Protected",
-    "Readiness",
-    "Recipe",
-    "RecordKind",
-    "RecordSource",
-    "Recorded",
-    "Recording",
-    "Refusal",
-    "RefusalCode",
-    "Remark",
-    "ReplayedSaving",
-    "Residual",
-    "Result",
-    "Rules",
-    "Sample",
-    "SampleOutcome",
-    "Sampling",
-    "Saving",
-    "Searching",
-    "SeriesStep",
-    "Session",
-    "Setting",
-    "Severity",
-    "Sharded",
-    "SharedLine",
-    "SharingCost",
-    "Side",
-    "SimulatedLines",
-    "SimulatedPair",
-    "Simulation",
-    "Site",
-    "SizeBudget",
-    "SlabBasis",
-    "SlabCache",
-    "SlabGeometry",
-    "SlabMachine",
-    "SlabPlace",
-    "Snapshot",
-    "SourceFact",
-    "SourceFacts",
-    "SourceScan",
-    "SourceSpan",
-    "Space",
-    "Step",
-    "StepTable",
-    "Strategy",
-    "StructuralAdvice",
-    "StructureKind",
-    "Suppression",
-    "Told",
-    "Touched",
-    "Toucher",
-    "Triage",
-    "TriageKind",
-    "Trial",
-    "TunePlan",
-    "TypeAccesses",
-    "TypeIntent",
-    "Use",
-    "UseKind",
-    "VariableRow",
-    "Variant",
-    "VerdictKind",
-    "Violation",
-    "Workplace",
-]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
 
-from linesmith.analyzer.model.layout import Layout
+from linesmith.analyzer.model.layout import Layout, MemberPair
 from linesmith.analyzer.model.prediction import HolderChange, LayoutCost, MemoryUse, PhaseProof, Saving
 
 
@@ -73,11 +73,9 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Residual:
+class Residual(MemberPair):
     """Share of the possible object phases in which two members still meet on one line of ``line_bytes``."""
 
-    first: str
-    second: str
     line_bytes: int
     before: float
     after: float

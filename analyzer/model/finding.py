@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 
 # What sharing a line costs, and how much of that a change of the layout can remove at most.
 
@@ -227,15 +227,13 @@ class TriageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ConflictPair:
+class ConflictPair(MemberPair):
     """Two members of one object that meet on a line, at least one of them written; paths are top-level members.
 
     ``weight`` is the contended samples that the meeting can explain; of a recording, the misses that it caused and
     those that it would cause on members fetched by another one's miss.
     """
 
-    first: str
-    second: str
     writer: str
     weight: int
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layouts as the compiler made them, and the file they come from."""
+"""Layouts as the compiler made them, the file they come from, what else is known of a record, and its line map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import prod
 
 
 class RecordKind(StrEnum):
@@ -60,9 +61,26 @@ class Member:
         return self.bit_size is not None
 
     @property
+    def is_open_array(self) -> bool:
+        """Whether it goes on behind its end: ``name[]``, or the older ``name[0]``."""
+        return self.flexible or (bool(self.dimensions) and not prod(self.dimensions))
+
+    @property
     def end(self) -> int:
         """First byte behind the member (for a bit-field: behind its storage unit)."""
         return self.offset + self.size
+
+    @property
+    def first_bit(self) -> int:
+        """Absolute bit of the record at which the member begins."""
+        return self.offset * 8 if self.bit_offset is None else self.bit_offset
+
+    @property
+    def used_end(self) -> int:
+        """First byte behind all that the member uses (of a bit-field: behind its bits)."""
+        if self.bit_offset is None or self.bit_size is None:
+            return self.offset + self.size
+        return -(-(self.bit_offset + self.bit_size) // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +163,112 @@ class Leaf:
 
 CACHE_LINE_BYTES = 64
 ADJACENT_LINE_BYTES = 128
+
+
+# What else is known of a record: which members its code touches, and what forbids some of its layouts.
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPair:
+    """Two members of one record that can lie on one cache line; paths as C code names them."""
+
+    first: str
+    second: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Both, whichever comes first."""
+        return frozenset((self.first, self.second))
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A record type that a function can reach, and by which variable.
+
+    ``via`` is ``parameter``, ``variable`` or ``return``; ``inlined_from`` names the inlined function that
+    owns the variable; ``read_only`` tells a pointer to const. Source: DW_TAG_formal_parameter,
+    DW_TAG_variable, DW_TAG_inlined_subroutine.
+    """
+
+    function: str
+    record: str
+    variable: str
+    via: str
+    inlined_from: str | None = None
+    read_only: bool = False
+    by_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A memory operand of a function's code: ``displacement`` bytes from what a register points to, ``width`` bytes.
+
+    Stack, instruction-relative and segment-relative operands are none. One value per distinct operand.
+    """
+
+    function: str
+    displacement: int
+    width: int
+    reads: bool
+    writes: bool
+    atomic: bool
+
+
+class FactKind(StrEnum):
+    """What only the source, or somebody who knows it, tells of members; the value is what a user reads and writes."""
+
+    OFFSET = "offset"
+    """Their offsets are relied upon: asserted, exported to assembly or to user space."""
+    RANGE = "range"
+    """The code treats all from the first to the last as one range: memset(), memcpy(), struct_group()."""
+    POSITIONAL = "positional"
+    """An initialiser names no members, so the order of all from the first of the record to the last of these counts."""
+    FIRST = "first"
+    """The code casts between the record and this member, or takes its address for that of the record."""
+    LAST = "last"
+    """The record may be allocated longer than it is declared, so this member ends it."""
+    WALL = "wall"
+    """The code splits the record where this member begins: what is before it stays before, what is behind stays."""
+    TOGETHER = "together"
+    """They stand in one block of the source that moves as a whole, for example within ``#if`` and ``#endif``."""
+    APART = "apart"
+    """An assertion has them on different lines of the given ``bytes``."""
+    RANDOMIZED = "randomized"
+    """The compiler may shuffle these (all, if none are named), so an order holds only where it does not."""
+    SIZE = "size"
+    """The record must not become larger than ``bytes``, or than it is where none are given."""
+    PAGE = "page"
+    """The record must not become larger than a page of memory."""
+    SLAB = "slab"
+    """The record's objects must not take more memory: as many must fit into a slab as do now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFact:
+    """One fact of a record: ``members`` by name in declaration order, ``place`` as ``file:line``, empty if unknown.
+
+    ``reason`` is a clause for the user. ``bytes`` is the limit of a ``SIZE``, or the line of an ``APART``.
+    """
+
+    kind: FactKind
+    members: tuple[str, ...]
+    reason: str
+    place: str = ""
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """Facts by the record they are of (``address_space``, without ``struct``), each with its members."""
+
+    records: tuple[tuple[str, tuple[SourceFact, ...]], ...] = ()
+
+    def of(self, record: str) -> tuple[SourceFact, ...]:
+        """All facts of the record called so."""
+        return tuple(fact for name, facts in self.records if name == record for fact in facts)
+
+
+NO_FACTS = SourceFacts()
 
 
 # The line map of a record: one row a cache line, members to scale, with what is known of who touches them.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linesmith.analyzer.model.finding import NOTHING, Bounds
+from linesmith.analyzer.model.layout import MemberPair
 from linesmith.analyzer.model.slab import SlabBasis
 
 
@@ -24,15 +25,13 @@ class PlacePhases:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseProof:
+class PhaseProof(MemberPair):
     """In which phases two members still share a line: ``together`` of ``phases``, with ``share`` of the objects.
 
     Two members never meet, wherever an object starts, when ``together`` is 0 and ``place`` is empty: then every
     multiple of the record's alignment was looked at.
     """
 
-    first: str
-    second: str
     place: str
     line_bytes: int
     phases: int

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from linesmith.analyzer.layouts.diff import HoleChange, MemberChange, RecordChange, Spot
+from linesmith.analyzer.layouts.diff import HoleChange, MemberDiff, RecordDiff, Spot
 from linesmith.analyzer.model import ElfIdentity, Layout
 
 
-def render_text(changes: tuple[RecordChange, ...]) -> str:
+def render_text(changes: tuple[RecordDiff, ...]) -> str:
     """Every change, records parted by an empty line; one sentence when there is none."""
     if not changes:
         return "no layout differs\n"
     return "\n".join("\n".join(_record(change)) + "\n" for change in changes)
 
 
-def _record(change: RecordChange) -> Iterator[str]:
+def _record(change: RecordDiff) -> Iterator[str]:
     if change.old is None or change.new is None:
         one, word = (change.new, "added") if change.new else (change.old, "removed")
         yield f"{change.title}: {word}{_declared(one)}"
@@ -35,7 +35,7 @@ def _declared(layout: Layout | None) -> str:
     return f", {layout.size} bytes" + (f", declared at {layout.place}" if layout.file else "")
 
 
-def _totals(change: RecordChange, old: Layout, new: Layout) -> Iterator[str]:
+def _totals(change: RecordDiff, old: Layout, new: Layout) -> Iterator[str]:
     growth = new.size - old.size
     if growth:
         word = "grew" if growth > 0 else "shrank"
@@ -50,7 +50,7 @@ def _totals(change: RecordChange, old: Layout, new: Layout) -> Iterator[str]:
         yield f"padding {change.padding[0]} -> {change.padding[1]}"
 
 
-def _member(change: MemberChange) -> str:
+def _member(change: MemberDiff) -> str:
     if change.new is None and change.old is not None:
         return f"  - {change.path}: removed from {_place(change.old)}, {change.old.type}"
     if change.old is None and change.new is not None:
@@ -58,7 +58,7 @@ def _member(change: MemberChange) -> str:
     return f"  ~ {change.path}: {', '.join(_details(change))}"
 
 
-def _details(change: MemberChange) -> Iterator[str]:
+def _details(change: MemberDiff) -> Iterator[str]:
     old, new = change.old, change.new
     if old is None or new is None:
         return
@@ -144,7 +144,7 @@ class DiffDocument(msgspec.Struct, frozen=True):
     records: tuple[RecordView, ...]
 
 
-def render_json(changes: tuple[RecordChange, ...], old: ElfIdentity, new: ElfIdentity) -> str:
+def render_json(changes: tuple[RecordDiff, ...], old: ElfIdentity, new: ElfIdentity) -> str:
     """Every change as one indented JSON document that ends in a newline."""
     document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_record_view, changes)))
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
@@ -155,7 +155,7 @@ def schema() -> dict[str, object]:
     return msgspec.json.schema(DiffDocument)
 
 
-def _record_view(change: RecordChange) -> RecordView:
+def _record_view(change: RecordDiff) -> RecordView:
     members = tuple(MemberView(one.path, one.kinds, one.old, one.new) for one in change.members)
     return RecordView(
         change.title,
@@ -167,7 +167,7 @@ def _record_view(change: RecordChange) -> RecordView:
     )
 
 
-def _side(change: RecordChange, layout: Layout | None, side: int) -> SideView | None:
+def _side(change: RecordDiff, layout: Layout | None, side: int) -> SideView | None:
     if layout is None:
         return None
     return SideView(layout.size, change.lines[side], change.padding[side], layout.alignment, layout.file, layout.line)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.diff import RecordChange
+from linesmith.analyzer.layouts.diff import RecordDiff
 from linesmith.analyzer.line_map.heat import heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps, line_map
 from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, MapLine, Profile, Toucher
@@ -164,7 +164,7 @@ def suggested_maps(
     return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in chosen)
 
 
-def changed_maps(change: RecordChange, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:
+def changed_maps(change: RecordDiff, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:
     """The record before and after, with what moved, came or went marked; one map where only one build has it."""
     if change.old is not None and change.new is not None:
         return compared_maps((change.old, old), (change.new, new))

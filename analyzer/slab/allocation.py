@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which cache serves the objects of a record, and how that is known."""
+"""Which slab cache serves the objects of a record, and how that is known: measured, computed, chosen or assumed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from linesmith.analyzer.slab.geometry import geometry_of, kmalloc_request, least
 WHOLE_PAGES = "whole pages"
 # How much larger than a record the objects of its cache are at most: what rounding up to a word adds.
 _ROUNDED_BYTES = 8
+# The allocator's own record, and one that every module knows of that was built for the same kernel.
+_OF_KERNELS = ("kmem_cache", "task_struct")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CacheOptions:
     """What somebody says of a cache where nothing else does; ``cache`` is its name in /sys/kernel/slab."""
 
     cache: str | None = None
@@ -41,10 +43,10 @@ class Kernel:
     measured: Mapping[str, SlabCache] = field(default_factory=dict)
 
 
-NOTHING_ASKED = Asked()
+NO_OPTIONS = CacheOptions()
 
 
-def cache_of(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> SlabCache:
+def cache_of(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) -> SlabCache:
     """The cache of the record's objects: measured if it can be, else computed, at worst assumed to be kmalloc()'s."""
     own = own_cache(layout, kernel, asked)
     if own is not None:
@@ -52,7 +54,7 @@ def cache_of(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> Sl
     return _general(layout, kernel, SlabBasis.ASSUMED, "no cache of its own is known, so kmalloc() is assumed")
 
 
-def own_cache(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> SlabCache | None:
+def own_cache(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) -> SlabCache | None:
     """The same without the assumption: ``None`` where nothing is known, and for a record without bytes."""
     if layout.size <= 0:
         return None
@@ -69,7 +71,7 @@ def own_cache(layout: Layout, kernel: Kernel, asked: Asked = NOTHING_ASKED) -> S
     return None if known is None else _known(layout, known, kernel)
 
 
-def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: Asked) -> SlabCache | None:
+def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: CacheOptions) -> SlabCache | None:
     """What the running kernel says, unless its objects are of another size than the record."""
     if asked.kmalloc:
         request = kmalloc_request(layout.size, kernel.machine)
@@ -77,25 +79,16 @@ def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: A
     grows = asked.cache is not None or (known is not None and CacheFlags.GROWS in known.flags)
     for name in (asked.cache, known.name if known else None, layout.name):
         found = kernel.measured.get(name) if name else None
-        if found is not None and (grows or _fits(layout, found, kernel.machine.line_bytes)):
-            return replace(found, name=name or found.name, reason=found.reason + _other_size(layout, found, asked))
+        if found is not None:
+            # Caches that share one have the size of the largest.
+            more = found.geometry.object_bytes - layout.size
+            if grows or 0 <= more < (kernel.machine.line_bytes if found.aliases else _ROUNDED_BYTES):
+                named = asked.cache is not None and not 0 <= more < _ROUNDED_BYTES
+                size = f"; its objects have {found.geometry.object_bytes} bytes, {layout.name} has {layout.size}"
+                return replace(found, name=name or found.name, reason=found.reason + size * named)
         if asked.cache is not None or (asked.flags and known is None):
             return None
     return None
-
-
-def _fits(layout: Layout, measured: SlabCache, line_bytes: int) -> bool:
-    """Whether objects of a cache can be such records; caches that share one have the size of the largest."""
-    room = measured.geometry.object_bytes - layout.size
-    return 0 <= room < (line_bytes if measured.aliases else _ROUNDED_BYTES)
-
-
-def _other_size(layout: Layout, measured: SlabCache, asked: Asked) -> str:
-    """What to add where a cache that was asked for by name has objects of another size than the record."""
-    object_bytes = measured.geometry.object_bytes
-    if asked.cache is None or 0 <= object_bytes - layout.size < _ROUNDED_BYTES:
-        return ""
-    return f"; its objects have {object_bytes} bytes, {layout.name} has {layout.size}"
 
 
 def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
@@ -106,13 +99,13 @@ def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
         return _known(layout, serving, kernel)
     if not candidates:
         reason = "no cache of that name is known, so it is taken to ask for nothing"
-        return _computed(_as_asked(layout, Asked(name)), kernel, SlabBasis.ASSUMED, reason)
+        return _computed(_as_asked(layout, CacheOptions(name)), kernel, SlabBasis.ASSUMED, reason)
     other = candidates[0]
     reason = f"as {other.function}() creates it for {other.record}, but with the size of {layout.name}"
     return replace(_known(layout, other, kernel), basis=SlabBasis.ASSUMED, reason=reason)
 
 
-def _as_asked(layout: Layout, asked: Asked) -> CacheRequest:
+def _as_asked(layout: Layout, asked: CacheOptions) -> CacheRequest:
     return CacheRequest(
         asked.cache or layout.name,
         layout.size,
@@ -144,29 +137,19 @@ def _known(layout: Layout, known: KnownCache, kernel: Kernel) -> SlabCache:
 
 
 def _general(layout: Layout, kernel: Kernel, basis: SlabBasis, reason: str) -> SlabCache:
-    request = kmalloc_request(max(layout.size, 1), kernel.machine)
+    """The general cache that serves records of this size, or whole pages."""
+    request, page = kmalloc_request(max(layout.size, 1), kernel.machine), kernel.machine.page_bytes
     if request is None:
-        return SlabCache(WHOLE_PAGES, _pages(layout.size, kernel.machine), basis, reason)
+        order = least_order(layout.size, page)
+        return SlabCache(WHOLE_PAGES, SlabGeometry(layout.size, page, page << order, order, 1, page), basis, reason)
     measured = kernel.measured.get(request.name)
     if measured is not None:
         return SlabCache(request.name, measured.geometry, basis, f"{reason}; its geometry is measured")
     return _computed(request, kernel, basis, reason)
 
 
-def _pages(size: int, machine: SlabMachine) -> SlabGeometry:
-    order = least_order(size, machine.page_bytes)
-    block = machine.page_bytes << order
-    return SlabGeometry(size, machine.page_bytes, block, order, 1, machine.page_bytes)
-
-
 def _computed(request: CacheRequest, kernel: Kernel, basis: SlabBasis, reason: str) -> SlabCache:
     return SlabCache(request.name, geometry_of(request, kernel.machine), basis, reason)
-
-
-# The records that slab caches are known to serve, with all that they hold: a small part of a kernel's.
-
-# The allocator's own record, and one that every module knows of that was built for the same kernel.
-_OF_KERNELS = ("kmem_cache", "task_struct")
 
 
 def has_slabs(layouts: Layouts) -> bool:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A cache whose request is known from the kernel's source."""
+"""The kernel's slab caches and what they are asked for with, where neither sysfs nor the caller says so.
+
+Each row names the function that creates the cache; read in Linux 6.1 and 6.12, and compared with what those kernels
+have in /sys/kernel/slab (docs/slab.md). Of Linux 7.3, the arguments in its code were read; what came between 6.18
+and 7.2 is given to 7.0. Flags that do not move objects (SLAB_ACCOUNT, SLAB_PANIC ...) are left out.
+"""
 
 from __future__ import annotations
 
@@ -165,12 +170,6 @@ COMPONENT_CACHES = (
     *made_by("zswap_entry_cache_create", _OWN, "zswap_entry"),
 )
 
-
-# Caches of the kernel's own and what they are asked for with, where neither sysfs nor the caller says so.
-#
-# Each row names the function that creates the cache; read in Linux 6.1 and 6.12, and compared with what those kernels
-# have in /sys/kernel/slab (docs/slab.md). Of Linux 7.3, the arguments in its code were read; what came between 6.18
-# and 7.2 is given to 7.0. Flags that do not move objects (SLAB_ACCOUNT, SLAB_PANIC ...) are left out.
 
 _RCU = CacheFlags.TYPESAFE_BY_RCU
 _INNER = CacheFlags.INNER_FREE_POINTER

@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Alignments: of the objects of a cache, and of the general caches behind kmalloc()."""
+"""SLUB's arithmetic: where the objects of a cache lie in a slab, how many pages that has, and which caches are general.
+
+At least ``4 * (bits of the number of CPUs + 1)`` objects should share a slab, and at most a sixteenth of it be left
+over; what cannot be had is given up step by step, in another manner before Linux 6.7 (mm/slub.c, calculate_order). The
+limit of 32,767 objects is left out: the largest pages that linesmith knows, of 64 KiB, hold 8,192 of the smallest.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import CacheRequest, PhaseCount, SlabGeometry, SlabMachine
 
 # From here on kmalloc() aligns to the largest power of two that divides the size, before only sizes that are one.
 _KMALLOC_DIVISOR = (6, 11)
 
 
-def rounded_up(value: int, multiple: int) -> int:
-    """The least multiple of ``multiple`` that is not below ``value``."""
-    return -(-value // multiple) * multiple
+# From here on a slab takes as many objects as should share it, whatever is left over.
+_SIMPLER = (6, 7)
+# From here on the red zone of a general cache begins behind what was asked for, within the object.
+_INNER_RED_ZONE = (6, 2)
+# PAGE_ALLOC_COSTLY_ORDER: larger slabs are made only for objects that need them.
+MOST = 3
+_BETWEEN = (96, 192)
+_LEAST_BYTES = 8
+_KIBI = 1024
 
 
 def alignment_of(request: CacheRequest, machine: SlabMachine) -> int:
@@ -22,7 +33,7 @@ def alignment_of(request: CacheRequest, machine: SlabMachine) -> int:
     asked = max(request.alignment, kmalloc_alignment(request.object_bytes, machine) if request.kmalloc else 0)
     if request.hwcache_align:
         asked = max(asked, line_alignment(request.object_bytes, machine.line_bytes))
-    return rounded_up(max(asked, machine.word_bytes), machine.word_bytes)
+    return round_up(max(asked, machine.word_bytes), machine.word_bytes)
 
 
 def line_alignment(object_bytes: int, line_bytes: int) -> int:
@@ -40,31 +51,19 @@ def kmalloc_alignment(class_bytes: int, machine: SlabMachine) -> int:
     return max(machine.kmalloc_alignment, guaranteed)
 
 
-# How many pages SLUB takes for a slab (mm/slub.c, calculate_order).
-#
-# At least ``4 * (bits of the number of CPUs + 1)`` objects should share a slab, and at most a sixteenth of it be left
-# over; what cannot be had is given up step by step, in another manner before Linux 6.7. The limit of 32,767 objects is
-# left out: the largest pages that linesmith knows, of 64 KiB, hold 8,192 of the smallest.
-
-# PAGE_ALLOC_COSTLY_ORDER: larger slabs are made only for objects that need them.
-MOST = 3
-_SIMPLER = (6, 7)
-
-
 def order_of(stride: int, machine: SlabMachine) -> int:
     """The order of a slab of objects ``stride`` bytes apart: it has ``1 << order`` pages."""
-    wanted = min(_wanted_objects(machine), max(_objects(MOST, stride, machine), 1))
-    if machine.release >= _SIMPLER:
-        return _by_waste(stride, wanted, machine)
-    return _by_objects(stride, wanted, machine)
-
-
-def _wanted_objects(machine: SlabMachine) -> int:
-    return 4 * (machine.cpus.bit_length() + 1)
-
-
-def _objects(order: int, stride: int, machine: SlabMachine) -> int:
-    return (machine.page_bytes << order) // stride
+    wanted = min(4 * (machine.cpus.bit_length() + 1), max((machine.page_bytes << MOST) // stride, 1))
+    if machine.release >= _SIMPLER:  # the number of objects stands, ever more waste is accepted
+        tried = [(wanted, fraction) for fraction in (16, 8, 4, 2)]
+    else:  # up to a quarter of waste is accepted, then fewer objects are
+        tried = [(objects, fraction) for objects in range(wanted, 1, -1) for fraction in (16, 8, 4)]
+    for objects, fraction in tried:
+        for order in range(least_order(objects * stride, machine.page_bytes), MOST + 1):
+            slab = machine.page_bytes << order
+            if slab % stride <= slab // fraction:
+                return order
+    return least_order(stride, machine.page_bytes)
 
 
 def least_order(size: int, page_bytes: int) -> int:
@@ -72,90 +71,39 @@ def least_order(size: int, page_bytes: int) -> int:
     return (-(-size // page_bytes) - 1).bit_length()
 
 
-def _by_waste(stride: int, wanted: int, machine: SlabMachine) -> int:
-    """Since 6.7: the number of objects stands, ever more waste is accepted."""
-    least = least_order(wanted * stride, machine.page_bytes)
-    for fraction in (16, 8, 4, 2):
-        order = _first_fit(stride, least, fraction, machine)
-        if order is not None:
-            return order
-    return least_order(stride, machine.page_bytes)
-
-
-def _by_objects(stride: int, wanted: int, machine: SlabMachine) -> int:
-    """Before 6.7: up to a quarter of waste is accepted, then fewer objects are."""
-    for objects in range(wanted, 1, -1):
-        for fraction in (16, 8, 4):
-            order = _first_fit(stride, least_order(objects * stride, machine.page_bytes), fraction, machine)
-            if order is not None:
-                return order
-    return least_order(stride, machine.page_bytes)
-
-
-def _first_fit(stride: int, least: int, fraction: int, machine: SlabMachine) -> int | None:
-    """The smallest order from ``least`` on that leaves at most one part in ``fraction`` over."""
-    for order in range(least, MOST + 1):
-        slab = machine.page_bytes << order
-        if slab % stride <= slab // fraction:
-            return order
-    return None
-
-
-# The layout of one object in its slab: object, free pointer, what debugging adds (mm/slub.c, calculate_sizes).
-
-# From here on the red zone of a general cache begins behind what was asked for, within the object.
-_INNER_RED_ZONE = (6, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """``bytes`` that one object takes before it is aligned, and where its free pointer lies, if that is known."""
-
-    bytes: int
-    free_pointer: int | None
-
-
 def geometry_of(request: CacheRequest, machine: SlabMachine) -> SlabGeometry:
-    """How the kernel lays out the objects of a cache that is asked for so."""
-    alignment = alignment_of(request, machine)
-    one = _with_free_pointer(request, machine)
-    lead = rounded_up(machine.word_bytes, alignment) if request.red_zone else 0
-    tail = machine.word_bytes if request.red_zone else 0
-    stride = rounded_up(one.bytes + _tracks(request, machine) + tail + lead, alignment)
+    """How the kernel lays out the objects of a cache that is asked for so.
+
+    Object, free pointer, what debugging adds (mm/slub.c, calculate_sizes).
+    """
+    word, alignment = machine.word_bytes, alignment_of(request, machine)
+    used, free_pointer = _with_free_pointer(request, machine)
+    lead = round_up(word, alignment) if request.red_zone else 0
+    tail = word if request.red_zone else 0
+    tracks = 0
+    if request.store_user:  # who allocated and who freed the object, and for kmalloc() the size that was asked for
+        tracks = 2 * machine.track_bytes + (word if request.kmalloc else 0)
+    stride = round_up(used + tracks + tail + lead, alignment)
     order = order_of(stride, machine)
     objects = (machine.page_bytes << order) // stride
-    return SlabGeometry(
-        request.object_bytes, alignment, stride, order, objects, machine.page_bytes, lead, one.free_pointer
-    )
+    return SlabGeometry(request.object_bytes, alignment, stride, order, objects, machine.page_bytes, lead, free_pointer)
 
 
-def _with_free_pointer(request: CacheRequest, machine: SlabMachine) -> _Object:
-    used = rounded_up(request.object_bytes, machine.word_bytes)
+def _with_free_pointer(request: CacheRequest, machine: SlabMachine) -> tuple[int, int | None]:
+    """Bytes that one object takes before it is aligned, and where its free pointer lies, if that is known."""
+    word = machine.word_bytes
+    used = round_up(request.object_bytes, word)
     if request.red_zone and used == request.object_bytes:
-        used += machine.word_bytes
-    if _is_outside(request, machine):
-        return _Object(used + machine.word_bytes, used)
-    if request.inner_free_pointer:  # where, only the code that creates the cache says
-        return _Object(used, None)
-    return _Object(used, request.object_bytes // 2 // machine.word_bytes * machine.word_bytes)
-
-
-def _is_outside(request: CacheRequest, machine: SlabMachine) -> bool:
-    """Whether the free pointer lies behind the object, because freed objects are still looked at."""
+        used += word
+    # The free pointer lies behind objects that are still looked at once they are freed.
     looked_at = (request.typesafe_by_rcu or request.constructor) and not request.inner_free_pointer
     keeps_size = request.kmalloc and request.store_user and machine.release >= _INNER_RED_ZONE
-    small = request.red_zone and (request.object_bytes < machine.word_bytes or keeps_size)
-    return looked_at or request.poison or small
-
-
-def _tracks(request: CacheRequest, machine: SlabMachine) -> int:
-    """Who allocated and who freed the object, and for kmalloc() the size that was asked for."""
-    if not request.store_user:
-        return 0
-    return 2 * machine.track_bytes + (machine.word_bytes if request.kmalloc else 0)
-
-
-# What the objects of a cache cost in pages, and in which phases they begin.
+    small = request.red_zone and (request.object_bytes < word or keeps_size)
+    if looked_at or request.poison or small:
+        return used + word, used
+    if request.inner_free_pointer:  # where, only the code that creates the cache says
+        return used, None
+    return used, request.object_bytes // 2 // word * word
 
 
 def pages_for(objects: int, geometry: SlabGeometry) -> int:
@@ -174,15 +122,11 @@ def phase_counts(geometry: SlabGeometry, line_bytes: int, offset: int = 0) -> tu
     return tuple(PhaseCount(phase, counted[phase]) for phase in sorted(counted))
 
 
-# The general caches behind kmalloc() (mm/slab_common.c, kmalloc_info; include/linux/slab.h, __kmalloc_index).
-
-_BETWEEN = (96, 192)
-_LEAST_BYTES = 8
-_KIBI = 1024
-
-
 def kmalloc_classes(machine: SlabMachine) -> tuple[int, ...]:
-    """The sizes of the general caches in bytes; what is larger than two pages comes from the page allocator."""
+    """The sizes of the general caches in bytes; what is larger than two pages comes from the page allocator.
+
+    Source: mm/slab_common.c, kmalloc_info; include/linux/slab.h, __kmalloc_index.
+    """
     least = max(_LEAST_BYTES, machine.kmalloc_alignment)
     powers = [1 << bit for bit in range(least.bit_length() - 1, (2 * machine.page_bytes).bit_length())]
     return tuple(sorted([*powers, *(size for size in _BETWEEN if least <= size // 3)]))

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The machine that a kernel was built for, as far as SLUB's rules depend on it."""
+"""What is known of a kernel's slabs: its machine and release, its /sys/kernel/slab, and where objects of it were seen.
+
+SLUB's rules depend on the machine and on the release, which the banner in the image tells (init/version.c,
+linux_banner). What sysfs says is read from there, or from text with a line for each file: ``dentry/slab_size:192``, as
+``grep -s . /sys/kernel/slab/*/*`` writes it (Documentation/ABI/testing/sysfs-kernel-slab). Some records are cut or grow
+when the kernel boots (``task_struct``), others are built otherwise than their rules say; the starts of their objects,
+taken modulo the size of a slab, are multiples of one stride all the same.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +25,19 @@ _ARM64 = "aarch64"
 _ARM64_DMA_BYTES = 128
 _BOUNCES = (6, 5)
 _DEFAULT = SlabMachine()
+_BEGINNING = b"Linux version "
+_BANNER = re.compile(_BEGINNING + rb"(\d{1,3})\.(\d{1,3})\D")
+_NEEDED = ("object_size", "slab_size", "align", "objs_per_slab", "order")
+_FIELDS = (*_NEEDED, "aliases", "red_zone")
+_LINE = re.compile(r"(?:.*/)?([^/\n]+)/(\w+):(\d+)(?:\s.*)?\Z")
+_MOST_BYTES = 64 << 20
+_MOST_DIGITS = 10
+_WORD_BYTES = 8
+# Share of the objects that must lie at multiples of the stride; the others were placed wrongly.
+_MOSTLY = 0.8
+# Different starts, besides that of the slab, that tell a stride from chance.
+_ENOUGH = 2
+_GRANULE = 8
 
 
 def machine_of(
@@ -32,36 +52,21 @@ def machine_of(
     return SlabMachine(cpus=cpus, page_bytes=page_bytes, release=rules, kmalloc_alignment=kmalloc)
 
 
-# The bytes of a kernel image, to be searched for what the kernel says of itself.
-
-
 @contextmanager
 def kernel_image(elf: Path) -> Iterator[mmap.mmap | bytes]:
     """The content of ``elf``, mapped where the file system lets it be, else read. Raises ``ElfError``."""
     try:
         with elf.open("rb") as file:
-            image = _mapped(file.fileno())
-            if image is None:
+            try:
+                image = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            except (OSError, ValueError):
+                # What the kernel writes itself, as /sys/kernel/btf/vmlinux, can be read but not always mapped.
                 yield file.read()
                 return
             with image:
                 yield image
     except OSError as error:
         raise ElfError(f"cannot read {elf}: {error}; give a vmlinux") from error
-
-
-def _mapped(descriptor: int) -> mmap.mmap | None:
-    try:
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
-        # What the kernel writes itself, as /sys/kernel/btf/vmlinux, can be read but not always mapped.
-        return None
-
-
-# The release of a kernel, by the banner in its image (init/version.c, linux_banner).
-
-_BEGINNING = b"Linux version "
-_BANNER = re.compile(_BEGINNING + rb"(\d{1,3})\.(\d{1,3})\D")
 
 
 def release_of(elf: Path) -> tuple[int, int] | None:
@@ -76,19 +81,6 @@ def release_of(elf: Path) -> tuple[int, int] | None:
     return None
 
 
-# What a running kernel says of its caches: /sys/kernel/slab, or the text that grep makes of it.
-#
-# The text has a line for each file: ``dentry/slab_size:192``, as ``grep -s . /sys/kernel/slab/*/*`` writes it, with
-# any folders before. Source: Documentation/ABI/testing/sysfs-kernel-slab.
-
-_NEEDED = ("object_size", "slab_size", "align", "objs_per_slab", "order")
-_FIELDS = (*_NEEDED, "aliases", "red_zone")
-_LINE = re.compile(r"(?:.*/)?([^/\n]+)/(\w+):(\d+)(?:\s.*)?\Z")
-_MOST_BYTES = 64 << 20
-_MOST_DIGITS = 10
-_WORD_BYTES = 8
-
-
 def measured_caches(path: Path, page_bytes: int) -> Mapping[str, SlabCache]:
     """The caches by name; ``path`` is a directory like /sys/kernel/slab or the text of one.
 
@@ -100,7 +92,11 @@ def measured_caches(path: Path, page_bytes: int) -> Mapping[str, SlabCache]:
             facts.setdefault(cache, {})[field] = value
     except OSError as error:
         raise SlabFactsError(f"cannot read {path}: {error.strerror}; copy /sys/kernel/slab as root") from error
-    sound = {name: _cache(name, one, page_bytes) for name, one in facts.items() if _is_sound(one)}
+    sound = {
+        name: _cache(name, one, page_bytes)
+        for name, one in facts.items()
+        if all(field in one for field in _NEEDED) and one["slab_size"] > 0 and one["objs_per_slab"] > 0
+    }
     if not sound:
         raise SlabFactsError(
             f"{path} describes no slab cache; give /sys/kernel/slab or the output of grep -s . /sys/kernel/slab/*/*"
@@ -127,10 +123,6 @@ def _in_text(path: Path) -> Iterator[tuple[str, str, int]]:
             yield match[1], match[2], int(match[3])
 
 
-def _is_sound(facts: Mapping[str, int]) -> bool:
-    return all(field in facts for field in _NEEDED) and facts["slab_size"] > 0 and facts["objs_per_slab"] > 0
-
-
 def _cache(name: str, facts: Mapping[str, int], page_bytes: int) -> SlabCache:
     align = max(facts["align"], 1)
     geometry = SlabGeometry(
@@ -143,18 +135,6 @@ def _cache(name: str, facts: Mapping[str, int], page_bytes: int) -> SlabCache:
         -(-_WORD_BYTES // align) * align if facts.get("red_zone") else 0,
     )
     return SlabCache(name, geometry, SlabBasis.MEASURED, "in /sys/kernel/slab", facts.get("aliases", 0))
-
-
-# The stride of a cache, as the objects that were seen in its slabs tell it.
-#
-# Some records are cut or grow when the kernel boots (``task_struct``), others are built otherwise than their rules
-# say. The starts of their objects, taken modulo the size of a slab, are multiples of one stride all the same.
-
-# Share of the objects that must lie at multiples of the stride; the others were placed wrongly.
-_MOSTLY = 0.8
-# Different starts, besides that of the slab, that tell a stride from chance.
-_ENOUGH = 2
-_GRANULE = 8
 
 
 def observed_geometry(starts: Collection[int], size: int, page_bytes: int) -> SlabGeometry | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, log
 
-from linesmith.analyzer.layouts.containment import Containment, Place
+from linesmith.analyzer.layouts.containment import Containment, EmbeddedPlace
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -25,11 +25,26 @@ from linesmith.analyzer.model import (
     SlabGeometry,
     SlabPlace,
 )
-from linesmith.analyzer.slab.allocation import NOTHING_ASKED, Asked, Kernel, cache_of, own_cache
+from linesmith.analyzer.slab.allocation import NO_OPTIONS, CacheOptions, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.geometry import least_order, phase_counts
 from linesmith.analyzer.slab.kernel import observed_geometry
 
-# Where the objects of a record lie in slabs: by themselves, and inside the objects that hold them by value.
+# Where x86-64 and arm64 have their direct map, with four or five levels of page tables, and other memory that no
+# symbol names; the kernel image and user space lie elsewhere, and hold no slabs.
+_DIRECT_MAP = range(0xFF00_0000_0000_0000, 0xFFFF_FE00_0000_0000)
+# How likely an object is not where the rules put it: a static one, another cache, a release that differs.
+_DOUBT = {SlabBasis.MEASURED: 0.02, SlabBasis.COMPUTED: 0.1, SlabBasis.CHOSEN: 0.1, SlabBasis.ASSUMED: 0.6}
+# The same of a type most of whose objects were found elsewhere.
+_DISTRUST = 0.9
+# Share of slabs that are as small as one object allows, because larger blocks of pages were not to be had.
+_SMALL_SLABS = 0.02
+_CPUS = tuple(1 << bit for bit in range(11))
+# Numbers of CPUs this much less likely (logarithm) than the likeliest are out.
+_HOPELESS = -14.0
+# From this many objects on they can disprove a geometry.
+_ENOUGH = 3
+
+Starts = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ def together(types: Sequence[TypeSlabs]) -> tuple[SlabPlace, ...]:
 
 
 def slab_places(
-    layout: Layout, containment: Containment, kernel: Kernel, asked: Asked = NOTHING_ASKED
+    layout: Layout, containment: Containment, kernel: Kernel, asked: CacheOptions = NO_OPTIONS
 ) -> tuple[SlabPlace, ...]:
     """Every cache whose objects are such a record or hold one, itself first; there is always one.
 
@@ -84,31 +99,13 @@ def _place(cache: SlabCache, outer: Layout, path: str, offset: int) -> SlabPlace
     return SlabPlace(cache, outer.name, path, offset, near, far)
 
 
-def _path(layout: Layout, place: Place, containment: Containment) -> str:
+def _path(layout: Layout, place: EmbeddedPlace, containment: Containment) -> str:
     """What the outer record calls the place of the inner one; its offset where leaves do not lead there."""
     for leaf in containment.leaves(place.container, place.offset):
         for entered in leaf.entered:
             if (entered.record, entered.offset) == (layout.id, place.offset):
                 return entered.path
     return f"+{place.offset:#x}"
-
-
-# Where x86-64 and arm64 have their direct map, with four or five levels of page tables, and other memory that no
-# symbol names; the kernel image and user space lie elsewhere, and hold no slabs.
-_DIRECT_MAP = range(0xFF00_0000_0000_0000, 0xFFFF_FE00_0000_0000)
-# How likely an object is not where the rules put it: a static one, another cache, a release that differs.
-_DOUBT = {SlabBasis.MEASURED: 0.02, SlabBasis.COMPUTED: 0.1, SlabBasis.CHOSEN: 0.1, SlabBasis.ASSUMED: 0.6}
-# The same of a type most of whose objects were found elsewhere.
-_DISTRUST = 0.9
-# Share of slabs that are as small as one object allows, because larger blocks of pages were not to be had.
-_SMALL_SLABS = 0.02
-_CPUS = tuple(1 << bit for bit in range(11))
-# Numbers of CPUs this much less likely (logarithm) than the likeliest are out.
-_HOPELESS = -14.0
-# From this many objects on they can disprove a geometry.
-_ENOUGH = 3
-
-Starts = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +148,7 @@ class SlabStarts:
         self.machines = machines
         self._places = lru_cache(maxsize=None)(self._placed_in)
         self._starts = lru_cache(maxsize=1 << 14)(self._starts_at)
-        self._strides = lru_cache(maxsize=None)(self._stride)
+        self._strides: dict[int, int] = {}
 
     def starts(self, layout: int, line: int | None, line_bytes: int) -> Starts:
         """Where an object of the layout can begin, in bytes from the line at address ``line``: with probabilities.
@@ -176,7 +173,12 @@ class SlabStarts:
 
         The same where no cache is known to hold such objects and nothing else.
         """
-        stride = self._strides(layout)
+        if layout not in self._strides:
+            places = self._places(layout, self.machines.cpus[0][0])
+            sure = (place for place in places if _DOUBT[place.cache.basis] <= _DOUBT[SlabBasis.COMPUTED])
+            own = next((place for place in sure if not place.path), None)
+            self._strides[layout] = own.cache.geometry.stride if own and layout not in self.machines.distrusted else 0
+        stride = self._strides[layout]
         return offset % stride if stride and not 0 <= offset < stride else offset
 
     def allows(self, layout: int, start: int, line: int | None, line_bytes: int) -> bool:
@@ -188,12 +190,17 @@ class SlabStarts:
     def learnt(self, placed: Iterable[PlacedStart]) -> SlabStarts:
         """The same after a look at objects that are sure: which CPUs explain them, and which types nothing does."""
         sure = tuple(placed)
-        weighed = {one: log(weight) + self._log_likelihood(sure, one) for one, weight in self.machines.cpus}
+        weighed = {  # objects that are elsewhere say nothing of the number of CPUs
+            cpus: log(weight) + sum(log(max(self._fit(one, cpus), _SMALL_SLABS)) for one in sure)
+            for cpus, weight in self.machines.cpus
+        }
         most = max(weighed.values())
         weights = {one: exp(weight - most) for one, weight in weighed.items() if weight - most > _HOPELESS}
         total = sum(weights.values())
         cpus = tuple((one, weight / total) for one, weight in weights.items())
-        elsewhere = self._disproved(sure)
+        seen = Counter(one.layout for one in sure)
+        fitting = Counter(one.layout for one in sure if self.agrees(one))
+        elsewhere = frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
         observed = tuple(self._observed(sure, elsewhere))
         machines = Machines(cpus, elsewhere - {layout for layout, _ in observed}, observed)
         return SlabStarts(self._containment, self._kernel, machines)
@@ -206,13 +213,6 @@ class SlabStarts:
         if layout in self.machines.distrusted:
             return _DISTRUST
         return min(_DOUBT[place.cache.basis] for place in self._places(layout, self.machines.cpus[0][0]))
-
-    def _stride(self, layout: int) -> int:
-        """Bytes between the objects of a cache of its own; 0 where the layout has none that is known."""
-        places = self._places(layout, self.machines.cpus[0][0])
-        sure = (place for place in places if _DOUBT[place.cache.basis] <= _DOUBT[SlabBasis.COMPUTED])
-        own = next((place for place in sure if not place.path), None)
-        return 0 if own is None or layout in self.machines.distrusted else own.cache.geometry.stride
 
     def _placed_in(self, layout: int, cpus: int) -> tuple[SlabPlace, ...]:
         for one, geometry in self.machines.observed:
@@ -243,15 +243,6 @@ class SlabStarts:
             if _begins_at(geometry, place.offset, placed.address)
         )
         return max(shares, default=0.0)
-
-    def _log_likelihood(self, placed: tuple[PlacedStart, ...], cpus: int) -> float:
-        """What the objects say of a number of CPUs; those that are elsewhere say nothing."""
-        return sum(log(max(self._fit(one, cpus), _SMALL_SLABS)) for one in placed)
-
-    def _disproved(self, placed: tuple[PlacedStart, ...]) -> frozenset[int]:
-        seen = Counter(one.layout for one in placed)
-        fitting = Counter(one.layout for one in placed if self.agrees(one))
-        return frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
 
     def _observed(self, placed: tuple[PlacedStart, ...], layouts: frozenset[int]) -> Iterable[tuple[int, SlabGeometry]]:
         for layout in sorted(layouts):

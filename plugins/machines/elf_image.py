@@ -3,39 +3,18 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import ElfFile, Segment, is_elf
 from linesmith.analyzer.base.errors import ElfError, ToolMissing
 
-# Source: the generic ABI, chapters 4 and 5 (gabi.xinuos.com), and elf(5).
 _MACHINES = {62: "x86_64", 183: "aarch64"}
-_PT_LOAD, _PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 1, 2, 3, 4
-_DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
-_NT_GNU_BUILD_ID = 3
 _ET_DYN = 3
-_HEADER_BYTES = 64
-_MOST_HEADERS = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One program header: where its bytes lie in the file and where they belong in memory."""
-
-    kind: int
-    offset: int
-    address: int
-    file_bytes: int
-
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the bytes are mapped when the file is run."""
-        return self.kind == _PT_LOAD
+_DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 1, 15, 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +22,7 @@ class ElfImage:
     """What is needed to run the file; ``machine`` is ``x86_64`` or ``aarch64``, ``relocatable`` tells a PIE.
 
     ``base`` is the lowest address that the file asks for, a whole page. ``search`` holds DT_RPATH and DT_RUNPATH.
+    ``notes`` are the bytes of the segments that hold notes.
     """
 
     path: Path
@@ -54,131 +34,50 @@ class ElfImage:
     needed: tuple[str, ...] = ()
     search: tuple[str, ...] = ()
     build_id: str | None = None
-
-    @property
-    def notes(self) -> tuple[Segment, ...]:
-        """The segments that hold notes."""
-        return tuple(one for one in self.segments if one.kind == _PT_NOTE)
-
-
-def is_elf(path: Path) -> bool:
-    """Whether the file at ``path`` begins as every ELF file does."""
-    with path.open("rb") as file:
-        return file.read(4) == b"\x7fELF"
+    notes: bytes = b""
 
 
 def read_elf(path: Path) -> ElfImage:
     """The facts of the file at ``path``; raises ``ElfError`` when it is none, damaged, or of another machine."""
-    with mapped(path) as data:
+    with opened(path) as file:
         try:
-            return _image(path, data)
-        except (struct.error, IndexError, ValueError, OverflowError) as error:
+            return _image(file)
+        except ValueError as error:
             raise ElfError(f"{path} is a damaged ELF file ({error}); give one that is whole") from error
 
 
-def mapped(path: Path) -> mmap.mmap:
-    """The bytes of an ELF file; raises ``ElfError`` when it cannot be read or is none."""
+def opened(path: Path) -> ElfFile:
+    """An ELF file; raises ``ElfError`` when it cannot be read or is none."""
     try:
-        with path.open("rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        file = ElfFile(path)
     except (OSError, ValueError) as error:
         raise ElfError(f"{path} cannot be read as an ELF file ({error}); give another") from error
-    if data[:4] != b"\x7fELF":
-        data.close()
+    if not file.is_elf:
+        file.data.close()
         raise ElfError(f"{path} is no ELF file; give a program or a vmlinux")
-    return data
+    return file
 
 
-def _image(path: Path, data: mmap.mmap) -> ElfImage:
-    if data[4:6] != b"\x02\x01":
+def _image(file: ElfFile) -> ElfImage:
+    path = file.path
+    if not file.is_little_endian_64:
         raise ElfError(f"{path} is not 64-bit little-endian, which is what can be simulated; give another build")
-    kind, machine = struct.unpack_from("<HH", data, 16)
+    kind, machine = file.kind_and_machine
     if machine not in _MACHINES:
         raise ElfError(f"{path} is for ELF machine {machine}, but x86-64 and aarch64 are simulated; give another build")
-    segments = tuple(_segments(data))
-    dynamic = tuple(_dynamic(data, segments))
-    loads = [segment.address for segment in segments if segment.kind == _PT_LOAD]
+    build_id = file.build_id
     return ElfImage(
         path,
         _MACHINES[machine],
         kind == _ET_DYN,
-        min(loads, default=0) & ~0xFFF,
-        segments,
-        _interpreter(data, segments),
-        tuple(_dynamic_texts(data, segments, dynamic, (_DT_NEEDED,))),
-        tuple(_dynamic_texts(data, segments, dynamic, (_DT_RPATH, _DT_RUNPATH))),
-        _build_id(data, segments),
+        min((one.address for one in file.loads), default=0) & ~0xFFF,
+        file.segments,
+        file.interpreter,
+        file.dynamic_texts(_DT_NEEDED),
+        file.dynamic_texts(_DT_RPATH, _DT_RUNPATH),
+        build_id.content.hex() if build_id else None,
+        b"".join(map(file.content, file.note_segments)),
     )
-
-
-def _segments(data: mmap.mmap) -> Iterator[Segment]:
-    (table,) = struct.unpack_from("<Q", data, 32)
-    size, count = struct.unpack_from("<HH", data, 54)
-    for index in range(min(count, _MOST_HEADERS)):
-        kind, _, offset, address, _, file_bytes = struct.unpack_from("<IIQQQQ", data, table + index * size)
-        yield Segment(kind, offset, address, file_bytes)
-
-
-def _interpreter(data: mmap.mmap, segments: tuple[Segment, ...]) -> str | None:
-    found = next((one for one in segments if one.kind == _PT_INTERP), None)
-    return _text(data, found.offset) if found else None
-
-
-def _dynamic(data: mmap.mmap, segments: tuple[Segment, ...]) -> Iterator[tuple[int, int]]:
-    for segment in segments:
-        if segment.kind == _PT_DYNAMIC:
-            end = min(segment.offset + segment.file_bytes, len(data))
-            for place in range(segment.offset, end - 15, 16):
-                tag, value = struct.unpack_from("<QQ", data, place)
-                yield tag, value
-
-
-def _dynamic_texts(
-    data: mmap.mmap, segments: tuple[Segment, ...], dynamic: tuple[tuple[int, int], ...], tags: tuple[int, ...]
-) -> Iterator[str]:
-    strings = next((value for tag, value in dynamic if tag == _DT_STRTAB), None)
-    if strings is None:
-        return
-    start = _file_offset(segments, strings)
-    for tag, value in dynamic:
-        if tag in tags:
-            yield _text(data, start + value)
-
-
-def _file_offset(segments: tuple[Segment, ...], address: int) -> int:
-    for one in segments:
-        if one.kind == _PT_LOAD and one.address <= address < one.address + one.file_bytes:
-            return one.offset + address - one.address
-    raise ValueError(f"address {address:#x} is in no loaded segment")
-
-
-def _text(data: mmap.mmap, offset: int) -> str:
-    end = data.find(b"\0", offset)
-    if not 0 <= offset < end:
-        raise ValueError(f"text at offset {offset:#x} does not end")
-    return data[offset:end].decode("utf-8", "surrogateescape")
-
-
-def _build_id(data: mmap.mmap, segments: tuple[Segment, ...]) -> str | None:
-    for one in segments:
-        if one.kind == _PT_NOTE:
-            found = build_id_in_notes(data[one.offset : one.offset + one.file_bytes])
-            if found:
-                return found
-    return None
-
-
-def build_id_in_notes(notes: bytes) -> str | None:
-    """The GNU build-id in the bytes of a note section or of ``/sys/kernel/notes``, in hex; ``None`` without one."""
-    place = 0
-    while place + 12 <= len(notes):
-        name_bytes, content_bytes, kind = struct.unpack_from("<III", notes, place)
-        name = place + 12
-        content = name + (name_bytes + 3 & ~3)
-        if kind == _NT_GNU_BUILD_ID and notes[name : name + name_bytes] == b"GNU\0":
-            return notes[content : content + content_bytes].hex()
-        place = content + (content_bytes + 3 & ~3)
-    return None
 
 
 # Every file that a program needs to run elsewhere: its interpreter, its libraries, and theirs.

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import is_elf
 from linesmith.analyzer.base.errors import OutputError, ToolMissing
-from linesmith.plugins.machines.elf_image import absolute, closure, is_elf, read_elf
+from linesmith.plugins.machines.elf_image import absolute, closure, read_elf
 
 # The first program of the guest: a shell script that prepares the machine, runs what it is for, and reports.
 #

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import build_id_in_notes
 from linesmith.analyzer.base.errors import ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
 from linesmith.analyzer.model import Built
 from linesmith.plugins.machines.child import Streams, child, find
-from linesmith.plugins.machines.elf_image import absolute, build_id_in_notes, read_elf
+from linesmith.plugins.machines.elf_image import absolute, read_elf
 from linesmith.plugins.machines.guest_files import named_files
 from linesmith.plugins.machines.system import read_kernel
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from linesmith.analyzer.base.elf import build_id_in_notes
 from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Built, Done, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.elf_image import build_id_in_notes
 
 # The words of a step as they are run and as they are shown.
 

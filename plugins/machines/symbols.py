@@ -3,41 +3,23 @@
 
 from __future__ import annotations
 
-import mmap
-import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import ElfSymbol
 from linesmith.analyzer.base.errors import ElfError
-from linesmith.plugins.machines.elf_image import mapped
-
-# Source: the generic ABI, chapter 4, "Symbol Table".
-_SHT_SYMTAB, _SHT_DYNSYM = 2, 11
-_STT_OBJECT, _STT_FUNC, _STT_GNU_IFUNC, _STT_NOTYPE = 1, 2, 10, 0
-_SYMBOL = struct.Struct("<IBBHQQ")
-_SHF_EXECINSTR = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A named range of addresses; ``size`` 0 means that the table does not say."""
-
-    address: int
-    size: int
-    name: str
-    is_code: bool
+from linesmith.plugins.machines.elf_image import opened
 
 
 class SymbolTable:
     """Answers which symbol an address belongs to."""
 
-    def __init__(self, symbols: Iterable[Symbol]) -> None:
+    def __init__(self, symbols: Iterable[ElfSymbol]) -> None:
         self.symbols = tuple(sorted(symbols, key=lambda one: (one.address, one.size, one.name)))
         self._starts = [one.address for one in self.symbols]
 
-    def at(self, address: int) -> Symbol | None:
+    def at(self, address: int) -> ElfSymbol | None:
         """The symbol that holds ``address``, or the last one before it when that one's size is not known."""
         place = bisect_right(self._starts, address) - 1
         if place < 0:
@@ -50,69 +32,31 @@ class SymbolTable:
         return next((one.address for one in self.symbols if one.name == name), None)
 
 
-def code_symbols(path: Path, offset: int = 0) -> tuple[Symbol, ...]:
+def code_symbols(path: Path, offset: int = 0) -> tuple[ElfSymbol, ...]:
     """Functions of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
-    return tuple(one for one in _symbols(path, offset) if one.is_code)
+    code, _ = _split(path)
+    return tuple(ElfSymbol(one.name, one.address + offset, one.size) for one in code) if offset else code
 
 
-def data_symbols(path: Path, offset: int = 0) -> tuple[Symbol, ...]:
-    """Variables of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
-    return tuple(one for one in _symbols(path, offset) if not one.is_code)
+def data_symbols(path: Path) -> tuple[ElfSymbol, ...]:
+    """Variables of the ELF file at ``path``; raises ``ElfError`` when it is damaged."""
+    return _split(path)[1]
 
 
-def kallsyms_symbols(text: str) -> Iterator[Symbol]:
+def _split(path: Path) -> tuple[tuple[ElfSymbol, ...], tuple[ElfSymbol, ...]]:
+    with opened(path) as file:
+        try:
+            return file.symbols().split()
+        except ValueError as error:
+            raise ElfError(f"the symbols of {path} cannot be read ({error}); give a file that is whole") from error
+
+
+def kallsyms_symbols(text: str) -> Iterator[ElfSymbol]:
     """Functions in the form of ``/proc/kallsyms``: address in hex, kind, name. Source: kernel/kallsyms.c, nm(1)."""
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1] in "tTwW" and set(words[0]) != {"0"}:
             try:
-                yield Symbol(int(words[0], 16), 0, words[2], is_code=True)
+                yield ElfSymbol(words[2], int(words[0], 16), 0)
             except ValueError:
                 continue
-
-
-def _symbols(path: Path, offset: int) -> tuple[Symbol, ...]:
-    with mapped(path) as data:
-        try:
-            sections = tuple(_sections(data))
-            return tuple(_read(data, sections, offset))
-        except (struct.error, IndexError, ValueError, OverflowError) as error:
-            raise ElfError(f"the symbols of {path} cannot be read ({error}); give a file that is whole") from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-
-
-def _sections(data: mmap.mmap) -> Iterator[_Section]:
-    (table,) = struct.unpack_from("<Q", data, 40)
-    size, count = struct.unpack_from("<HH", data, 58)
-    for index in range(count if table else 0):
-        place = table + index * size
-        _, kind, flags, _, offset, length, link = struct.unpack_from("<IIQQQQI", data, place)
-        yield _Section(kind, flags, offset, length, link)
-
-
-def _read(data: mmap.mmap, sections: tuple[_Section, ...], moved: int) -> Iterator[Symbol]:
-    """Symbols of .symtab, or of .dynsym in a stripped file."""
-    tables = [one for one in sections if one.kind == _SHT_SYMTAB]
-    tables = tables or [one for one in sections if one.kind == _SHT_DYNSYM]
-    code = {index for index, one in enumerate(sections) if one.flags & _SHF_EXECINSTR}
-    for table in tables:
-        strings = sections[table.link]
-        names = data[strings.offset : strings.offset + strings.size]
-        for name, info, _, section, address, size in _SYMBOL.iter_unpack(_whole_rows(data, table)):
-            if info & 15 in (_STT_FUNC, _STT_GNU_IFUNC, _STT_OBJECT) or (info & 15 == _STT_NOTYPE and section in code):
-                text = names[name : names.index(b"\0", name)].decode("utf-8", "replace")
-                if section and text and not text.startswith("$"):
-                    yield Symbol(address + moved, size, text, section in code)
-
-
-def _whole_rows(data: mmap.mmap, table: _Section) -> bytes:
-    content = data[table.offset : table.offset + table.size]
-    return content[: len(content) // _SYMBOL.size * _SYMBOL.size]

@@ -16,10 +16,11 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from linesmith.analyzer.base.elf import build_id_in_notes
 from linesmith.analyzer.base.errors import GuestFailed, KernelNotBootable, NotRecorded
 from linesmith.analyzer.model import Emulation, Guest
 from linesmith.plugins.machines.child import Streams, child
-from linesmith.plugins.machines.elf_image import ElfImage, build_id_in_notes, mapped, read_elf
+from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import END_OF_SYMBOLS, HOME
 from linesmith.plugins.machines.talk import Console, GuestSigns, Qmp, Talk
 from linesmith.plugins.machines.user import escaped
@@ -303,17 +304,12 @@ def _release(head: bytes) -> str | None:
 def _elf_kernel(path: Path) -> KernelImage:
     """A vmlinux boots where it has the entry point for virtual machines (PVH), which is a note named Xen."""
     image = read_elf(path)
-    if image.machine == "x86_64" and b"Xen\0" in _notes(image):
+    if image.machine == "x86_64" and b"Xen\0" in image.notes:
         return KernelImage(path, image.machine)
     raise KernelNotBootable(
         f"{path} is an ELF file without an entry for virtual machines; give --kernel the bzImage of the same build, "
         "and this file as --vmlinux"
     )
-
-
-def _notes(image: ElfImage) -> bytes:
-    with mapped(image.path) as data:
-        return b"".join(data[one.offset : one.offset + one.file_bytes] for one in image.notes)
 
 
 # Whether KVM really runs a guest here: its device may be there and never get anywhere.

@@ -19,9 +19,10 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linesmith.analyzer.base.elf import is_elf
 from linesmith.analyzer.base.errors import GuestFailed, ToolMissing
 from linesmith.plugins.machines.child import Streams, child, find, late, printing_to
-from linesmith.plugins.machines.elf_image import ElfImage, is_elf, read_elf
+from linesmith.plugins.machines.elf_image import ElfImage, read_elf
 
 if TYPE_CHECKING:
     from linesmith.analyzer.model import Emulation

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base.elf import ElfSymbol, Segment
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
-from linesmith.plugins.machines.elf_image import ElfImage, Segment, read_elf
-from linesmith.plugins.machines.symbols import Symbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
+from linesmith.plugins.machines.elf_image import ElfImage, read_elf
+from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, data_symbols, kallsyms_symbols
 from linesmith.plugins.machines.user import Mapping, load_address
 from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import Place
@@ -136,7 +137,7 @@ def _parts(mangled: str) -> tuple[list[str], str]:
 # Which variables of a recorded program lie on the lines of its profile: by its symbols, with types by its DWARF.
 
 # The objects that a variable is made of, at the addresses where it is linked.
-Typing = Callable[[Symbol], tuple[ObjectArea, ...]]
+Typing = Callable[[ElfSymbol], tuple[ObjectArea, ...]]
 
 
 def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) -> tuple[ObjectArea, ...]:
@@ -150,11 +151,11 @@ def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) 
     return tuple(replace(area, address=area.address + moved) for one in met for area in typing(one))
 
 
-def _address(symbol: Symbol) -> int:
+def _address(symbol: ElfSymbol) -> int:
     return symbol.address
 
 
-def _met(profile: Profile, path: Path, moved: int) -> Iterator[Symbol]:
+def _met(profile: Profile, path: Path, moved: int) -> Iterator[ElfSymbol]:
     """Symbols, where they are linked, that reach into a line of the profile; one an address."""
     lines = sorted(line.address for line in profile.lines if line.address is not None)
     line_bytes = profile.recording.line_bytes if profile.recording else CACHE_LINE_BYTES
@@ -176,7 +177,7 @@ def _typing(path: Path) -> Typing:
     program = drgn.Program(drgn.host_platform)
     program.extra_module(path.name, create=True).try_file(path)
 
-    def typed(symbol: Symbol) -> tuple[ObjectArea, ...]:
+    def typed(symbol: ElfSymbol) -> tuple[ObjectArea, ...]:
         name = scoped_name(symbol.name)
         try:
             variable = program.variable(name)
@@ -202,5 +203,5 @@ def _typing(path: Path) -> Typing:
     return typed
 
 
-def _untyped(symbol: Symbol) -> tuple[ObjectArea, ...]:
+def _untyped(symbol: ElfSymbol) -> tuple[ObjectArea, ...]:
     return (ObjectArea(ObjectKind.GLOBAL, scoped_name(symbol.name), symbol.address, symbol.size, symbol.size),)

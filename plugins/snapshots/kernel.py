@@ -3,85 +3,54 @@
 
 from __future__ import annotations
 
-import mmap
 import re
-import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import drgn
 
+from linesmith.analyzer.base.elf import NOTE_HEADER, ElfFile
 from linesmith.analyzer.base.errors import DebugInfoMissing, SnapshotError
 
-# Little-endian 64-bit ELF files as far as memory dumps need them: segments and notes.
-
-PT_LOAD = 1
-PT_NOTE = 4
-ET_CORE = 4
-NT_GNU_BUILD_ID = 3
-_ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
-_NOTE_HEADER = struct.Struct("<III")
-_CLASS64_LITTLE_ENDIAN = b"\x7fELF\x02\x01"
-_PN_XNUM = 0xFFFF
+_ET_CORE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One program header; offsets, addresses and sizes in bytes."""
-
-    kind: int
-    offset: int
-    virtual: int
-    physical: int
-    file_size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One note; ``virtual`` is the address at which the program has its header."""
-
-    owner: bytes
-    kind: int
-    content: bytes
-    virtual: int
-
-
-class ElfFile:
-    """A mapped ELF file; close it, or use it as a context. Format: System V ABI, chapters 4 and 5."""
+class MemoryFile(ElfFile):
+    """An ELF file with memory of a kernel, by physical address: a dump, or its vmlinux."""
 
     def __init__(self, path: Path) -> None:
-        """Maps ``path``; raises ``SnapshotError`` when it is no ELF file of this kind or its segments are cut off."""
-        self.path = path
-        self.data = _mapped(path)
+        """Raises ``SnapshotError`` when ``path`` is no ELF file of this kind or its segments are cut off."""
         try:
-            self.kind, self.segments = _segments(self.data, path)
+            super().__init__(path)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is empty"
+            raise SnapshotError(
+                f"cannot read {path}: {reason}; name a memory dump and the vmlinux of its kernel"
+            ) from error
+        try:
+            self._check()
         except BaseException:
             self.data.close()
             raise
 
-    def __enter__(self) -> ElfFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.data.close()
-
-    @property
-    def build_id(self) -> Note | None:
-        """The note of the GNU build-id."""
-        return next((note for note in self.notes() if (note.owner, note.kind) == (b"GNU", NT_GNU_BUILD_ID)), None)
-
-    def notes(self) -> Iterator[Note]:
-        """Every note of the ``PT_NOTE`` segments; a damaged one ends its segment."""
-        for segment in self.segments:
-            if segment.kind == PT_NOTE:
-                yield from _notes_in(self.data[segment.offset : segment.offset + segment.file_size], segment.virtual)
+    def _check(self) -> None:
+        if not self.is_little_endian_64:
+            raise SnapshotError(
+                f"{self.path} is no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one "
+                "(format elf), and a kernel build its vmlinux"
+            )
+        try:
+            end = max((segment.offset + segment.file_bytes for segment in self.segments), default=0)
+        except ValueError as error:
+            raise SnapshotError(f"{self.path} is cut off within its program headers; write it again") from error
+        if end > len(self.data):
+            cut = f"{self.path} is cut off: it has {len(self.data)} of {end} bytes"
+            raise SnapshotError(f"{cut}; write it again (is the disk full?)")
 
     def find(self, pattern: bytes) -> Iterator[int]:
         """Physical addresses at which the loaded segments hold ``pattern``."""
-        for segment in self._loads():
-            end = segment.offset + segment.file_size
+        for segment in self.loads:
+            end = segment.offset + segment.file_bytes
             position = self.data.find(pattern, segment.offset, end)
             while position >= 0:
                 yield position - segment.offset + segment.physical
@@ -89,63 +58,11 @@ class ElfFile:
 
     def physical(self, address: int, size: int) -> bytes:
         """``size`` bytes of physical memory; raises ``SnapshotError`` when the dump does not hold them all."""
-        for segment in self._loads():
+        for segment in self.loads:
             start = address - segment.physical
-            if start >= 0 and start + size <= segment.file_size:
+            if start >= 0 and start + size <= segment.file_bytes:
                 return self.data[segment.offset + start : segment.offset + start + size]
         raise SnapshotError(f"{self.path} holds no memory at the physical address {address:#x}; dump the guest again")
-
-    def _loads(self) -> Iterator[Segment]:
-        return (segment for segment in self.segments if segment.kind == PT_LOAD)
-
-
-def _mapped(path: Path) -> mmap.mmap:
-    try:
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is empty"
-        raise SnapshotError(
-            f"cannot read {path}: {reason}; name a memory dump and the vmlinux of its kernel"
-        ) from error
-
-
-def _segments(data: mmap.mmap, path: Path) -> tuple[int, tuple[Segment, ...]]:
-    if data[:6] != _CLASS64_LITTLE_ENDIAN or len(data) < _ELF_HEADER.size:
-        raise SnapshotError(
-            f"{path} is no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one (format elf), "
-            "and a kernel build its vmlinux"
-        )
-    header = _ELF_HEADER.unpack_from(data)
-    kind, table, section_table, entry_size, count = header[1], header[5], header[6], header[9], header[10]
-    try:
-        if count == _PN_XNUM:
-            count = struct.unpack_from("<I", data, section_table + 44)[0]
-        rows = (_PROGRAM_HEADER.unpack_from(data, table + index * entry_size) for index in range(count))
-        segments = tuple(Segment(row[0], row[2], row[3], row[4], row[5]) for row in rows)
-    except (struct.error, OverflowError) as error:
-        raise SnapshotError(f"{path} is cut off within its program headers; write it again") from error
-    end = max((segment.offset + segment.file_size for segment in segments), default=0)
-    if end > len(data):
-        raise SnapshotError(f"{path} is cut off: it has {len(data)} of {end} bytes; write it again (is the disk full?)")
-    return kind, segments
-
-
-def _notes_in(content: bytes, virtual: int) -> Iterator[Note]:
-    position = 0
-    while position + _NOTE_HEADER.size <= len(content):
-        owner_size, size, kind = _NOTE_HEADER.unpack_from(content, position)
-        owner = position + _NOTE_HEADER.size
-        start = owner + _padded(owner_size)
-        if start + size > len(content):
-            return
-        name = content[owner : owner + owner_size].rstrip(b"\0")
-        yield Note(name, kind, content[start : start + size], virtual + position)
-        position = start + _padded(size)
-
-
-def _padded(size: int) -> int:
-    return (size + 3) & ~3
 
 
 # Finds the kernel's own description of itself in its memory, or makes one from vmlinux where it wrote none.
@@ -166,7 +83,7 @@ _BANNER = re.compile(rb"Linux version (\S+)")
 SymbolTable = Callable[[str], tuple[int, int]]
 
 
-def vmcoreinfo_of(dump: ElfFile, vmlinux: ElfFile, symbols: SymbolTable) -> bytes:
+def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile, symbols: SymbolTable) -> bytes:
     """The text of VMCOREINFO that belongs to the kernel ``vmlinux`` in the memory ``dump``.
 
     Raises ``SnapshotError`` when the memory is another kernel's.
@@ -184,7 +101,7 @@ def vmcoreinfo_of(dump: ElfFile, vmlinux: ElfFile, symbols: SymbolTable) -> byte
         others.append(found)
     # Some kernels wrote a wrong BUILD-ID, so the note itself has the last word.
     for address in dump.find(_note_bytes(build_id.content)):
-        made = _made(_Image(dump, address - build_id.virtual, symbols))
+        made = _made(_Image(dump, address - build_id.address, symbols))
         if made is not None:
             return made
     owner = (
@@ -201,13 +118,13 @@ def value_of(text: bytes, key: str) -> str | None:
     return match and match[1].decode("ascii", "replace")
 
 
-def _texts_in(dump: ElfFile) -> Iterator[bytes]:
+def _texts_in(dump: MemoryFile) -> Iterator[bytes]:
     """Notes of the file itself, then those that lie in the memory."""
     for note in dump.notes():
         if note.owner == b"VMCOREINFO":
             yield note.content
     for address in dump.find(_OWNER):
-        owner_size, size, kind = _NOTE_HEADER.unpack(dump.physical(address - _NOTE_HEADER.size, _NOTE_HEADER.size))
+        owner_size, size, kind = NOTE_HEADER.unpack(dump.physical(address - NOTE_HEADER.size, NOTE_HEADER.size))
         if (owner_size, kind) == (len("VMCOREINFO") + 1, 0) and 0 < size <= _MOST_BYTES:
             text = dump.physical(address + len(_OWNER), size)
             if text.startswith(b"OSRELEASE="):
@@ -215,13 +132,13 @@ def _texts_in(dump: ElfFile) -> Iterator[bytes]:
 
 
 def _note_bytes(build_id: bytes) -> bytes:
-    return _NOTE_HEADER.pack(4, len(build_id), 3) + b"GNU\0" + build_id
+    return NOTE_HEADER.pack(4, len(build_id), 3) + b"GNU\0" + build_id
 
 
 class _Image:
     """A kernel image in memory: ``delta`` is physical minus linked address, in bytes."""
 
-    def __init__(self, dump: ElfFile, delta: int, symbols: SymbolTable) -> None:
+    def __init__(self, dump: MemoryFile, delta: int, symbols: SymbolTable) -> None:
         self._dump = dump
         self.delta = delta
         self.symbols = symbols
@@ -301,7 +218,7 @@ def opened(memory: Path, vmlinux: Path) -> drgn.Program:
     Raises ``SnapshotError`` when they do not belong together or cannot be read, ``DebugInfoMissing`` when
     ``vmlinux`` has no DWARF.
     """
-    with ElfFile(vmlinux) as kernel:
+    with MemoryFile(vmlinux) as kernel:
         program = _live() if memory.resolve() == LIVE else _dumped(memory, kernel)
         _expect_build_id(program, kernel, memory)
     try:
@@ -324,9 +241,9 @@ def _live() -> drgn.Program:
     return program
 
 
-def _dumped(memory: Path, kernel: ElfFile) -> drgn.Program:
-    with ElfFile(memory) as dump:
-        if dump.kind != ET_CORE:
+def _dumped(memory: Path, kernel: MemoryFile) -> drgn.Program:
+    with MemoryFile(memory) as dump:
+        if dump.kind_and_machine[0] != _ET_CORE:
             raise SnapshotError(f"{memory} is no memory dump but another ELF file; give what dump-guest-memory wrote")
         text = vmcoreinfo_of(dump, kernel, _symbols_of(kernel.path))
     program = drgn.Program(vmcoreinfo=text)
@@ -349,7 +266,7 @@ def _symbols_of(vmlinux: Path) -> SymbolTable:
     return find
 
 
-def _expect_build_id(program: drgn.Program, kernel: ElfFile, memory: Path) -> None:
+def _expect_build_id(program: drgn.Program, kernel: MemoryFile, memory: Path) -> None:
     for _ in program.loaded_modules():
         break
     found, note = program.main_module().build_id, kernel.build_id

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 
-from linesmith.analyzer.access.building import RawAccesses
 from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import AccessTable
 from linesmith.analyzer.model import AccessKind, AccessOutcome, Layout, Member, MemberCategory, RecordKind
 
 KINDS, OUTCOMES = tuple(AccessKind), tuple(AccessOutcome)
@@ -69,9 +71,9 @@ class Code:
     high: int
 
 
-def raw(rows: Sequence[Row], functions: Sequence[Code], chains: Sequence[Sequence[str]] = ((),)) -> RawAccesses:
+def raw(rows: Sequence[Row], functions: Sequence[Code], chains: Sequence[Sequence[str]] = ((),)) -> AccessTable:
     """The columns of these rows, which stand by address."""
-    return RawAccesses(
+    columns = SimpleNamespace(
         address=np.array([row.address for row in rows], np.uint64),
         function=np.array([row.function for row in rows], np.uint32),
         inlined=np.array([row.chain for row in rows], np.uint32),
@@ -92,3 +94,4 @@ def raw(rows: Sequence[Row], functions: Sequence[Code], chains: Sequence[Sequenc
         type_layout=np.array(TYPE_LAYOUT, np.int64),
         variables=["", "first_node"],
     )
+    return cast("AccessTable", columns)

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 
 from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
-from linesmith.analyzer.layouts.placement import BYTE, first_bit
+from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.analyzer.model import Layout, Member
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
@@ -77,7 +77,7 @@ def _predicted(target: Subject, wanted: Layout, name: str) -> tuple[float, float
 
 
 def _starts(target: Subject, wanted: Layout) -> Iterator[int]:
-    places = {_looks(member): first_bit(member) // BYTE for member in wanted.members}
+    places = {_looks(member): member.first_bit // BYTE for member in wanted.members}
     for member in target.layout.members:
         yield places[_looks(member)]
 

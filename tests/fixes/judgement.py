@@ -18,9 +18,9 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.analyzer.slab.geometry import pages_for
-from linesmith.tuner.replay.plan import Plan, in_all_phases, relaid, unchanged
-from linesmith.tuner.replay.replayer import Outcome, Replay, change_interval, mean, open_trace
-from linesmith.tuner.replay.scene import Piece, Scene, holds, relocation, scene
+from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
+from linesmith.tuner.replay.replayer import Replay, ReplayOutcome, change_interval, mean, open_trace
+from linesmith.tuner.replay.scene import MovedBytes, TraceScene, holds, relocation, scene
 
 OBJECTS = 1000
 LETTERS = {"load": "L", "store": "S", "atomic": "A"}
@@ -62,7 +62,7 @@ class Judge:
         self._number = number
         self._layouts = layouts
         self._slabs = slabs
-        self._scene: Scene = replay.scenes[number]
+        self._scene: TraceScene = replay.scenes[number]
 
     def concerns(self, record: int) -> bool:
         """Whether the objects are records with this layout id or hold one by value."""
@@ -82,9 +82,9 @@ class Judge:
         moved = relocation(self._scene.record, self._layouts, {before.id: after})
         return moved.new_size, *(_place(offset, moved.pieces) for offset in offsets)
 
-    def _cost(self, plan: Plan, after: Mapping[int, Layout]) -> Cost:
+    def _cost(self, plan: ReplayPlan, after: Mapping[int, Layout]) -> Cost:
         runs = [self._replay.run(self._number, one) for one in in_all_phases(plan, self._scene)]
-        done: Outcome = mean(runs)
+        done: ReplayOutcome = mean(runs)
         size = relocation(self._scene.record, self._layouts, after).new_size
         return Cost(done.misses.total, done.windows, len(runs), size, self._pages(after))
 
@@ -97,7 +97,7 @@ class Judge:
         return pages_for(OBJECTS, cache_of(outer, self._slabs).geometry)
 
 
-def _place(offset: int, pieces: Sequence[Piece]) -> int:
+def _place(offset: int, pieces: Sequence[MovedBytes]) -> int:
     return next((one.new + offset - one.old for one in pieces if one.old <= offset < one.old + one.size), offset)
 
 

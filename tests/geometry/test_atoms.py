@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from hand_made import bits, held, scalar, struct, table, union
 
-from linesmith.analyzer.layouts.placement import Place, anonymous_struct, atoms, visible_places
+from linesmith.analyzer.layouts.placement import MemberPlace, anonymous_struct, atoms, visible_places
 from linesmith.analyzer.model import FactKind, Layout, Member, SourceFact
 
 LETTERS = tuple(scalar(name) for name in "abcde")
@@ -69,9 +69,9 @@ def test_members_of_a_part_without_a_name_are_reached_by_their_own() -> None:
     part = struct("", scalar("inner", 4), scalar("late", 4))
     layout = struct("any", scalar("a"), held("", part))
     assert visible_places(layout, table(layout, part)) == {
-        "a": Place(0, 0, 8),
-        "inner": Place(1, 0, 4),
-        "late": Place(1, 4, 4),
+        "a": MemberPlace(0, 0, 8),
+        "inner": MemberPlace(1, 0, 4),
+        "late": MemberPlace(1, 4, 4),
     }
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.leaves import nameable
-from linesmith.analyzer.layouts.single_moves import Move, moves
+from linesmith.analyzer.layouts.single_moves import ShrinkingMove, moves
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 
 LONG, TAIL = scalar("l"), scalar("tail", 4)
@@ -118,5 +118,5 @@ def test_a_compiler_gives_the_size_that_is_promised(
         assert [each.size for each, _ in sized([names(one) for one in every])] == [one.size for one in every]
 
 
-def names(move: Move) -> list[str]:
+def names(move: ShrinkingMove) -> list[str]:
     return [member.name for member in move.single.order]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
-from linesmith.analyzer.layouts.placement import first_bit, place, refusal
+from linesmith.analyzer.layouts.placement import place, refusal
 from linesmith.analyzer.model import Layout, Member
 
 CHAR, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("i", 4), ("l", 8)))
@@ -89,8 +89,8 @@ def test_members_never_overlap_and_are_aligned_which_is_not_refused(members: lis
     assert refusal(layout) is None
     end = 0
     for member in layout.members:
-        assert first_bit(member) >= end
-        end = first_bit(member) + (member.size * 8 if member.bit_size is None else member.bit_size)
+        assert member.first_bit >= end
+        end = member.first_bit + (member.size * 8 if member.bit_size is None else member.bit_size)
         if member.bit_size is None:
             assert member.offset % max(member.natural_alignment, member.alignment or 1) == 0
     assert layout.size * 8 >= end
@@ -172,7 +172,7 @@ def test_random_structs_are_placed_as_the_compiler_places_them(compiler: str, tm
     expected = [
         f"{number} {name} {value}"
         for number, (_, layout) in enumerate(structs)
-        for name, value in [("size", layout.size), *((m.name, first_bit(m)) for m in layout.members)]
+        for name, value in [("size", layout.size), *((m.name, m.first_bit) for m in layout.members)]
     ]
     assert said[:-1] == expected
 

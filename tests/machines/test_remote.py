@@ -15,9 +15,9 @@ import pytest
 from machines.places import Place, lingering, shell
 from machines.sshd import Sshd
 
+from linesmith.analyzer.base.elf import build_id_in_notes
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted
 from linesmith.analyzer.model import Setting, Site, Step
-from linesmith.plugins.machines.elf_image import build_id_in_notes
 from linesmith.plugins.registry import machine
 
 pytestmark = pytest.mark.xdist_group("remote")

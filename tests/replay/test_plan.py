@@ -13,7 +13,7 @@ from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
 from linesmith.tuner.replay.plan import KindPlan, aligned, in_all_phases, plan_for, unchanged
-from linesmith.tuner.replay.scene import Relocation, Scene, relocation, scene
+from linesmith.tuner.replay.scene import Relocation, TraceScene, relocation, scene
 
 
 def reordered(layout: Layout, names: str) -> Layout:
@@ -109,7 +109,7 @@ def slab(name: str = "s_cache", stride: int = 96, count: int = 42, address: int 
     return ObjectArea(ObjectKind.SLAB, name, address, RECORD.size, stride, count, ("s",))
 
 
-def of(*areas: ObjectArea) -> Scene:
+def of(*areas: ObjectArea) -> TraceScene:
     return scene(RECORD, areas, table(RECORD))
 
 

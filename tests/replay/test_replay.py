@@ -14,9 +14,9 @@ from replay.traces import Step, turns, write_trace
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Interval, Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.replay.plan import Plan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, mean, open_trace
-from linesmith.tuner.replay.scene import Scene, scene
+from linesmith.tuner.replay.scene import TraceScene, scene
 
 KERNEL = 0xFFFF888000000000
 ROUNDS = 100
@@ -41,19 +41,19 @@ class Trace:
         nodes: tuple[int, ...] = (0, 0),
         record: Layout = MAPPING,
     ) -> None:
-        self.here: Scene = scene(record, areas or (objects(record),), table(record, INODE))
+        self.here: TraceScene = scene(record, areas or (objects(record),), table(record, INODE))
         self.replay: Replay = open_trace(write_trace(folder / "trace", steps, nodes), [self.here])
-        self.now: Plan = unchanged(self.here)
+        self.now: ReplayPlan = unchanged(self.here)
 
     @property
-    def moved(self) -> Plan:
+    def moved(self) -> ReplayPlan:
         return plan_for(self.here, replace(moved(), before=MAPPING, after=APART), table(MAPPING, INODE))
 
-    def misses(self, plan: Plan | None = None, line_bytes: int = 64) -> Misses:
+    def misses(self, plan: ReplayPlan | None = None, line_bytes: int = 64) -> Misses:
         return self.replay.run(0, plan or self.now, line_bytes).misses
 
     def sharded(self, sharding: Sharding) -> Misses:
-        return self.misses(Plan(self.now.kinds, sharding))
+        return self.misses(ReplayPlan(self.now.kinds, sharding))
 
 
 def contended(stored: int, loaded: int) -> list[Step]:

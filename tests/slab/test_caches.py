@@ -13,7 +13,7 @@ from hand_made import held, scalar, struct, table
 from linesmith.analyzer.base.errors import ElfError, SlabFactsError
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
-from linesmith.analyzer.slab.allocation import Asked, Kernel, Served, cache_of, has_slabs, own_cache
+from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, Served, cache_of, has_slabs, own_cache
 from linesmith.analyzer.slab.kernel import measured_caches, release_of
 from linesmith.analyzer.slab.possible import slab_places
 
@@ -80,9 +80,9 @@ def kernel(name: str, object_bytes: int, aliases: int = 0) -> Kernel:
 
 
 def test_kmalloc_is_measured_where_its_cache_is() -> None:
-    found = cache_of(record(100), kernel("kmalloc-128", 128), Asked(kmalloc=True))
+    found = cache_of(record(100), kernel("kmalloc-128", 128), CacheOptions(kmalloc=True))
     assert (found.basis, found.geometry.stride) == (SlabBasis.MEASURED, 256)
-    whole = cache_of(record(20_000), kernel("kmalloc-128", 128), Asked(kmalloc=True))
+    whole = cache_of(record(20_000), kernel("kmalloc-128", 128), CacheOptions(kmalloc=True))
     assert (whole.name, whole.geometry.order) == ("whole pages", 3)
 
 
@@ -108,12 +108,12 @@ def test_a_cache_whose_objects_are_of_another_size_is_not_the_records(
     ("object_bytes", "told"), [(96, ""), (103, ""), (104, "; its objects have 104 bytes, private has 96")]
 )
 def test_of_a_cache_asked_for_by_name_another_size_is_told(object_bytes: int, told: str) -> None:
-    found = cache_of(record(96), kernel("its_cache", object_bytes), Asked("its_cache"))
+    found = cache_of(record(96), kernel("its_cache", object_bytes), CacheOptions("its_cache"))
     assert found.reason == f"in sysfs{told}"
 
 
 def test_a_known_cache_of_another_record_lends_its_flags() -> None:
-    found = cache_of(record(96), Kernel(), Asked("dentry"))
+    found = cache_of(record(96), Kernel(), CacheOptions("dentry"))
     assert found.reason == "as dcache_init() creates it for dentry, but with the size of private"
     assert (found.basis, found.geometry.object_bytes) == (SlabBasis.ASSUMED, 96)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.model import CacheRequest, Layout, RecordKind, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of
+from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of
 from linesmith.analyzer.slab.geometry import geometry_of, pages_for, phase_counts
 
 LIVE = Path("/sys/kernel/slab")
@@ -120,7 +120,7 @@ def test_small_objects_are_aligned_to_parts_of_a_line(size: int, asked: int, ali
 )
 def test_the_smallest_general_cache_that_holds_a_size_serves_it(least: int, size: int, name: str) -> None:
     kernel = Kernel(machine=SlabMachine(kmalloc_alignment=least))
-    assert cache_of(Layout(0, "x", RecordKind.STRUCT, size, ()), kernel, Asked(kmalloc=True)).name == name
+    assert cache_of(Layout(0, "x", RecordKind.STRUCT, size, ()), kernel, CacheOptions(kmalloc=True)).name == name
 
 
 def test_red_zones_lie_on_both_sides_of_an_object() -> None:

@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from snapshots.elf_bytes import CORE, EXECUTABLE, elf, note
 
+from linesmith.analyzer.base.elf import Note
 from linesmith.analyzer.base.errors import SnapshotError, ToolMissing
 from linesmith.plugins.registry import snapshot_source
-from linesmith.plugins.snapshots.kernel import ElfFile, Note, value_of, vmcoreinfo_of
+from linesmith.plugins.snapshots.kernel import MemoryFile, value_of, vmcoreinfo_of
 
 DUMP = elf(CORE, note(b"CORE", 1, b"status") + note(b"GNU", 3, bytes(20)), b"....here....here", physical=0x1000)
 
 
-def opened(folder: Path, content: bytes) -> ElfFile:
+def opened(folder: Path, content: bytes) -> MemoryFile:
     (folder / "dump").write_bytes(content)
-    return ElfFile(folder / "dump")
+    return MemoryFile(folder / "dump")
 
 
 def test_notes_and_bytes_have_physical_addresses(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ def test_files_that_are_no_dump(tmp_path: Path, content: bytes, words: str) -> N
     with pytest.raises(SnapshotError, match=words):
         opened(tmp_path, content)
     with pytest.raises(SnapshotError, match="No such file"):
-        ElfFile(tmp_path / "none")
+        MemoryFile(tmp_path / "none")
 
 
 BUILD_ID = bytes(range(20))
@@ -78,7 +79,7 @@ def image(banner: bytes = b"Linux version 6.1.7-own (someone)") -> bytes:
 
 def vmcoreinfo(folder: Path, notes: bytes, memory: bytes) -> bytes:
     (folder / "vmlinux").write_bytes(elf(EXECUTABLE, note(b"GNU", 3, BUILD_ID), b"", LINKED))
-    with opened(folder, elf(CORE, notes, memory, LOADED)) as dump, ElfFile(folder / "vmlinux") as vmlinux:
+    with opened(folder, elf(CORE, notes, memory, LOADED)) as dump, MemoryFile(folder / "vmlinux") as vmlinux:
         return vmcoreinfo_of(dump, vmlinux, SYMBOLS.__getitem__)
 
 

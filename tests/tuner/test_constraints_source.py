@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hand_made import bits, finding, flexible, held, hot, meeting, scalar, struct, table, union
 
-from linesmith.analyzer.layouts.placement import BYTE, Atom, atoms, place, spoken_name
+from linesmith.analyzer.layouts.placement import BYTE, LayoutAtom, atoms, place, spoken_name
 from linesmith.analyzer.model import (
     Candidate,
     ConflictPair,
@@ -42,7 +42,7 @@ def fact(kind: FactKind, *members: str, size: int | None = None) -> SourceFact:
     return SourceFact(kind, members, "so it is", "fs/file.c:7", size)
 
 
-def parts(layout: Layout, *facts: SourceFact, inner: Sequence[Layout] = ()) -> tuple[Atom, ...]:
+def parts(layout: Layout, *facts: SourceFact, inner: Sequence[Layout] = ()) -> tuple[LayoutAtom, ...]:
     return atoms(layout, table(layout, *inner), facts)
 
 

@@ -9,7 +9,7 @@ from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording, SharedLine
-from linesmith.tuner.replay.simulated import Places, Question, metrics_for, simulated_metrics
+from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
 
 def inodes(*names: str) -> LayoutTable:
@@ -22,7 +22,7 @@ def inodes(*names: str) -> LayoutTable:
 LAYOUTS = inodes("tree", "lock", "flags")
 # Two inodes of 48 bytes from address 64 on; the data of the first begins at byte 8 of its line.
 SLAB = ObjectArea(ObjectKind.SLAB, "inode_cache", 64, 48, 48, 2, types=("inode",))
-QUESTION = Question("address_space", frozenset([frozenset(("tree", "lock"))]))
+QUESTION = MeasuredRecord("address_space", frozenset([frozenset(("tree", "lock"))]))
 
 
 def line(*conflicts: tuple[int, int, int]) -> SharedLine:
@@ -36,7 +36,7 @@ def line(*conflicts: tuple[int, int, int]) -> SharedLine:
 
 def measured(
     *lines: SharedLine,
-    question: Question = QUESTION,
+    question: MeasuredRecord = QUESTION,
     operations: int = 1,
     layouts: LayoutTable = LAYOUTS,
     area: ObjectArea = SLAB,
@@ -44,7 +44,7 @@ def measured(
 ) -> dict[str, float]:
     recording = Recording("qemu", ("storm",), (0, 0), "x86_64", counts=tuple(counts.items()))
     recorded = Profile("test", "", "hitm", lines, recording=recording, areas=(area,))
-    return dict(simulated_metrics(recorded, Places(question.type, recorded, layouts), question, operations))
+    return dict(simulated_metrics(recorded, RecordedMembers(question.type, recorded, layouts), question, operations))
 
 
 def shares(
@@ -68,8 +68,8 @@ def test_everything_includes_lines_that_the_profile_has_no_room_for() -> None:
     values = measured(hitm_local=3, own_remote=1, shared_miss=10, upgrade=1, cold_miss=100)
     assert values["misses"] == 15
     assert values["cycles"] == 3 * 120 + 1 * 300 + 10 * 80 + 1 * 80
-    assert [metric.name for metric in metrics_for(Question())] == ["misses", "cycles"]
-    assert list(measured(question=Question(), hitm_local=1)) == ["misses", "cycles"]
+    assert [metric.name for metric in metrics_for(MeasuredRecord())] == ["misses", "cycles"]
+    assert list(measured(question=MeasuredRecord(), hitm_local=1)) == ["misses", "cycles"]
 
 
 def test_what_is_set_apart_is_taken_off() -> None:

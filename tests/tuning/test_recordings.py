@@ -12,7 +12,7 @@ from tuning.project import SOURCES
 
 from linesmith.analyzer.base.errors import BenchmarkFailed, PlanError
 from linesmith.analyzer.model import Built, Evidence, Step, Use
-from linesmith.tuner.replay.simulated import Question
+from linesmith.tuner.replay.simulated import MeasuredRecord
 from linesmith.tuner.run.simulated import (
     SimulatedBenchmark,
     kernel_order,
@@ -23,7 +23,7 @@ from linesmith.tuner.run.simulated import (
 )
 
 TWO_COUNTERS = (SOURCES / "two_counters.c").read_text()
-QUESTION = Question("counters", frozenset([frozenset(("first", "second"))]))
+QUESTION = MeasuredRecord("counters", frozenset([frozenset(("first", "second"))]))
 
 
 def silent(sentence: str) -> None:

@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.placement import (
     BYTE,
     GROUP_BEGIN,
     GROUP_END,
-    Atom,
+    LayoutAtom,
     anonymous_struct,
     atoms,
     place,
@@ -234,7 +234,7 @@ def _judged(
     return Elsewhere(scope.outer, size, limits.refuses(merged, starts, placed.size))
 
 
-def _constraint(part: Atom, reason: str) -> Constraint:
+def _constraint(part: LayoutAtom, reason: str) -> Constraint:
     return Constraint(ConstraintKind.GROUP, part.name, reason, "another configuration")
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.placement import Atom, Place, visible_places
+from linesmith.analyzer.layouts.placement import LayoutAtom, MemberPlace, visible_places
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
 
 # A rule that binds a record, in words.
@@ -234,19 +234,19 @@ class Record:
     """
 
     layout: Layout
-    parts: tuple[Atom, ...]
+    parts: tuple[LayoutAtom, ...]
     layouts: Layouts
     facts: tuple[SourceFact, ...]
     base: int
     outer: Layout
     owners: tuple[int, ...]
-    places: dict[str, Place]
+    places: dict[str, MemberPlace]
 
     def of(self, *kinds: FactKind) -> Iterator[SourceFact]:
         """The facts of these kinds."""
         return (fact for fact in self.facts if fact.kind in kinds)
 
-    def known(self, fact: SourceFact) -> list[Place]:
+    def known(self, fact: SourceFact) -> list[MemberPlace]:
         """The places of the fact's members that this build has."""
         return [self.places[name] for name in fact.members if name in self.places]
 
@@ -256,7 +256,12 @@ class Record:
 
 
 def record_of(
-    layout: Layout, parts: tuple[Atom, ...], layouts: Layouts, facts: tuple[SourceFact, ...], base: int, outer: Layout
+    layout: Layout,
+    parts: tuple[LayoutAtom, ...],
+    layouts: Layouts,
+    facts: tuple[SourceFact, ...],
+    base: int,
+    outer: Layout,
 ) -> Record:
     """The record as rules see it."""
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.layouts.placement import BYTE, first_bit, refusal
-from linesmith.analyzer.layouts.store import Part, outlines_of
+from linesmith.analyzer.layouts.placement import BYTE, refusal
+from linesmith.analyzer.layouts.store import MemberOutline, outlines_of
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 from linesmith.tuner.constraints.freedom import (
     Below,
@@ -228,7 +228,7 @@ def relied_order(record: Record) -> Iterator[Fixed]:
 def pin(record: Record, atom: int, why: Constraint) -> Pin:
     """The atom at the offset that it has now."""
     position = record.owners.index(atom)
-    return Pin(atom, position, first_bit(record.layout.members[position]) // BYTE, why)
+    return Pin(atom, position, record.layout.members[position].first_bit // BYTE, why)
 
 
 # Which records hold a record by value, as far as that limits it.
@@ -330,7 +330,7 @@ def _holders(layouts: Layouts) -> Mapping[int, list[tuple[int, int]]]:
     """The ids of those who have a member of each record, by the record's id, each with the number of the member."""
     found: dict[int, list[tuple[int, int]]] = {}
     for layout in outlines_of(layouts):
-        members: Sequence[Member | Part] = layout.members
+        members: Sequence[Member | MemberOutline] = layout.members
         for at, member in enumerate(members):
             if member.record is not None:
                 found.setdefault(member.record, []).append((layout.id, at))

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.layouts.placement import Atom, alignment_of
+from linesmith.analyzer.layouts.placement import LayoutAtom, alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, SourceFact
 from linesmith.tuner.constraints.freedom import (
     Apart,
@@ -232,7 +232,7 @@ RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
 
 def freedom(
     layout: Layout,
-    parts: tuple[Atom, ...],
+    parts: tuple[LayoutAtom, ...],
     layouts: Layouts,
     facts: tuple[SourceFact, ...] = (),
     base: int = 0,

@@ -16,7 +16,7 @@ from math import sqrt
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.layouts.gaps import Span, meet
-from linesmith.analyzer.layouts.placement import Place
+from linesmith.analyzer.layouts.placement import MemberPlace
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases, TypeAccesses
 from linesmith.analyzer.sharing.cost import NEIGHBOURS_SHARE
 from linesmith.analyzer.sharing.parts import own_members
@@ -190,7 +190,7 @@ def _seen_mix(seen: tuple[tuple[int, float], ...], line_bytes: int) -> PhaseMix:
     return phase_mix([PlacePhases("", line_bytes, seen)])
 
 
-def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Sequence[int]) -> dict[str, Spot]:
+def spots(findings: Iterable[Finding], places: Mapping[str, MemberPlace], offsets: Sequence[int]) -> dict[str, Spot]:
     """One spot per visible name; ``offsets`` are the members' bytes in the object, by position."""
     grouped: dict[str, list[LineMember]] = {}
     for finding in findings:
@@ -200,7 +200,7 @@ def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Seq
     return {name: _spot(name, group, places[name], offsets) for name, group in grouped.items()}
 
 
-def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequence[int]) -> Spot:
+def _spot(name: str, group: Sequence[LineMember], place: MemberPlace, offsets: Sequence[int]) -> Spot:
     start, size = place.start, place.size
     if size > CACHE_LINE_BYTES:
         start, size = _sampled_bytes(group, offsets[place.member], place)
@@ -215,7 +215,7 @@ def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequenc
     )
 
 
-def _sampled_bytes(group: Sequence[LineMember], offset: int, place: Place) -> tuple[int, int]:
+def _sampled_bytes(group: Sequence[LineMember], offset: int, place: MemberPlace) -> tuple[int, int]:
     """First byte (in the member) and length of what was sampled of a member that is longer than a line."""
     first = min((member.object_offset or 0) for member in group) - offset
     end = max((member.object_offset or 0) + (member.size or 1) for member in group) - offset

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import lcm
 
-from linesmith.analyzer.layouts.placement import BYTE, Shape, bit_field_start, round_up
+from linesmith.analyzer.layouts.placement import BYTE, MemberShape, bit_field_start, round_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Item:
     are not ``movable`` keep their order among themselves.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[MemberShape, ...]
     segment: int = 0
     pinned: int | None = None
     movable: bool = True

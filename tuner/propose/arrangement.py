@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.layouts.placement import Atom, Shape, shape_of
+from linesmith.analyzer.layouts.placement import LayoutAtom, MemberShape, shape_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Optimality, Strategy
 from linesmith.tuner.propose.subject import Subject
 
@@ -41,11 +41,11 @@ class Arrangement:
             return self.purpose or Strategy.TWO_MOVES
         return _SINGLE[self.moves[0].kind] if self.moves else Strategy.MOVE
 
-    def members(self, parts: tuple[Atom, ...]) -> tuple[Member, ...]:
+    def members(self, parts: tuple[LayoutAtom, ...]) -> tuple[Member, ...]:
         """The members in this order, alignments set."""
         return tuple(member for atom in self.order for member in _members_of(parts, atom, self.aligned.get(atom)))
 
-    def shapes(self, subject: Subject) -> Iterator[Shape]:
+    def shapes(self, subject: Subject) -> Iterator[MemberShape]:
         """Their shapes in this order."""
         for atom in self.order:
             if atom in self.aligned:
@@ -54,7 +54,7 @@ class Arrangement:
                 yield from subject.shapes[atom]
 
 
-def _members_of(parts: tuple[Atom, ...], atom: int, alignment: int | None) -> tuple[Member, ...]:
+def _members_of(parts: tuple[LayoutAtom, ...], atom: int, alignment: int | None) -> tuple[Member, ...]:
     first, *rest = parts[atom].members
     return (replace(first, alignment=alignment), *rest) if alignment else parts[atom].members
 

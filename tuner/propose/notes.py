@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
-from linesmith.analyzer.layouts.placement import BYTE, first_bit, place_member, visible, visible_places
+from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
 from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
@@ -217,7 +217,7 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
 def _homes(built: Layout, theirs: Layouts) -> dict[str, _Home]:
     """By each name that the record shows, where it is."""
     found = ((name, place, built.members[place.member]) for name, place in visible_places(built, theirs).items())
-    return {name: _Home(first_bit(member) + place.start * BYTE, member) for name, place, member in found}
+    return {name: _Home(member.first_bit + place.start * BYTE, member) for name, place, member in found}
 
 
 def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home | None:
@@ -231,7 +231,7 @@ def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growt
     """``before`` with its members where they are now, by the types of its own build; ``built`` is the whole record."""
     base = 0 if built else min(home.bit for home in homes)
     placed = [_placed(member, home, base) for member, home in zip(before.members, homes, strict=True)]
-    members = tuple(sorted(placed, key=first_bit))
+    members = tuple(sorted(placed, key=lambda one: one.first_bit))
     aligned = built or before
     return replace(
         before,

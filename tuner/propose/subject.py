@@ -13,12 +13,11 @@ from linesmith.analyzer.layouts.alignment import inferences, record_alignment, w
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import (
     BYTE,
-    Atom,
-    Place,
-    Shape,
+    LayoutAtom,
+    MemberPlace,
+    MemberShape,
     anonymous_struct,
     atoms,
-    first_bit,
     refusal,
     shape_of,
     visible_places,
@@ -147,13 +146,13 @@ class Subject:
     type: str
     layout: Layout
     base: int
-    parts: tuple[Atom, ...]
+    parts: tuple[LayoutAtom, ...]
     freedom: Freedom
     heat: Heat
     starts: tuple[int, ...]
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
-    shapes: tuple[tuple[Shape, ...], ...]
+    shapes: tuple[tuple[MemberShape, ...], ...]
     holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
@@ -189,7 +188,7 @@ class Subject:
 class _Scope:
     layout: Layout
     base: int
-    places: Mapping[str, Place]
+    places: Mapping[str, MemberPlace]
 
 
 def subject(
@@ -207,7 +206,7 @@ def subject(
     told = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
     facts = opened(told, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
-    starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
+    starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
     same = [one for one in (*others, *premises.beside) if one.objects and _is_alike(one.objects[0], target)]
     found = spots((finding, *same), scope.places, starts)
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, _rows((finding, *same)))

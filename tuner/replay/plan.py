@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout
-from linesmith.tuner.replay.scene import Kind, Piece, Relocation, Scene, relocation
+from linesmith.tuner.replay.scene import MovedBytes, Relocation, SceneKind, TraceScene, relocation
 
 PAGE_BYTES = 4096
 # Sizes that kmalloc hands out; behind the last, powers of two go on. Source: include/linux/slab.h, kmalloc_info.
@@ -24,7 +24,7 @@ _KMALLOC_ODD = (96, 192)
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class SlabPlacement:
     """New memory for a kind: slabs of ``slab_bytes``, ``per_slab`` objects each ``stride`` apart, from ``first`` on."""
 
     stride: int
@@ -40,9 +40,9 @@ class KindPlan:
     Bytes behind the last piece move by ``tail``. All objects are then moved by ``shift`` bytes, fewer than 256.
     """
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[MovedBytes, ...] = ()
     tail: int = 0
-    placement: Placement | None = None
+    placement: SlabPlacement | None = None
     shift: int = 0
 
 
@@ -72,49 +72,52 @@ class Sharding:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReplayPlan:
     """One plan for each kind of a scene, in order; a sharding may come on top."""
 
     kinds: tuple[KindPlan, ...]
     sharding: Sharding | None = None
 
 
-def unchanged(scene: Scene) -> Plan:
+def unchanged(scene: TraceScene) -> ReplayPlan:
     """The plan that leaves everything where the trace found it."""
-    return Plan(tuple(KindPlan() for _ in scene.kinds))
+    return ReplayPlan(tuple(KindPlan() for _ in scene.kinds))
 
 
-def plan_for(scene: Scene, candidate: Candidate, layouts: Layouts) -> Plan:
+def plan_for(scene: TraceScene, candidate: Candidate, layouts: Layouts) -> ReplayPlan:
     """The candidate's layout for every object of the scene; raises ``NotSimulated`` where an object cannot have it."""
     return relaid(scene, {candidate.before.id: candidate.after}, layouts)
 
 
-def relaid(scene: Scene, after: Mapping[int, Layout], layouts: Layouts) -> Plan:
+def relaid(scene: TraceScene, after: Mapping[int, Layout], layouts: Layouts) -> ReplayPlan:
     """The plan under which each record whose id is a key of ``after`` has that layout; raises ``NotSimulated``."""
-    return Plan(tuple(_kind_plan(kind, relocation(kind.outer, layouts, after)) for kind in scene.kinds))
+    return ReplayPlan(tuple(_of_kind(kind, relocation(kind.outer, layouts, after)) for kind in scene.kinds))
 
 
-def aligned(scene: Scene, stride: int) -> Plan:
+def aligned(scene: TraceScene, stride: int) -> ReplayPlan:
     """The plan under which objects of slab caches begin at multiples of ``stride`` bytes: another mix of phases.
 
     Raises ``NotSimulated`` where an object is larger than that.
     """
     if any(kind.outer.size > stride for kind in scene.kinds if kind.slab):
         raise NotSimulated(f"objects do not fit {stride} bytes; give a larger stride")
-    return Plan(tuple(KindPlan(placement=_slabs(kind, stride)) if kind.slab else KindPlan() for kind in scene.kinds))
+    return ReplayPlan(
+        tuple(KindPlan(placement=_slabs(kind, stride)) if kind.slab else KindPlan() for kind in scene.kinds)
+    )
 
 
-def in_all_phases(plan: Plan, scene: Scene) -> tuple[Plan, ...]:
+def in_all_phases(plan: ReplayPlan, scene: TraceScene) -> tuple[ReplayPlan, ...]:
     """The plan with slab objects shifted to each phase that their stride lets an object have, neighbours kept.
 
     Which phase a hot object has is the allocator's choice at boot. A single plan where strides leave no choice.
     """
-    strides = [kind.placement.stride if kind.placement else old.stride for kind, old in _slab_plans(plan, scene)]
+    pairs = tuple(zip(plan.kinds, scene.kinds, strict=True))
+    strides = [kind.placement.stride if kind.placement else old.stride for kind, old in pairs if old.slab]
     step = min((gcd(stride, CACHE_LINE_BYTES) for stride in strides), default=CACHE_LINE_BYTES)
     return tuple(_shifted(plan, scene, shift) for shift in range(0, CACHE_LINE_BYTES, step))
 
 
-def at_every_start(plan: Plan, scene: Scene) -> tuple[Plan, ...]:
+def at_every_start(plan: ReplayPlan, scene: TraceScene) -> tuple[ReplayPlan, ...]:
     """The plan with slab objects shifted to every multiple of the record's alignment, whatever their stride is.
 
     The same record lies in objects of other strides elsewhere: in the inodes of other file systems, say.
@@ -123,17 +126,13 @@ def at_every_start(plan: Plan, scene: Scene) -> tuple[Plan, ...]:
     shifts = range(0, CACHE_LINE_BYTES, step) if any(kind.slab for kind in scene.kinds) else (0,)
     each = tuple(zip(plan.kinds, scene.kinds, strict=True))
 
-    def shifted(shift: int) -> Plan:
+    def shifted(shift: int) -> ReplayPlan:
         return replace(plan, kinds=tuple(replace(kind, shift=shift) if old.slab else kind for kind, old in each))
 
     return tuple(map(shifted, shifts))
 
 
-def _slab_plans(plan: Plan, scene: Scene) -> list[tuple[KindPlan, Kind]]:
-    return [pair for pair in zip(plan.kinds, scene.kinds, strict=True) if pair[1].slab]
-
-
-def _shifted(plan: Plan, scene: Scene, shift: int) -> Plan:
+def _shifted(plan: ReplayPlan, scene: TraceScene, shift: int) -> ReplayPlan:
     """Each slab kind moved by the multiple of its own step that is next to ``shift``."""
     kinds = []
     for kind, old in zip(plan.kinds, scene.kinds, strict=True):
@@ -142,42 +141,36 @@ def _shifted(plan: Plan, scene: Scene, shift: int) -> Plan:
     return replace(plan, kinds=tuple(kinds))
 
 
-def _kind_plan(kind: Kind, moved: Relocation) -> KindPlan:
+def _of_kind(kind: SceneKind, moved: Relocation) -> KindPlan:
     if moved.stays:
         return KindPlan()
-    tail = moved.new_size - moved.old_size
-    return KindPlan(moved.pieces, tail, None if moved.fits else _placement(kind, moved))
+    placement = None
+    if not moved.fits and kind.slab:
+        placement = _slabs(kind, _slab_stride(kind, moved))
+    elif not moved.fits:
+        stride = round_up(moved.new_size, moved.new_alignment)
+        phase = round_up(kind.areas[0].address % PAGE_BYTES, moved.new_alignment)
+        count = sum(area.count for area in kind.areas)
+        placement = SlabPlacement(stride, count, round_up(phase + stride * count, PAGE_BYTES), phase)
+    return KindPlan(moved.pieces, moved.new_size - moved.old_size, placement)
 
 
-def _placement(kind: Kind, moved: Relocation) -> Placement:
-    if kind.slab:
-        return _slabs(kind, _slab_stride(kind, moved))
-    stride = round_up(moved.new_size, moved.new_alignment)
-    phase = round_up(kind.areas[0].address % PAGE_BYTES, moved.new_alignment)
-    count = sum(area.count for area in kind.areas)
-    return Placement(stride, count, round_up(phase + stride * count, PAGE_BYTES), phase)
-
-
-def _slabs(kind: Kind, stride: int) -> Placement:
+def _slabs(kind: SceneKind, stride: int) -> SlabPlacement:
     """Slabs of the size they have, or of as many whole pages as one object needs."""
     used = max(area.stride * area.count for area in kind.areas)
     slab = _power(max(used, stride, PAGE_BYTES))
-    return Placement(stride, slab // stride, slab)
+    return SlabPlacement(stride, slab // stride, slab)
 
 
-def _slab_stride(kind: Kind, moved: Relocation) -> int:
+def _slab_stride(kind: SceneKind, moved: Relocation) -> int:
     """Bytes between objects of the new size, with what the cache adds to them and aligns them to now."""
     if kind.name.startswith("kmalloc"):
-        return _kmalloc_bytes(moved.new_size)
+        return min([_power(max(moved.new_size, 8)), *(odd for odd in _KMALLOC_ODD if odd >= moved.new_size)])
     granule = min(kind.stride & -kind.stride, CACHE_LINE_BYTES)
     added = kind.stride - moved.old_size
     if granule == CACHE_LINE_BYTES:
         added -= added % granule
     return round_up(moved.new_size + added, max(granule, moved.new_alignment))
-
-
-def _kmalloc_bytes(size: int) -> int:
-    return min([_power(max(size, 8)), *(odd for odd in _KMALLOC_ODD if odd >= size)])
 
 
 def _power(value: int) -> int:

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes."""
+"""Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes.
+
+How far a change may be chance is told by a block bootstrap over windows of the trace. One trace is one interleaving.
+Its windows are taken as blocks that might have come in other numbers: they are drawn with replacement, and the change
+is computed anew each time. Source: Kuensch, "The jackknife and the bootstrap for general stationary observations",
+Annals of Statistics 17 (1989).
+"""
 
 from __future__ import annotations
 
@@ -11,34 +17,23 @@ from random import Random
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses
 from linesmith.tuner import _replay
-from linesmith.tuner.replay.plan import KindPlan, Plan, ShardBy, Sharding
-from linesmith.tuner.replay.scene import Scene
+from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding
+from linesmith.tuner.replay.scene import TraceScene
 
 LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
 # Parts of the trace, of as many slices each, for which misses are counted apart.
 WINDOWS = 20
 # Of one scene; the replayer keeps some 20 bytes of each.
 MOST_OBJECTS = 1 << 26
+RESAMPLES = 1000
+TAIL = 0.025
+
+# Misses of the bytes at one place by the doing of stores to another: kinds of the scene, offsets of the old layout.
+PlacePair = _replay.Pair
 
 
 @dataclass(frozen=True, slots=True)
-class PlacePair:
-    """Misses of the bytes at one place by the doing of stores to another.
-
-    Kinds are those of the scene, offsets those of the old layout.
-    """
-
-    victim_kind: int
-    victim_offset: int
-    writer_kind: int
-    writer_offset: int
-    true_sharing: bool
-    local: int
-    remote: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayOutcome:
     """Misses of a scene under a plan, all of them, by window (between CPUs only) and by pair, most first."""
 
     line_bytes: int
@@ -60,7 +55,7 @@ class TraceCounts:
 class Replay:
     """A trace, read once, from which any plan for its scenes can be run."""
 
-    def __init__(self, native: _replay.Replayer, scenes: tuple[Scene, ...]) -> None:
+    def __init__(self, native: _replay.Replayer, scenes: tuple[TraceScene, ...]) -> None:
         self._native = native
         self.scenes = scenes
         self.counts = TraceCounts(*native.counts)
@@ -72,15 +67,19 @@ class Replay:
         """How many accesses of the trace concern the scene with this number."""
         return self._native.events(scene)
 
-    def run(self, scene: int, plan: Plan, line_bytes: int = CACHE_LINE_BYTES) -> Outcome:
+    def run(self, scene: int, plan: ReplayPlan, line_bytes: int = CACHE_LINE_BYTES) -> ReplayOutcome:
         """What the scene with this number costs under ``plan``, with lines of 64, 128 or 256 bytes."""
-        kinds = [_kind_plan(kind) for kind in plan.kinds]
+        kinds = []
+        for one in plan.kinds:
+            slabs = one.placement
+            placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
+            pieces = [(piece.old, piece.size, piece.new) for piece in one.pieces]
+            kinds.append((pieces, one.tail, placement, one.shift))
         sharding = None if plan.sharding is None else self._sharding(self.scenes[scene], plan.sharding)
         done = self._native.run(scene, kinds, line_bytes, WINDOWS, sharding)
-        pairs = tuple(_pair(pair) for pair in done.pairs)
-        return Outcome(line_bytes, _misses(done.events), tuple(done.windows), pairs)
+        return ReplayOutcome(line_bytes, _misses(done.events), tuple(done.windows), tuple(done.pairs))
 
-    def _sharding(self, scene: Scene, sharding: Sharding) -> _replay.Sharding:
+    def _sharding(self, scene: TraceScene, sharding: Sharding) -> _replay.Sharding:
         members = [(one.offset, one.size) for one in scene.record.members if one.name in sharding.members]
         ranges = [
             (number, place + offset, size)
@@ -93,7 +92,7 @@ class Replay:
         return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
 
 
-def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
+def open_trace(path: Path, scenes: Sequence[TraceScene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
     """Read the trace at ``path`` for these scenes; ``Replay.traced`` has the misses of all of it by line size.
 
     Raises ``TraceError`` when the file cannot be read, is damaged, or has more of these objects than memory holds.
@@ -122,31 +121,13 @@ def open_trace(path: Path, scenes: Sequence[Scene], line_sizes: Sequence[int] = 
     return Replay(native, tuple(scenes))
 
 
-def mean(outcomes: Sequence[Outcome]) -> Outcome:
+def mean(outcomes: Sequence[ReplayOutcome]) -> ReplayOutcome:
     """The mean of several runs of one scene with one line size, misses rounded; pairs are not followed."""
     count = len(outcomes)
     names = Misses.__slots__
     misses = {name: round(sum(getattr(one.misses, name) for one in outcomes) / count) for name in names}
     windows = (sum(window) / count for window in zip(*(one.windows for one in outcomes), strict=True))
-    return Outcome(outcomes[0].line_bytes, Misses(**misses), tuple(windows), ())
-
-
-def _kind_plan(plan: KindPlan) -> _replay.KindPlan:
-    slabs = plan.placement
-    placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
-    return [(piece.old, piece.size, piece.new) for piece in plan.pieces], plan.tail, placement, plan.shift
-
-
-def _pair(pair: _replay.Pair) -> PlacePair:
-    return PlacePair(
-        pair.victim_kind,
-        pair.victim_offset,
-        pair.writer_kind,
-        pair.writer_offset,
-        pair.true_sharing,
-        pair.local,
-        pair.remote,
-    )
+    return ReplayOutcome(outcomes[0].line_bytes, Misses(**misses), tuple(windows), ())
 
 
 def _misses(events: _replay.Events) -> Misses:
@@ -159,16 +140,6 @@ def _misses(events: _replay.Events) -> Misses:
         taken_remote=events.own_remote,
         cold=events.cold_miss,
     )
-
-
-# How far a change may be chance: a block bootstrap over windows of one trace.
-#
-# One trace is one interleaving. Its windows are taken as blocks that might have come in other numbers: they are drawn
-# with replacement, and the change is computed anew each time. Source: Kuensch, "The jackknife and the bootstrap for
-# general stationary observations", Annals of Statistics 17 (1989).
-
-RESAMPLES = 1000
-TAIL = 0.025
 
 
 def change_interval(before: Sequence[float], after: Sequence[float]) -> Interval:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Candidates replayed on a trace: what each costs in misses, and the order among those that change as much."""
+"""Candidates replayed on a trace: what each costs in misses, the order among them, and which one is recommended.
+
+Counted misses replace the estimate. What a recording says of a layout is measured alike: misses for each operation, of
+everything and of the record in question.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +22,6 @@ from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Better,
     Candidate,
-    Conflict,
     Finding,
     Latencies,
     Metric,
@@ -34,12 +37,18 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.model.candidate import candidate_name
 from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.propose.merit import MOST_FOR_GROWING, WORTH_A_MOVE, WORTH_GROWING
-from linesmith.tuner.replay.plan import Plan, in_all_phases, plan_for, unchanged
-from linesmith.tuner.replay.replayer import LINE_SIZES, Outcome, Replay, change_interval, mean, open_trace
-from linesmith.tuner.replay.scene import Scene, scene
+from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.replayer import LINE_SIZES, Replay, ReplayOutcome, change_interval, mean, open_trace
+from linesmith.tuner.replay.scene import TraceScene, scene
 
 # Pairs of members that a simulation lists, those with the largest difference.
 MOST_PAIRS = 5
+OF_THE_RECORD = (Metric("type", "misses/op", Better.LOWER), Metric("pair", "misses/op", Better.LOWER))
+OF_EVERYTHING = (Metric("misses", "misses/op", Better.LOWER), Metric("cycles", "cycles/op", Better.LOWER))
+
+
+# Misses of the first member by the doing of stores to the second; whether it is true sharing.
+_MemberMisses = Counter[tuple[str, str, bool]]
 
 
 class View(NamedTuple):
@@ -50,12 +59,12 @@ class View(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
+class _StagedScene:
     """A scene ready to replay: its number, and what it costs in the layout that was recorded."""
 
     number: int
-    scene: Scene
-    before: Mapping[View, Outcome]
+    scene: TraceScene
+    before: Mapping[View, ReplayOutcome]
 
 
 def simulate(
@@ -70,36 +79,31 @@ def simulate(
     records = {candidate.before.id: candidate.before for candidate in candidates}
     known = tuple(areas)
     replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
-    stages = {record: _staged(replay, number) for number, record in enumerate(records)}
+    stages = {}
+    for number, record in enumerate(records):
+        here = replay.scenes[number]
+        there = outcomes(replay, number, unchanged(here)) if here.kinds and replay.accesses(number) else {}
+        stages[record] = _StagedScene(number, here, there)
     simulated: dict[int, Simulation] = {}
     for answer in answers:
         numbered = enumerate(answer.candidates, start=len(simulated) + 1)
         done = [(number, one, _simulation(replay, stages[one.before.id], one, layouts)) for number, one in numbered]
-        done.sort(key=lambda row: (row[2].useless, *_effort(row[1]), _cost(row[2])))
+        done.sort(key=lambda row: (row[2].useless, *_effort_and_cost(row[1], row[2])))
         simulated |= {number: simulation for number, _, simulation in done}
     return simulated
 
 
-def _effort(candidate: Candidate) -> tuple[bool, int]:
-    """Growth, then how many members a reviewer sees move."""
+def _effort_and_cost(candidate: Candidate, simulation: Simulation) -> tuple[bool, int, float]:
+    """Growth, how many members a reviewer sees move, and misses at the usual line size over all phases.
+
+    A candidate that was not simulated comes last of its like.
+    """
     moved = sum(2 if move.kind is MoveKind.SWAP else 1 for move in candidate.moves)
-    return candidate.after.size > candidate.before.size, moved
-
-
-def _cost(simulation: Simulation) -> float:
-    """Misses at the usual line size over all phases; a candidate that was not simulated comes last of its like."""
     found = [(one.phases, one.after.total) for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES]
-    return max(found)[1] if found else float("inf")
+    return candidate.after.size > candidate.before.size, moved, max(found)[1] if found else float("inf")
 
 
-def _staged(replay: Replay, number: int) -> _Stage:
-    here = replay.scenes[number]
-    if not here.kinds or not replay.accesses(number):
-        return _Stage(number, here, {})
-    return _Stage(number, here, outcomes(replay, number, unchanged(here)))
-
-
-def outcomes(replay: Replay, number: int, plan: Plan) -> dict[View, Outcome]:
+def outcomes(replay: Replay, number: int, plan: ReplayPlan) -> dict[View, ReplayOutcome]:
     """The scene with this number under ``plan``, with lines of 64 bytes as placed and in all phases, and of 128.
 
     Phases are looked at where objects of slabs have several, in the layout recorded.
@@ -112,7 +116,7 @@ def outcomes(replay: Replay, number: int, plan: Plan) -> dict[View, Outcome]:
     return found
 
 
-def _simulation(replay: Replay, stage: _Stage, candidate: Candidate, layouts: Layouts) -> Simulation:
+def _simulation(replay: Replay, stage: _StagedScene, candidate: Candidate, layouts: Layouts) -> Simulation:
     if reason := _missing(stage, candidate):
         return Simulation(refusal=reason)
     try:
@@ -122,7 +126,9 @@ def _simulation(replay: Replay, stage: _Stage, candidate: Candidate, layouts: La
     return run(replay, stage.number, plan, stage.before, layouts)
 
 
-def run(replay: Replay, number: int, plan: Plan, before: Mapping[View, Outcome], layouts: Layouts) -> Simulation:
+def run(
+    replay: Replay, number: int, plan: ReplayPlan, before: Mapping[View, ReplayOutcome], layouts: Layouts
+) -> Simulation:
     """The scene with this number under ``plan`` against ``before``, which ``outcomes`` gave."""
     begin = perf_counter()
     after = outcomes(replay, number, plan)
@@ -135,7 +141,7 @@ def run(replay: Replay, number: int, plan: Plan, before: Mapping[View, Outcome],
             after[view].misses,
             replay.traced[view.line_bytes].total - before[View(view.line_bytes)].misses.total + outcome.misses.total,
             change_interval(outcome.windows, after[view].windows),
-            _pairs(here, outcome, after[view], layouts),
+            _differences(_by_member(here, outcome, layouts), _by_member(here, after[view], layouts)),
             len(in_all_phases(unchanged(here), here)) if view.everywhere else 1,
         )
         for view, outcome in sorted(before.items())
@@ -143,7 +149,7 @@ def run(replay: Replay, number: int, plan: Plan, before: Mapping[View, Outcome],
     return Simulation(lines, here.objects, replay.accesses(number), round(spent, 3), _remarks(replay, here))
 
 
-def _missing(stage: _Stage, candidate: Candidate) -> str:
+def _missing(stage: _StagedScene, candidate: Candidate) -> str:
     """Why there is nothing to replay, as a sentence; empty when there is something."""
     title = candidate.before.title if candidate.before.name else candidate.type
     if not stage.scene.kinds:
@@ -153,15 +159,14 @@ def _missing(stage: _Stage, candidate: Candidate) -> str:
     return ""
 
 
-def _pairs(here: Scene, before: Outcome, after: Outcome, layouts: Layouts) -> tuple[SimulatedPair, ...]:
+def _differences(old: _MemberMisses, new: _MemberMisses) -> tuple[SimulatedPair, ...]:
     """The pairs of members whose misses differ most."""
-    old, new = _by_member(here, before, layouts), _by_member(here, after, layouts)
     differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
     return tuple(SimulatedPair(*key, old[key], new[key]) for key in differ[:MOST_PAIRS] if old[key] != new[key])
 
 
-def _by_member(here: Scene, outcome: Outcome, layouts: Layouts) -> Counter[tuple[str, str, bool]]:
-    counts: Counter[tuple[str, str, bool]] = Counter()
+def _by_member(here: TraceScene, outcome: ReplayOutcome, layouts: Layouts) -> _MemberMisses:
+    counts: _MemberMisses = Counter()
     for pair in outcome.pairs:
         victim = here.member(pair.victim_kind, pair.victim_offset, layouts)
         writer = here.member(pair.writer_kind, pair.writer_offset, layouts)
@@ -169,7 +174,7 @@ def _by_member(here: Scene, outcome: Outcome, layouts: Layouts) -> Counter[tuple
     return counts
 
 
-def _remarks(replay: Replay, here: Scene) -> tuple[str, ...]:
+def _remarks(replay: Replay, here: TraceScene) -> tuple[str, ...]:
     """What makes the numbers doubtful, as sentences."""
     said = []
     if replay.counts.dropped:
@@ -182,37 +187,31 @@ def _remarks(replay: Replay, here: Scene) -> tuple[str, ...]:
     return tuple(said)
 
 
-# What a recording says of a layout: misses for each operation, of everything and of the record in question.
-
-OF_THE_RECORD = (Metric("type", "misses/op", Better.LOWER), Metric("pair", "misses/op", Better.LOWER))
-OF_EVERYTHING = (Metric("misses", "misses/op", Better.LOWER), Metric("cycles", "cycles/op", Better.LOWER))
-
 # The top member of the record in question at an offset in a line; ``None`` where there is another object.
 MemberAt = Callable[[int], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class MeasuredRecord:
     """A record, and the pairs of its members that meet on the lines that made it suspicious; no record, no pairs."""
 
     type: str = ""
     pairs: frozenset[frozenset[str]] = frozenset()
 
 
-def metrics_for(question: Question, deciding: str = "type") -> tuple[Metric, ...]:
+def metrics_for(question: MeasuredRecord, deciding: str = "type") -> tuple[Metric, ...]:
     """What is measured, first the one called ``deciding``. A record is a small part of what a whole kernel misses."""
     metrics = (*OF_THE_RECORD, *OF_EVERYTHING) if question.type else OF_EVERYTHING
     return tuple(sorted(metrics, key=lambda one: one.name != deciding))
 
 
-def question_of(leading: Finding, *others: Finding) -> Question:
+def question_of(leading: Finding, *others: Finding) -> MeasuredRecord:
     """What a candidate for the first object of ``leading`` is to improve, on its line and on the ``others``."""
     met = (pair for finding in (leading, *others) for pair in finding.triage.pairs)
-    pairs = (frozenset((pair.first, pair.second)) for pair in met if pair.first != pair.second)
-    return Question(leading.objects[0].type, frozenset(pairs))
+    return MeasuredRecord(leading.objects[0].type, frozenset(pair.names for pair in met if len(pair.names) == 2))
 
 
-class Places:
+class RecordedMembers:
     """Where the members of a record lie on the lines of one recording, by the layouts of the build recorded.
 
     ``found`` are findings that hold the record, for a recording whose objects are not known by their addresses.
@@ -254,7 +253,7 @@ class Places:
 
 
 def simulated_metrics(
-    profile: Profile, places: Places, question: Question, operations: int
+    profile: Profile, places: RecordedMembers, question: MeasuredRecord, operations: int
 ) -> tuple[tuple[str, float], ...]:
     """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
 
@@ -267,7 +266,7 @@ def simulated_metrics(
     return tuple((metric.name, values[metric.name] / max(operations, 1)) for metric in metrics_for(question))
 
 
-def _met(profile: Profile, places: Places, question: Question) -> dict[str, int]:
+def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) -> dict[str, int]:
     counts = Counter({"type": 0, "pair": 0})
     for line in profile.lines:
         member_at = places.on(line)
@@ -275,12 +274,8 @@ def _met(profile: Profile, places: Places, question: Question) -> dict[str, int]
             victim = member_at(one.offset)
             if victim is not None:
                 counts["type"] += one.misses
-                counts["pair"] += one.misses * (_members(victim, one, member_at) in question.pairs)
+                counts["pair"] += one.misses * (frozenset((victim, member_at(one.writer_offset))) in question.pairs)
     return dict(counts)
-
-
-def _members(victim: str, one: Conflict, member_at: MemberAt) -> frozenset[str | None]:
-    return frozenset((victim, member_at(one.writer_offset)))
 
 
 def _counting(profile: Profile) -> Misses:
@@ -300,9 +295,6 @@ def _counting(profile: Profile) -> Misses:
         taken_local=left("taken_local", "own_local"),
         taken_remote=left("taken_remote", "own_remote"),
     )
-
-
-# Which candidate to recommend once they were replayed on a trace: counted misses replace the estimate.
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,25 +323,19 @@ def replayed_choice(answers: Sequence[Suggestion], simulations: Mapping[int, Sim
 
     ``simulations`` are by number, from 1 through all answers. An answer of which nothing could be replayed stays.
     """
-    return tuple(_chosen(answers, simulations))
-
-
-def _chosen(answers: Sequence[Suggestion], simulations: Mapping[int, Simulation]) -> Iterator[Suggestion]:
-    first = 1
+    chosen, first = [], 1
     for answer in answers:
-        numbered = enumerate(answer.candidates, start=first)
-        found = [
-            _Replayed(number, one, lines) for number, one in numbered if (lines := _lines(simulations.get(number)))
-        ]
-        yield _anew(answer, found, first) if found else answer
+        found = []
+        for number, one in enumerate(answer.candidates, start=first):
+            # The misses at the usual line, in as many phases as were looked at.
+            lines = simulations[number].lines if number in simulations else ()
+            usual = (line for line in lines if line.line_bytes == CACHE_LINE_BYTES)
+            widest = max(usual, key=lambda line: line.phases, default=None)
+            if widest and widest.before.total:
+                found.append(_Replayed(number, one, widest))
+        chosen.append(_anew(answer, found, first) if found else answer)
         first += len(answer.candidates)
-
-
-def _lines(simulation: Simulation | None) -> SimulatedLines | None:
-    """The misses at the usual line, in as many phases as were looked at; none where there was nothing to replay."""
-    found = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES] if simulation else []
-    widest = max(found, key=lambda one: one.phases, default=None)
-    return widest if widest and widest.before.total else None
+    return tuple(chosen)
 
 
 def _anew(answer: Suggestion, found: Sequence[_Replayed], first: int) -> Suggestion:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from linesmith.analyzer.base.errors import PlanError
 from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Result, Trial, TunePlan, Variant
 from linesmith.plugins.api import Pool
-from linesmith.tuner.replay.simulated import Question
+from linesmith.tuner.replay.simulated import MeasuredRecord
 from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
 from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.journal import Journal
@@ -92,7 +92,9 @@ def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
     """The highest rung of the plan's ladder: what is recorded is simulated."""
     if plan.evidence is None:
         return machine_rig(plan)
-    return simulation_rig(plan, SimulatedBenchmark(plan.evidence, Question(plan.search.type), run.path / "recordings"))
+    return simulation_rig(
+        plan, SimulatedBenchmark(plan.evidence, MeasuredRecord(plan.search.type), run.path / "recordings")
+    )
 
 
 def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:

@@ -36,7 +36,7 @@ from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.tree import Tree
-from linesmith.tuner.replay.plan import Plan, at_every_start, plan_for, unchanged
+from linesmith.tuner.replay.plan import ReplayPlan, at_every_start, plan_for, unchanged
 from linesmith.tuner.replay.replayer import PlacePair, open_trace
 from linesmith.tuner.replay.scene import scene
 from linesmith.tuner.replay.simulated import outcomes, question_of, run
@@ -89,7 +89,7 @@ class TraceRung:
         cost, spread = 1.0 + lines.change, (lines.interval.high - lines.interval.low) / 2
         return ((cost + self._meetings(plan) / self._met) / 2, spread / 2) if self._met else (cost, spread)
 
-    def _meetings(self, plan: Plan) -> float:
+    def _meetings(self, plan: ReplayPlan) -> float:
         """Misses of the pairs, the mean of all places where objects could begin, here or in another build."""
         runs = [self._replay.run(0, shifted) for shifted in at_every_start(plan, self._replay.scenes[0])]
         return sum(one.local + one.remote for run in runs for one in run.pairs if self._asked(one)) / len(runs)

@@ -67,7 +67,7 @@ from linesmith.plugins.builders.artifacts import locked
 from linesmith.plugins.machines.steps import words_of
 from linesmith.plugins.recording.text import with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
-from linesmith.tuner.replay.simulated import Places, Question, metrics_for, simulated_metrics
+from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
 # What is recorded of a build: the steps of a benchmark, or a command of the plan, as one order for a recorder.
 
@@ -291,7 +291,7 @@ class SimulatedBenchmark:
     """Recordings that answer a question; the numbers of each are kept in ``folder`` and not recorded again."""
 
     evidence: Evidence
-    question: Question
+    question: MeasuredRecord
     folder: Path
 
     @property
@@ -316,7 +316,7 @@ class SimulatedBenchmark:
         elf = built.product(self.evidence.elf)
         reading = read_layouts(elf)
         found = self._holding(profile, elf, reading)
-        places = Places(self.question.type, profile, reading.layouts, found)
+        places = RecordedMembers(self.question.type, profile, reading.layouts, found)
         return simulated_metrics(profile, places, self.question, self.evidence.operations)
 
     def _holding(self, profile: Profile, elf: Path, reading: Reading) -> tuple[Finding, ...]:

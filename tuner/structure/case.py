@@ -12,7 +12,7 @@ from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.layouts.placement import Place, visible_places
+from linesmith.analyzer.layouts.placement import MemberPlace, visible_places
 from linesmith.analyzer.model import (
     Accessor,
     Finding,
@@ -28,7 +28,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.analyzer.slab.allocation import Asked, Kernel, cache_of, own_cache
+from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.possible import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
@@ -37,7 +37,7 @@ from linesmith.tuner.structure.reshape import around
 
 # What the objects of a record cost in their slab cache, as it is and changed.
 
-NOTHING_ASKED = Asked()
+NOTHING_ASKED = CacheOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Allocation:
 
     kernel: Kernel | None
     containment: Containment
-    asked: Asked = NOTHING_ASKED
+    asked: CacheOptions = NOTHING_ASKED
     cache: str = ""
 
     def now(self, layout: Layout) -> tuple[MemoryUse, ...]:
@@ -71,7 +71,7 @@ class Allocation:
 
     def of_another(self, layout: Layout, alignment: int = 0) -> tuple[MemoryUse, ...]:
         """What objects of another record cost, of which an alignment may be asked."""
-        cache = None if self.kernel is None else cache_of(layout, self.kernel, Asked(alignment=alignment))
+        cache = None if self.kernel is None else cache_of(layout, self.kernel, CacheOptions(alignment=alignment))
         return () if cache is None else (memory_use(cache),)
 
     def _outer(self, layout: Layout) -> Layout:
@@ -152,7 +152,7 @@ class Case:
         return self.finding.triage.kinds
 
     @property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, MemberPlace]:
         """Every member by the name that code says, those of anonymous records included."""
         return visible_places(self.layout, self.ground.layouts)
 

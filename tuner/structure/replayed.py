@@ -25,9 +25,9 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.tuner.replay.plan import Plan, ShardBy, Sharding, aligned, unchanged
-from linesmith.tuner.replay.replayer import Outcome, Replay, change_interval, open_trace
-from linesmith.tuner.replay.scene import Scene, scene
+from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, unchanged
+from linesmith.tuner.replay.replayer import Replay, ReplayOutcome, change_interval, open_trace
+from linesmith.tuner.replay.scene import TraceScene, scene
 from linesmith.tuner.replay.simulated import View, outcomes, run
 from linesmith.tuner.structure.advise import Advised
 from linesmith.tuner.structure.reshape import known_members
@@ -44,11 +44,11 @@ class _Bench:
 
     replay: Replay
     number: int
-    before: dict[View, Outcome]
+    before: dict[View, ReplayOutcome]
     layouts: Layouts
 
     @property
-    def here(self) -> Scene:
+    def here(self) -> TraceScene:
         """The scene."""
         return self.replay.scenes[self.number]
 
@@ -144,7 +144,7 @@ def steps(most: int) -> list[int]:
     return [*doubled, most] if most > 1 else []
 
 
-def _gain(bench: _Bench, plan: Plan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
+def _gain(bench: _Bench, plan: ReplayPlan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
     """The plan against what was recorded, at 64 bytes and in all phases where objects have several."""
     after = outcomes(bench.replay, bench.number, plan)
     view = max((one for one in bench.before if one.line_bytes == CACHE_LINE_BYTES), key=lambda one: one.everywhere)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import attrgetter
 
-from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import gaps, line_of, lines, straddles
-from linesmith.analyzer.layouts.leaves import MOST_MEMBERS, nameable
-from linesmith.analyzer.layouts.single_moves import Move, moves
+from linesmith.analyzer.layouts.leaves import nameable
+from linesmith.analyzer.layouts.single_moves import ShrinkingMove, moves
 from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
 from linesmith.analyzer.lint.watched import company, guarded, locks_with_data
 from linesmith.analyzer.model import FactKind, Figure, Layout, RecordKind, Severity, SourceFact, TypeIntent, Violation
@@ -87,7 +87,7 @@ def _behind(layout: Layout, layouts: Layouts, levels: int) -> Iterator[tuple[str
             yield inner.members[-1].name if inner.members else "", gaps(inner).padding
 
 
-def _moves(layout: Layout, side: Side, subject: Subject) -> tuple[Move, ...]:
+def _moves(layout: Layout, side: Side, subject: Subject) -> tuple[ShrinkingMove, ...]:
     together = tuple(_together(one) for one in _groups(subject.intents))
     kept = frozenset(path.partition(".")[0] for one in subject.intents for path in _wanted(one))
     protected = (one.path for lock in locks_with_data(layout, side.layouts).values() for one in lock.data)
@@ -112,7 +112,7 @@ def _wanted(intent: TypeIntent) -> Iterator[str]:
         yield from (*isolation.members, *isolation.apart_from)
 
 
-def _best(subject: Subject, found: tuple[Move, ...]) -> tuple[Move, ...]:
+def _best(subject: Subject, found: tuple[ShrinkingMove, ...]) -> tuple[ShrinkingMove, ...]:
     """Of the moves that do no harm those that give most back."""
     for _, equal in groupby(sorted(found, key=attrgetter("size")), attrgetter("size")):
         harmless = tuple(_harmless(subject, equal))
@@ -121,7 +121,7 @@ def _best(subject: Subject, found: tuple[Move, ...]) -> tuple[Move, ...]:
     return ()
 
 
-def _harmless(subject: Subject, found: Iterable[Move]) -> Iterator[Move]:
+def _harmless(subject: Subject, found: Iterable[ShrinkingMove]) -> Iterator[ShrinkingMove]:
     """Those by which no other member comes to lie across two lines and the moved one meets and leaves no guard.
 
     What is relied on to be at its offset stays there.
@@ -147,12 +147,12 @@ def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
     return {one.path: one.offset for one in nameable(layout, layouts)}
 
 
-def _simplest(subject: Subject, found: tuple[Move, ...]) -> Move:
+def _simplest(subject: Subject, found: tuple[ShrinkingMove, ...]) -> ShrinkingMove:
     """The move that gives most back; of equal ones that of a new member, of few others off their lines, a short one."""
     known = _offsets(subject.old, subject.base.layouts) if subject.old and subject.base else {}
     at = _offsets(subject.new, subject.head.layouts)
 
-    def price(move: Move) -> tuple[int, bool, int, int, str, str]:
+    def price(move: ShrinkingMove) -> tuple[int, bool, int, int, str, str]:
         now = _offsets(*move.result)
         elsewhere = sum(line_of(now[name]) != line_of(at[name]) for name in now.keys() & at.keys())
         way = abs(now[move.name] - at[move.name])
@@ -161,7 +161,7 @@ def _simplest(subject: Subject, found: tuple[Move, ...]) -> Move:
     return min(found, key=price)
 
 
-def _violation(subject: Subject, gap: _Gap, move: Move) -> Violation:
+def _violation(subject: Subject, gap: _Gap, move: ShrinkingMove) -> Violation:
     old, new, base = subject.old or subject.new, subject.new, subject.base or subject.head
     after = lines(move.result[0])
     fewer = f" and {after} of {lines(new)} cache lines" if after < lines(new) else ""
