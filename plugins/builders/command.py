@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.base.errors import BuildFailed, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.building import BuildCommand, Job, Made, Plan, build, digest, package
 from linesmith.plugins.builders.kbuild import salt_flags, version, wrap
 from linesmith.plugins.builders.patches import check_fit
 
@@ -83,7 +83,7 @@ def _made(job: Job) -> Made:
     return Made(products)
 
 
-def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
+def _command(recipe: Recipe, variant: Variant, slot: Path) -> BuildCommand:
     source = slot / "source"
     jobs = recipe.jobs or len(os.sched_getaffinity(0))
     line = recipe.command.replace("{jobs}", str(jobs)).replace("{salt}", str(variant.salt))
@@ -95,4 +95,4 @@ def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
     ]
     if recipe.compiler:
         variables.append(("CC", Path(recipe.compiler).name))
-    return Command(("sh", "-c", line), source, tuple(variables), slot / "bin")
+    return BuildCommand(("sh", "-c", line), source, tuple(variables), slot / "bin")

@@ -8,16 +8,16 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import ToolMissing, TreeError
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.building import BuildCommand, Job, Made, Plan, build, digest, package
 from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
 
@@ -104,12 +104,10 @@ _SECONDS = 30
 def version(compiler: str) -> str:
     """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
     try:
-        ended = subprocess.run(
-            (compiler, "--version"), capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
         raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
-    return ended.stdout.partition("\n")[0].strip()
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def cached(compiler: str) -> str:
@@ -238,14 +236,14 @@ def _remark(job: Job, told: str, result: str) -> None:
         job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
 
 
-def _make(recipe: Recipe, source: Path, target: str) -> Command:
+def _make(recipe: Recipe, source: Path, target: str) -> BuildCommand:
     compiler = _compiler(recipe)
     argv = (
         "make", "-C", str(source), f"O={source / _OBJECTS}", f"-j{recipe.jobs or len(os.sched_getaffinity(0))}",
         *_llvm(compiler), f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
         *_same_names(source, recipe.tree.resolve()), target,
     )  # fmt: skip
-    return Command(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
+    return BuildCommand(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
 
 
 def _same_names(source: Path, tree: Path) -> tuple[str, ...]:

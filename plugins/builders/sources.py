@@ -10,13 +10,13 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
 
 # Which files of a tree are its sources: all but what version control keeps there and what a build has left.
@@ -58,19 +58,14 @@ def is_kernel(tree: Path) -> bool:
 def _listed(tree: Path, *options: str) -> Iterator[str]:
     """What git lists below the folder; nothing where there is no git or no repository."""
     try:
-        ended = subprocess.run(
-            (*_GIT, "-z", *options),
-            cwd=tree,
-            env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"},
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
+        ended = run_apart(
+            Command((*_GIT, "-z", *options), tree, _GIT_SECONDS, variables=os.environ | {"GIT_OPTIONAL_LOCKS": "0"})
         )
-    except FileNotFoundError:
+    except ToolMissing:
         return
-    except subprocess.TimeoutExpired as error:
+    except CommandTimedOut as error:
         raise TreeError(f"git has not listed the files of {tree} within {_GIT_SECONDS} s; try again") from error
-    for name in filter(None, os.fsdecode(ended.stdout).split("\0") if ended.returncode == 0 else ()):
+    for name in filter(None, os.fsdecode(ended.output).split("\0") if ended.status == 0 else ()):
         path = tree / name
         if path.is_dir() and not path.is_symlink():
             # A submodule, or a repository within.

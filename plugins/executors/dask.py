@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from linesmith.analyzer.base.errors import ExecutorFailed, ToolMissing, WorkerLost, install_command
 from linesmith.plugins.api import BENCH, BUILD, Settings
-from linesmith.plugins.executors.local import MOST_LOSSES, Answer, Worker, WorkerGone
+from linesmith.plugins.executors.local import MOST_LOSSES, Worker, WorkerGone, WorkerReply
 
 if TYPE_CHECKING:
     from distributed import Worker as DaskWorker
@@ -58,12 +58,12 @@ def run_task(function: Callable[[Path], object], folder: Path) -> object:
     )
 
 
-def _answer(function: Callable[[Path], object], warm: Path, wanted: Callable[[], bool]) -> Answer:
+def _answer(function: Callable[[Path], object], warm: Path, wanted: Callable[[], bool]) -> WorkerReply:
     """What the call came to in a fresh process, which is killed when it is not ``wanted`` any more."""
     process = Worker(warm)
     try:
         process.call(function)
-        while (answer := process.answer(_LOOK_SECONDS)) is None:
+        while (answer := process.reply(_LOOK_SECONDS)) is None:
             if not wanted():
                 raise Abandoned
         return answer

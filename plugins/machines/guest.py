@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
 from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.guest_files import HOME, Contents, init_script, initramfs, plan
 from linesmith.plugins.machines.here import Kind, SiteSettings
 from linesmith.plugins.machines.steps import (

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
+from linesmith.analyzer.base.child import Command, Streams, child, find, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
 from linesmith.analyzer.model import Built
-from linesmith.plugins.machines.child import Streams, child, find
 from linesmith.plugins.machines.elf_image import absolute, build_id_in_notes, read_elf
 from linesmith.plugins.machines.guest_files import named_files
 from linesmith.plugins.machines.system import read_kernel
@@ -64,12 +65,11 @@ class Ssh:
     def call(self, command: tuple[str, ...], given: bytes, scratch: Path, seconds: float) -> Answer:
         """Run ``command`` there with ``given`` as its input; raises ``GuestFailed`` when it takes too long."""
         argv = self.argv(*command)
-        with child(argv, scratch, Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)) as process:
-            try:
-                output, errors = process.communicate(given, seconds)
-            except subprocess.TimeoutExpired as error:
-                raise GuestFailed(f"{self.host} did not do `{shlex.join(command)}` within {seconds:.0f} s") from error
-        return Answer(process.returncode, output, errors.decode("utf-8", "replace"))
+        try:
+            ended = run_apart(Command(argv, scratch, seconds, variables=os.environ, input=given))
+        except CommandTimedOut as error:
+            raise GuestFailed(f"{self.host} did not do `{shlex.join(command)}` within {seconds:.0f} s") from error
+        return Answer(ended.status, ended.output, ended.errors)
 
     @contextmanager
     def open(self, command: tuple[str, ...], scratch: Path, errors: Path) -> Iterator[subprocess.Popen[bytes]]:

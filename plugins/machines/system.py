@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from linesmith.analyzer.base.child import Streams, child
 from linesmith.analyzer.base.errors import GuestFailed, KernelNotBootable, NotRecorded
 from linesmith.analyzer.model import Emulation, Guest
-from linesmith.plugins.machines.child import Streams, child
 from linesmith.plugins.machines.elf_image import ElfImage, build_id_in_notes, mapped, read_elf
 from linesmith.plugins.machines.guest_files import END_OF_SYMBOLS, HOME
 from linesmith.plugins.machines.talk import Console, GuestSigns, Qmp, Talk

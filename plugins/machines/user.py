@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import platform
 import re
 import shutil
@@ -19,8 +20,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linesmith.analyzer.base.errors import GuestFailed, ToolMissing
-from linesmith.plugins.machines.child import Streams, child, find, late, printing_to
+from linesmith.analyzer.base.child import Command, Streams, child, find, late, printing_to, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, GuestFailed, ToolMissing
 from linesmith.plugins.machines.elf_image import ElfImage, is_elf, read_elf
 
 if TYPE_CHECKING:
@@ -86,10 +87,10 @@ def emulator(machine: str) -> str:
     """The user-mode emulator for ``machine``; raises ``ToolMissing`` when there is none that loads plugins."""
     path = find(f"qemu-{machine}", _PACKAGE)
     try:
-        told = subprocess.run((path, "-h"), capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+        help_text = run_apart(Command((path, "-h"), Path.cwd(), _PROBE_SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
         raise ToolMissing(f"{path} does not run ({error}); reinstall the package {_PACKAGE}") from error
-    if "-plugin" not in told:
+    if b"-plugin" not in help_text:
         raise ToolMissing(
             f"{path} cannot load plugins (static builds cannot); install another, or record with --on qemu"
         )
@@ -98,8 +99,8 @@ def emulator(machine: str) -> str:
 
 def version(path: str) -> str:
     """The version that the emulator tells."""
-    told = subprocess.run((path, "--version"), capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
-    words = told.stdout.split()
+    said = run_apart(Command((path, "--version"), Path.cwd(), _PROBE_SECONDS, variables=os.environ))
+    words = said.output.decode("utf-8", "replace").split()
     return words[2] if words[1:2] == ["version"] else "unknown"
 
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Guest, Order, Recorded
-from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
