@@ -28,7 +28,7 @@ from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders import sources
-from linesmith.plugins.builders.artifacts import Artifacts, Slot, occupied
+from linesmith.plugins.builders.artifacts import Artifacts, BuildSlot, occupied
 from linesmith.plugins.builders.working_copy import bring, patched
 
 # Runs the commands of a build: into a log, within a time, and with nothing left behind, however we end.
@@ -183,7 +183,7 @@ _FORMAT = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BuildPlan:
     """What a builder makes of a recipe before it touches anything.
 
     ``compiler`` is the compiler's first line, ``inputs`` all else that a build depends on beside recipe, sources and
@@ -207,13 +207,13 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BuildJob:
     """One build in its slot; ``deadline`` is a time of ``time.monotonic``, ``commands`` gathers what was run."""
 
     recipe: Recipe
     variant: Variant
     sources: sources.Census
-    slot: Slot
+    slot: BuildSlot
     log: Path
     deadline: float
     tell: Tell
@@ -227,10 +227,10 @@ class Job:
         self.slot.trust()
 
 
-Make = Callable[[Job], Made]
+Make = Callable[[BuildJob], Made]
 
 
-def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: Plan, make: Make) -> Built:
+def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: BuildPlan, make: Make) -> Built:
     """The artifact of this input, made by ``make`` unless it is there. Raises what ``Builder.build`` does."""
     with _writing(f"{place.warm} and {place.artifacts}"):
         place = Workplace(place.warm.resolve(), place.artifacts.resolve())
@@ -248,7 +248,7 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
                 started = time.monotonic()
                 written = bring(slot.copy, sources, changed)
                 tell(f"building {variant.name}: {written} source files differ from the last build")
-                job = Job(recipe, variant, sources, slot, store.log(key), started + recipe.seconds, tell)
+                job = BuildJob(recipe, variant, sources, slot, store.log(key), started + recipe.seconds, tell)
                 made = make(job)
                 built = _built(job, key, plan, made, started, store)
                 return store.commit(draft, built, made.products, made.configuration)
@@ -272,7 +272,7 @@ def _census(tree: Path, place: Workplace) -> sources.Census:
     return sources.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
 
 
-def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Artifacts) -> Built:
+def _built(job: BuildJob, key: str, plan: BuildPlan, made: Made, started: float, store: Artifacts) -> Built:
     content = made.configuration.read_bytes() if made.configuration else b""
     return Built(
         key=key,
@@ -286,7 +286,7 @@ def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Ar
     )
 
 
-def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: Plan) -> str:
+def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: BuildPlan) -> str:
     """The digest of all that the products depend on; jobs and time limit are not of that kind."""
     configuration = recipe.configuration.read_text("utf-8", "surrogateescape") if recipe.configuration else ""
     told = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))

@@ -17,7 +17,7 @@ from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeErr
 from linesmith.analyzer.base.files import replace_file
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import BuildCommand, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
 from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
 
@@ -174,7 +174,7 @@ class KbuildBuilder:
             raise ToolMissing(missing)
         if obstacle := self.obstacle(recipe):
             raise TreeError(obstacle)
-        plan = Plan(
+        plan = BuildPlan(
             compiler=version(_compiler(recipe)),
             inputs=(_own_configuration(recipe), platform.machine()),
             slot=f"kbuild-{digest((str(recipe.tree.resolve()),))[:12]}",
@@ -191,7 +191,7 @@ def _missing(recipe: Recipe) -> str | None:
     return None
 
 
-def _made(job: Job) -> Made:
+def _made(job: BuildJob) -> Made:
     source = job.slot.copy.folder
     objects = source / _OBJECTS
     objects.mkdir(exist_ok=True)
@@ -201,7 +201,7 @@ def _made(job: Job) -> Made:
     return Made({"kernel": objects / _image()[2], "vmlinux": objects / "vmlinux"}, objects / ".config")
 
 
-def _configure(job: Job, source: Path, objects: Path) -> None:
+def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     """Bring about the configuration, unless the one that is there came from the same input."""
     told = _told_configuration(job.recipe)
     rules = (
@@ -227,7 +227,7 @@ def _configure(job: Job, source: Path, objects: Path) -> None:
     job.run(_make(job.recipe, source, "prepare"))
 
 
-def _remark(job: Job, told: str, result: str) -> None:
+def _remark(job: BuildJob, told: str, result: str) -> None:
     """Tell what of the configuration did not come about, and what the kernel will lack."""
     if lost := lost_options(told, result):
         more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""

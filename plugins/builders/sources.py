@@ -41,7 +41,7 @@ def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
     if not tree.is_dir():
         raise TreeError(f"{tree} is not a folder; name the source tree")
     try:
-        found = set(_walk(tree, "", _Rules(is_kernel(tree), frozenset(map(str, ours)))))
+        found = set(_walk(tree, "", _WalkRules(is_kernel(tree), frozenset(map(str, ours)))))
         tracked = set(_listed(tree))
         if tracked:
             found = tracked | found & set(_listed(tree, "--others", "--exclude-standard"))
@@ -75,14 +75,14 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _WalkRules:
     """What a walk leaves out beside what every build leaves."""
 
     kernel: bool
     folders: frozenset[str]
 
 
-def _walk(tree: Path, folder: str, rules: _Rules) -> Iterator[str]:
+def _walk(tree: Path, folder: str, rules: _WalkRules) -> Iterator[str]:
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     if _is_build_folder(entries):

@@ -24,7 +24,7 @@ _MOST_HEADERS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ProgramSegment:
     """One program header: where its bytes lie in the file and where they belong in memory."""
 
     kind: int
@@ -49,14 +49,14 @@ class ElfImage:
     machine: str
     relocatable: bool
     base: int
-    segments: tuple[Segment, ...]
+    segments: tuple[ProgramSegment, ...]
     interpreter: str | None = None
     needed: tuple[str, ...] = ()
     search: tuple[str, ...] = ()
     build_id: str | None = None
 
     @property
-    def notes(self) -> tuple[Segment, ...]:
+    def notes(self) -> tuple[ProgramSegment, ...]:
         """The segments that hold notes."""
         return tuple(one for one in self.segments if one.kind == _PT_NOTE)
 
@@ -111,20 +111,20 @@ def _image(path: Path, data: mmap.mmap) -> ElfImage:
     )
 
 
-def _segments(data: mmap.mmap) -> Iterator[Segment]:
+def _segments(data: mmap.mmap) -> Iterator[ProgramSegment]:
     (table,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
     for index in range(min(count, _MOST_HEADERS)):
         kind, _, offset, address, _, file_bytes = struct.unpack_from("<IIQQQQ", data, table + index * size)
-        yield Segment(kind, offset, address, file_bytes)
+        yield ProgramSegment(kind, offset, address, file_bytes)
 
 
-def _interpreter(data: mmap.mmap, segments: tuple[Segment, ...]) -> str | None:
+def _interpreter(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> str | None:
     found = next((one for one in segments if one.kind == _PT_INTERP), None)
     return _text(data, found.offset) if found else None
 
 
-def _dynamic(data: mmap.mmap, segments: tuple[Segment, ...]) -> Iterator[tuple[int, int]]:
+def _dynamic(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> Iterator[tuple[int, int]]:
     for segment in segments:
         if segment.kind == _PT_DYNAMIC:
             end = min(segment.offset + segment.file_bytes, len(data))
@@ -134,7 +134,7 @@ def _dynamic(data: mmap.mmap, segments: tuple[Segment, ...]) -> Iterator[tuple[i
 
 
 def _dynamic_texts(
-    data: mmap.mmap, segments: tuple[Segment, ...], dynamic: tuple[tuple[int, int], ...], tags: tuple[int, ...]
+    data: mmap.mmap, segments: tuple[ProgramSegment, ...], dynamic: tuple[tuple[int, int], ...], tags: tuple[int, ...]
 ) -> Iterator[str]:
     strings = next((value for tag, value in dynamic if tag == _DT_STRTAB), None)
     if strings is None:
@@ -145,7 +145,7 @@ def _dynamic_texts(
             yield _text(data, start + value)
 
 
-def _file_offset(segments: tuple[Segment, ...], address: int) -> int:
+def _file_offset(segments: tuple[ProgramSegment, ...], address: int) -> int:
     for one in segments:
         if one.kind == _PT_LOAD and one.address <= address < one.address + one.file_bytes:
             return one.offset + address - one.address
@@ -159,7 +159,7 @@ def _text(data: mmap.mmap, offset: int) -> str:
     return data[offset:end].decode("utf-8", "surrogateescape")
 
 
-def _build_id(data: mmap.mmap, segments: tuple[Segment, ...]) -> str | None:
+def _build_id(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> str | None:
     for one in segments:
         if one.kind == _PT_NOTE:
             found = build_id_in_notes(data[one.offset : one.offset + one.file_bytes])

@@ -58,7 +58,7 @@ def _text(path: Path) -> str:
 # The settings of a site that belong to one plugin, each of the kind it must have.
 
 
-class Kind(Enum):
+class SettingKind(Enum):
     """What a setting is; the value says it in messages."""
 
     TEXT = "a text"
@@ -69,18 +69,18 @@ class Kind(Enum):
     def allows(self, value: Setting) -> bool:
         """Whether the value is of this kind; TOML's true is no number."""
         if isinstance(value, bool):
-            return self is Kind.SWITCH
+            return self is SettingKind.SWITCH
         if isinstance(value, int):
-            return self is Kind.NUMBER and value >= 0
+            return self is SettingKind.NUMBER and value >= 0
         if isinstance(value, str):
-            return self in (Kind.TEXT, Kind.WORDS)
-        return self is Kind.WORDS and isinstance(value, tuple)
+            return self in (SettingKind.TEXT, SettingKind.WORDS)
+        return self is SettingKind.WORDS and isinstance(value, tuple)
 
 
 class SiteSettings:
     """What a site says to a machine that knows settings of these kinds, by name."""
 
-    def __init__(self, site: Site, known: Mapping[str, Kind]) -> None:
+    def __init__(self, site: Site, known: Mapping[str, SettingKind]) -> None:
         self._name = site.name
         self._values = dict(site.settings)
         self._known = known

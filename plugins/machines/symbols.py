@@ -21,7 +21,7 @@ _SHF_EXECINSTR = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class KernelSymbol:
     """A named range of addresses; ``size`` 0 means that the table does not say."""
 
     address: int
@@ -33,11 +33,11 @@ class Symbol:
 class SymbolTable:
     """Answers which symbol an address belongs to."""
 
-    def __init__(self, symbols: Iterable[Symbol]) -> None:
+    def __init__(self, symbols: Iterable[KernelSymbol]) -> None:
         self.symbols = tuple(sorted(symbols, key=lambda one: (one.address, one.size, one.name)))
         self._starts = [one.address for one in self.symbols]
 
-    def at(self, address: int) -> Symbol | None:
+    def at(self, address: int) -> KernelSymbol | None:
         """The symbol that holds ``address``, or the last one before it when that one's size is not known."""
         place = bisect_right(self._starts, address) - 1
         if place < 0:
@@ -50,28 +50,28 @@ class SymbolTable:
         return next((one.address for one in self.symbols if one.name == name), None)
 
 
-def code_symbols(path: Path, offset: int = 0) -> tuple[Symbol, ...]:
+def code_symbols(path: Path, offset: int = 0) -> tuple[KernelSymbol, ...]:
     """Functions of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
     return tuple(one for one in _symbols(path, offset) if one.is_code)
 
 
-def data_symbols(path: Path, offset: int = 0) -> tuple[Symbol, ...]:
+def data_symbols(path: Path, offset: int = 0) -> tuple[KernelSymbol, ...]:
     """Variables of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
     return tuple(one for one in _symbols(path, offset) if not one.is_code)
 
 
-def kallsyms_symbols(text: str) -> Iterator[Symbol]:
+def kallsyms_symbols(text: str) -> Iterator[KernelSymbol]:
     """Functions in the form of ``/proc/kallsyms``: address in hex, kind, name. Source: kernel/kallsyms.c, nm(1)."""
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1] in "tTwW" and set(words[0]) != {"0"}:
             try:
-                yield Symbol(int(words[0], 16), 0, words[2], is_code=True)
+                yield KernelSymbol(int(words[0], 16), 0, words[2], is_code=True)
             except ValueError:
                 continue
 
 
-def _symbols(path: Path, offset: int) -> tuple[Symbol, ...]:
+def _symbols(path: Path, offset: int) -> tuple[KernelSymbol, ...]:
     with mapped(path) as data:
         try:
             sections = tuple(_sections(data))
@@ -81,7 +81,7 @@ def _symbols(path: Path, offset: int) -> tuple[Symbol, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class _SymbolSection:
     kind: int
     flags: int
     offset: int
@@ -89,16 +89,16 @@ class _Section:
     link: int
 
 
-def _sections(data: mmap.mmap) -> Iterator[_Section]:
+def _sections(data: mmap.mmap) -> Iterator[_SymbolSection]:
     (table,) = struct.unpack_from("<Q", data, 40)
     size, count = struct.unpack_from("<HH", data, 58)
     for index in range(count if table else 0):
         place = table + index * size
         _, kind, flags, _, offset, length, link = struct.unpack_from("<IIQQQQI", data, place)
-        yield _Section(kind, flags, offset, length, link)
+        yield _SymbolSection(kind, flags, offset, length, link)
 
 
-def _read(data: mmap.mmap, sections: tuple[_Section, ...], moved: int) -> Iterator[Symbol]:
+def _read(data: mmap.mmap, sections: tuple[_SymbolSection, ...], moved: int) -> Iterator[KernelSymbol]:
     """Symbols of .symtab, or of .dynsym in a stripped file."""
     tables = [one for one in sections if one.kind == _SHT_SYMTAB]
     tables = tables or [one for one in sections if one.kind == _SHT_DYNSYM]
@@ -110,9 +110,9 @@ def _read(data: mmap.mmap, sections: tuple[_Section, ...], moved: int) -> Iterat
             if info & 15 in (_STT_FUNC, _STT_GNU_IFUNC, _STT_OBJECT) or (info & 15 == _STT_NOTYPE and section in code):
                 text = names[name : names.index(b"\0", name)].decode("utf-8", "replace")
                 if section and text and not text.startswith("$"):
-                    yield Symbol(address + moved, size, text, section in code)
+                    yield KernelSymbol(address + moved, size, text, section in code)
 
 
-def _whole_rows(data: mmap.mmap, table: _Section) -> bytes:
+def _whole_rows(data: mmap.mmap, table: _SymbolSection) -> bytes:
     content = data[table.offset : table.offset + table.size]
     return content[: len(content) // _SYMBOL.size * _SYMBOL.size]

@@ -44,7 +44,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class GuestRun:
     """What is wanted of the guest beyond running the command; ``build_id`` is the one that its kernel must have."""
 
     seconds: int
@@ -54,7 +54,7 @@ class Errand:
     tell: Callable[[str], None]
 
 
-def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: Errand) -> Ending:
+def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: GuestRun) -> Ending:
     """Run QEMU in ``scratch`` until the guest has powered off; ``command`` gets the descriptor of QEMU's QMP socket.
 
     QEMU writes the console to ``log``. Raises ``GuestFailed``, ``ToolMissing``, and ``NotRecorded`` when the guest's
@@ -82,7 +82,7 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
 _NO_STATUS = 255
 
 
-def _until_command_ended(talk: Talk, errand: Errand) -> Ending:
+def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
     doing = "booting"
     ending = Ending(0)
     while True:
@@ -107,7 +107,7 @@ def _judged(ending: Ending) -> Ending:
     return ending
 
 
-def _identified(ending: Ending, errand: Errand) -> Ending:
+def _identified(ending: Ending, errand: GuestRun) -> Ending:
     if errand.build_id and ending.build_id and ending.build_id != errand.build_id:
         raise NotRecorded(
             f"--vmlinux has the build-id {errand.build_id}, but the kernel that booted has {ending.build_id}; give the "
@@ -123,7 +123,7 @@ def _build_id(notes: str) -> str | None:
         return None
 
 
-def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: Errand) -> Ending:
+def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: GuestRun) -> Ending:
     if not errand.dump:
         return ending
     errand.tell("dumping the guest's memory")
@@ -132,7 +132,7 @@ def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: Errand) -> End
     return replace(ending, memory=memory)
 
 
-def _with_symbols(ending: Ending, talk: Talk, errand: Errand) -> Ending:
+def _with_symbols(ending: Ending, talk: Talk, errand: GuestRun) -> Ending:
     if not errand.symbols:
         return ending
     errand.tell("asking for the kernel's symbols")

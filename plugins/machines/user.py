@@ -35,7 +35,7 @@ _ROW = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class MappedRange:
     """Bytes of a file from ``offset`` on, at the addresses from ``start`` up to ``end``."""
 
     start: int
@@ -44,17 +44,17 @@ class Mapping:
     path: str
 
 
-def read_mappings(process: int) -> tuple[Mapping, ...]:
+def read_mappings(process: int) -> tuple[MappedRange, ...]:
     """Files mapped by the process with that number; none when it has ended."""
     try:
         text = Path(f"/proc/{process}/maps").read_text("utf-8", "surrogateescape")
     except OSError:
         return ()
     rows = filter(None, map(_ROW.fullmatch, text.splitlines()))
-    return tuple(Mapping(int(row[1], 16), int(row[2], 16), int(row[3], 16), row[4]) for row in rows)
+    return tuple(MappedRange(int(row[1], 16), int(row[2], 16), int(row[3], 16), row[4]) for row in rows)
 
 
-def load_address(mappings: Iterable[Mapping], path: Path) -> int | None:
+def load_address(mappings: Iterable[MappedRange], path: Path) -> int | None:
     """Where the first byte of a file lies; ``None`` when it is not mapped."""
     return min((one.start - one.offset for one in mappings if one.path == str(path)), default=None)
 
@@ -69,7 +69,7 @@ class Ran:
     """How a program ended, and every mapping of a file that was seen: its own, and those of the emulator."""
 
     status: int
-    mappings: tuple[Mapping, ...]
+    mappings: tuple[MappedRange, ...]
 
 
 def program_of(name: str) -> ElfImage:
@@ -125,7 +125,7 @@ def run(
 
     Raises ``GuestFailed`` when time is up.
     """
-    seen: dict[tuple[int, str], Mapping] = {}
+    seen: dict[tuple[int, str], MappedRange] = {}
     end = time.monotonic() + seconds
     with printing_to(output) as streams, child(argv, directory or Path.cwd(), streams) as process:
         while process.poll() is None:

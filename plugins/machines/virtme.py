@@ -19,7 +19,7 @@ from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
-from linesmith.plugins.machines.here import Kind, SiteSettings
+from linesmith.plugins.machines.here import SettingKind, SiteSettings
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import (
     MARK,
@@ -34,7 +34,7 @@ from linesmith.plugins.machines.steps import (
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.talk import Console, GuestSigns, Wire
 
-_SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
+_SETTINGS = {"boot_seconds": SettingKind.NUMBER, "kvm": SettingKind.SWITCH, "words": SettingKind.WORDS}
 _BOOT_SECONDS = 300
 _ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
 _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
@@ -143,11 +143,11 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
             str(log),
         ) as process,
     ):
-        yield Wire(stream, _Signs(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
+        yield Wire(stream, _VirtmeSigns(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class _Signs:
+class _VirtmeSigns:
     """How it shows that a guest is gone: its console, or the end of whoever runs it."""
 
     guest: GuestSigns

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
-from linesmith.plugins.machines.elf_image import ElfImage, Segment, read_elf
-from linesmith.plugins.machines.symbols import Symbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
-from linesmith.plugins.machines.user import Mapping, load_address
+from linesmith.plugins.machines.elf_image import ElfImage, ProgramSegment, read_elf
+from linesmith.plugins.machines.symbols import KernelSymbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
+from linesmith.plugins.machines.user import MappedRange, load_address
 from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import Place
 
@@ -63,7 +63,7 @@ def of_kallsyms(text: str) -> KernelNames:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    segments: tuple[Segment, ...]
+    segments: tuple[ProgramSegment, ...]
     code: SymbolTable
 
     def at(self, offset: int) -> str | None:
@@ -78,7 +78,7 @@ class _File:
 class ProgramNames:
     """Answers for every file that was mapped; a file is read when an address in it is first asked for."""
 
-    def __init__(self, mappings: Sequence[Mapping]) -> None:
+    def __init__(self, mappings: Sequence[MappedRange]) -> None:
         self._mappings = sorted(mappings, key=lambda one: one.start)
         self._starts = [one.start for one in self._mappings]
         self._files: dict[str, _File] = {}
@@ -136,10 +136,10 @@ def _parts(mangled: str) -> tuple[list[str], str]:
 # Which variables of a recorded program lie on the lines of its profile: by its symbols, with types by its DWARF.
 
 # The objects that a variable is made of, at the addresses where it is linked.
-Typing = Callable[[Symbol], tuple[ObjectArea, ...]]
+Typing = Callable[[KernelSymbol], tuple[ObjectArea, ...]]
 
 
-def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) -> tuple[ObjectArea, ...]:
+def variables(profile: Profile, program: ElfImage, mappings: Sequence[MappedRange]) -> tuple[ObjectArea, ...]:
     """The program's own variables on the profile's lines, by address; without drgn their types are not told."""
     start = load_address(mappings, program.path)
     if start is None:
@@ -150,11 +150,11 @@ def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) 
     return tuple(replace(area, address=area.address + moved) for one in met for area in typing(one))
 
 
-def _address(symbol: Symbol) -> int:
+def _address(symbol: KernelSymbol) -> int:
     return symbol.address
 
 
-def _met(profile: Profile, path: Path, moved: int) -> Iterator[Symbol]:
+def _met(profile: Profile, path: Path, moved: int) -> Iterator[KernelSymbol]:
     """Symbols, where they are linked, that reach into a line of the profile; one an address."""
     lines = sorted(line.address for line in profile.lines if line.address is not None)
     line_bytes = profile.recording.line_bytes if profile.recording else CACHE_LINE_BYTES
@@ -176,7 +176,7 @@ def _typing(path: Path) -> Typing:
     program = drgn.Program(drgn.host_platform)
     program.extra_module(path.name, create=True).try_file(path)
 
-    def typed(symbol: Symbol) -> tuple[ObjectArea, ...]:
+    def typed(symbol: KernelSymbol) -> tuple[ObjectArea, ...]:
         name = scoped_name(symbol.name)
         try:
             variable = program.variable(name)
@@ -202,5 +202,5 @@ def _typing(path: Path) -> Typing:
     return typed
 
 
-def _untyped(symbol: Symbol) -> tuple[ObjectArea, ...]:
+def _untyped(symbol: KernelSymbol) -> tuple[ObjectArea, ...]:
     return (ObjectArea(ObjectKind.GLOBAL, scoped_name(symbol.name), symbol.address, symbol.size, symbol.size),)

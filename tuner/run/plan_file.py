@@ -7,7 +7,6 @@ Paths in the file are relative to the folder that it lies in, sizes are a number
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 import tomllib
@@ -15,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -44,7 +43,7 @@ _OF_A_USE = ("name", "threads", "metric", "guard", "tolerance", "title")
 # The types that the file takes where the model has one.
 _TYPES = {"memory": ("`int`", "`int | str`"), "threads": ("`array`", "`int | array`")}
 _PATHS = ("configuration", "overlay", "profile")
-_KINDS = {list: "array", dict: "object"}
+_KINDS: Mapping[type, str] = {list: "array", dict: "object"}
 _SIZE = re.compile(r"(\d+)\s*([KMG]?)i?B?", re.IGNORECASE)
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 # Behind a `$` it is a variable of a shell, and a number alone says how often in a regular expression.
@@ -159,8 +158,7 @@ def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:
 
 def _check_names(complaint: str, table: object, kind: type) -> None:
     """Raise ``PlanError`` with ``complaint`` of a name that the ``kind`` has not, and the one that may be meant."""
-    fields = msgspec.structs.fields(kind) if issubclass(kind, msgspec.Struct) else dataclasses.fields(kind)
-    known = ["timeout" if field.name == "seconds" else field.name for field in fields]
+    known = ["timeout" if name == "seconds" else name for name in get_type_hints(kind)]
     known.sort(key="tree".__ne__)  # what a plan must have comes first
     for key in table if isinstance(table, dict) else ():
         if key not in known:
