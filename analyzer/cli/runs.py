@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.report.html.pages import RunFiles
     from linesmith.plugins.api import Pool, Settings
     from linesmith.tuner.run.preparation import Preview
-    from linesmith.tuner.run.progress import Progress
+    from linesmith.tuner.run.progress import RunProgress
     from linesmith.tuner.run.run_directory import RunDirectory
 
 
@@ -165,7 +165,7 @@ class Narrator:
         self._last = ""
         self._quiet = quiet()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         """Show ``progress`` on standard error."""
         if self._quiet:
             return
@@ -178,7 +178,7 @@ class Narrator:
         self._last = progress.doing
 
 
-def line(progress: Progress) -> str:
+def line(progress: RunProgress) -> str:
     """How far the run is, for one line of a terminal."""
     parts = [progress.doing]
     if progress.budget:

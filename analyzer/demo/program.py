@@ -12,9 +12,9 @@ from enum import Enum
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import LinesmithError, ToolMissing, VerificationFailed
 from linesmith.analyzer.model import Emulation, Order, Recorded
-from linesmith.patches.build.child import Command, run
 from linesmith.plugins.api import Recorder
 from linesmith.plugins.profiles.recorded import encode
 

@@ -10,9 +10,9 @@ from math import comb, inf
 from pathlib import Path
 from statistics import median
 
+from linesmith.analyzer.base import child
 from linesmith.analyzer.base.errors import ToolMissing, VerificationFailed
 from linesmith.analyzer.demo.program import CpuChoice, Placement
-from linesmith.patches.build import child
 
 ROUNDS = 40
 MILLISECONDS = 150

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base import child
 from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.demo import program
 from linesmith.analyzer.demo.program import CpuChoice, here
@@ -19,7 +20,6 @@ from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.hot import Chosen
 from linesmith.analyzer.report.layout import excerpt
-from linesmith.patches.build import child
 from linesmith.patches.edit.patch import file_text, write
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.propose.candidates import propose

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, Ended, run
 from linesmith.analyzer.base.errors import LinesmithError, ToolMissing, install_command
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.patches.build.child import Command, Ended, run
 from linesmith.patches.scan import program as source_scan
 
 # Asks programs of this machine what they are, within a time limit.

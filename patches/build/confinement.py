@@ -31,6 +31,7 @@ from types import MappingProxyType
 import signal
 import time
 from types import FrameType
+from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import DeadlinePassed
 
 
@@ -42,6 +43,7 @@ SYSTEM = (
 _SYSTEM = tuple(map(Path, SYSTEM))
 _MEMORY_BYTES = 4 << 30
 _FILE_BYTES = 2 << 30
+_VERSION_SECONDS = 20
 
 # landlock(7); the numbers are the same on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -138,6 +140,12 @@ def toolchain_of(program: str) -> tuple[Path, ...]:
     folder = Path(found).resolve().parent
     prefix = folder.parent
     return (folder,) if prefix == Path("/") or Path.home().is_relative_to(prefix) else (prefix,)
+
+
+def compiler_version(compiler: str) -> str:
+    """What the compiler says of itself, which may be a program that a tree named; raises ``ToolMissing``."""
+    confinement = Confinement(toolchain_of(compiler))
+    return run(Command((compiler, "--version"), Path("/"), _VERSION_SECONDS, confinement)).output
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from pathlib import PurePosixPath
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.build.child import Command
+from linesmith.analyzer.base.child import Command
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.confinement import toolchain_of
 from linesmith.patches.build.preparation import unit_commands

@@ -25,7 +25,7 @@ from threading import Lock
 from linesmith.patches.build.options import Flags
 import tempfile
 from contextlib import contextmanager
-from linesmith.plugins.machines.child import undisturbed
+from linesmith.analyzer.base.child import undisturbed
 
 
 # Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.

@@ -21,10 +21,10 @@ from linesmith.analyzer.base import files
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.kconfig import build_stamp
-from linesmith.patches.build.child import Command
-from linesmith.patches.build.child import compiler_version
-from linesmith.patches.build.child import missing
-from linesmith.patches.build.child import run
+from linesmith.analyzer.base.child import Command
+from linesmith.patches.build.confinement import compiler_version
+from linesmith.analyzer.base.child import missing
+from linesmith.analyzer.base.child import run
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.confinement import toolchain_of
 from linesmith.patches.build.kconfig import Configuration
@@ -38,10 +38,10 @@ import subprocess
 import zlib
 from collections.abc import Mapping
 import msgspec
-from linesmith.patches.build.child import started
+from linesmith.analyzer.base.child import started
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.options import from_words
-from linesmith.plugins.machines.child import Streams
+from linesmith.analyzer.base.child import Streams
 
 
 # A copy of a kernel tree made of symbolic links, without what make has put there.

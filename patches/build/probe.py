@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.patches.build.child import Command
-from linesmith.patches.build.child import run
+from linesmith.analyzer.base.child import Command
+from linesmith.analyzer.base.child import run
 from linesmith.patches.build.confinement import SYSTEM
 from linesmith.patches.build.confinement import is_confinable
 import re
@@ -25,9 +25,9 @@ from linesmith.analyzer.base.errors import DebugInfoDamaged
 from linesmith.analyzer.base.errors import DebugInfoMissing
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.patches.build.child import late
-from linesmith.patches.build.child import place_of
-from linesmith.patches.build.child import run_apart
+from linesmith.analyzer.base.child import timed_out
+from linesmith.analyzer.base.child import place_of
+from linesmith.analyzer.base.child import run_apart
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.kbuild import Build
 from linesmith.patches.build.overlay import Quotes
@@ -151,7 +151,7 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
         try:
             written = run_apart(_reading(command, output))
         except CommandTimedOut:
-            raise late(command) from None
+            raise timed_out(command) from None
         if written.status == _NOT_COMPILED:
             raise VerificationFailed(_complaint(probe, overlay, written.errors))
         try:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command
 from linesmith.analyzer.base.errors import EditRefused, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.layouts.single_moves import is_user_abi
@@ -23,7 +24,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     StepTable,
 )
-from linesmith.patches.build.child import Command, compiler_version
+from linesmith.patches.build.confinement import compiler_version
 from linesmith.patches.build.kbuild import Build, for_unit, is_kernel, kernel_build, planned
 from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
 from linesmith.patches.build.preparation import Progress

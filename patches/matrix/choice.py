@@ -11,8 +11,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 
+from linesmith.analyzer.base.child import missing
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
-from linesmith.patches.build.child import missing
 from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import Build
 from linesmith.patches.build.options import Flags

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
 from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.plugins.machines.child import die_with
+from linesmith.analyzer.base.keeper import die_with
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

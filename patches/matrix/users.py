@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from linesmith.analyzer.base.child import ChildrenOfThreads, Command, run, undisturbed
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
-from linesmith.patches.build.child import Command, run
 from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import Build
 from linesmith.patches.build.options import Flags
@@ -26,7 +26,6 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import check_reads
 from linesmith.patches.matrix.choice import Change, Environment, chosen
 from linesmith.patches.matrix.units import Units
-from linesmith.plugins.machines.child import ChildrenOfThreads, undisturbed
 
 # What a compiler complains of, and what of that is new: lines move with a change, so they are not compared.
 

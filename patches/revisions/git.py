@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.build.child import environment, missing
+from linesmith.analyzer.base.child import Command, Streams, Written, environment, missing, run_apart, started
+from linesmith.analyzer.base.errors import CommandTimedOut, TreeError
 
 _SECONDS = 300
 _COMPLAINT_BYTES = 300
@@ -108,8 +108,8 @@ class Git:
     def check(self) -> None:
         """Raise ``TreeError`` where git reads no repository here."""
         ended = self._ended(("rev-parse", "--git-dir"))
-        if ended.returncode:
-            said = ended.stderr.decode("utf-8", "replace").strip()[:_COMPLAINT_BYTES]
+        if ended.status:
+            said = ended.errors.strip()[:_COMPLAINT_BYTES]
             raise TreeError(f"{self.top} is in no repository that git reads ({said}); --tree takes a git checkout here")
 
     def commit(self, name: str) -> str:
@@ -136,12 +136,12 @@ class Git:
         """What differs below the folder between ``HEAD`` and the index; nothing where there is none."""
         ended = self._ended(("diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
                              "--no-abbrev", "--ignore-submodules=all", "--relative", "HEAD"))  # fmt: skip
-        return () if ended.returncode else _differences(ended.stdout)
+        return () if ended.status else _differences(ended.output)
 
     def noted(self) -> tuple[Noted, ...]:
         """The files below the folder that are in the index; git is not let look at them, for it would run filters."""
         ended = self._ended(("ls-files", "-z", "--stage", "--debug"))
-        found = () if ended.returncode else _NOTED.findall(ended.stdout)
+        found = () if ended.status else _NOTED.findall(ended.output)
         return tuple(
             Noted(Entry(mode.decode(), blob.decode(), path), int(seconds) * 10**9 + int(part), int(size))
             for mode, blob, path, seconds, part, size, flags in found
@@ -180,37 +180,28 @@ class Git:
     def _lines(self, *arguments: str) -> list[bytes]:
         """What git prints, by line; nothing where it fails."""
         ended = self._ended(arguments)
-        return [] if ended.returncode else ended.stdout.splitlines()
+        return [] if ended.status else ended.output.splitlines()
 
     def _output(self, *arguments: str) -> bytes:
         ended = self._ended(arguments)
-        if ended.returncode:
-            said = ended.stderr.decode("utf-8", "replace").strip()[:_COMPLAINT_BYTES]
+        if ended.status:
+            said = ended.errors.strip()[:_COMPLAINT_BYTES]
             raise TreeError(f"git {arguments[0]} fails in {self.top}: {said}; fetch what is missing of its history")
-        return ended.stdout
+        return ended.output
 
-    def _ended(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    def _ended(self, arguments: Sequence[str]) -> Written:
         try:
-            return subprocess.run(
-                _argv(self.top, arguments), cwd=self.top, env=_environment(), stdin=subprocess.DEVNULL,
-                capture_output=True, timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
+            return run_apart(Command(_argv(self.top, arguments), self.top, _SECONDS, variables=_environment()))
+        except CommandTimedOut:
             message = f"git {arguments[0]} did not end within {_SECONDS} s in {self.top}; repack the repository"
             raise TreeError(message) from None
 
     @contextmanager
     def _running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         pipe = subprocess.PIPE
-        argv = _argv(self.top, arguments)
-        process = subprocess.Popen(
-            argv, cwd=self.top, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        )
-        try:
+        command = Command(_argv(self.top, arguments), self.top, _SECONDS, variables=_environment())
+        with started(command, Streams(pipe, pipe, subprocess.DEVNULL)) as process:
             yield process
-        finally:
-            process.kill()
-            process.communicate()
 
 
 def repository_at(folder: Path) -> Git | None:

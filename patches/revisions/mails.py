@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import PatchRefused
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.child import Command, run
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.revisions.mail_texts import Mail

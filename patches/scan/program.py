@@ -20,13 +20,12 @@ from typing import IO
 
 import msgspec
 
-from linesmith.analyzer.base.errors import ScanFailed, ToolMissing, TreeError
+from linesmith.analyzer.base.child import Command, Streams, run, started
+from linesmith.analyzer.base.errors import CommandTimedOut, ScanFailed, ToolMissing, TreeError
 from linesmith.analyzer.model import DependencyKind, UseKind
-from linesmith.patches.build.child import Command, started
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.options import from_words
 from linesmith.patches.scan.units import Unit
-from linesmith.plugins.machines.child import Streams
 
 _PLACE = "plugins/bin/linesmith-source-scan"
 _ELSEWHERE = "LINESMITH_SOURCE_SCAN"
@@ -55,10 +54,12 @@ def program() -> Path:
 def release(path: Path) -> str:
     """What the program says of itself, such as ``LLVM 19.1.7``; raises ``ToolMissing`` where it does not run."""
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
+        done = run(Command((str(path), "--version"), Path("/"), _SECONDS, variables=os.environ))
+    except (ToolMissing, CommandTimedOut) as error:
         raise ToolMissing(f"{path} does not run ({error}); install linesmith again") from error
-    said = re.search(r"LLVM version \S+", done.stdout)
+    if done.status:
+        raise ToolMissing(f"{path} does not run (status {done.status}); install linesmith again")
+    said = re.search(r"LLVM version \S+", done.output)
     return said[0].replace("version ", "") if said else "of an unknown release of LLVM"
 
 

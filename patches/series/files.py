@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import LinesmithError, TreeError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import PatchSeries, SeriesStep
-from linesmith.patches.build.child import Command, run
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.edit.unified import files_diff, files_stat

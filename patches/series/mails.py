@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import LinesmithError, TreeError
+from linesmith.analyzer.base.child import Command, run, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, LinesmithError, ToolMissing, TreeError
 from linesmith.analyzer.model import PatchSeries, SeriesStep
-from linesmith.patches.build.child import Command, environment, run
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.edit.unified import files_diff
@@ -65,14 +64,11 @@ def repository(tree: Path) -> Repository | None:
 
 def _answer(tree: Path, *arguments: str) -> str:
     """What git prints; its warnings are not part of it."""
-    argv, closed = (*_GIT, *arguments), subprocess.DEVNULL
     try:
-        ended = subprocess.run(
-            argv, cwd=tree, env=environment(), stdin=closed, capture_output=True, timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        ended = run_apart(Command((*_GIT, *arguments), tree, _SECONDS))
+    except (ToolMissing, CommandTimedOut):
         return ""
-    return "" if ended.returncode else ended.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+    return "" if ended.status else ended.output.decode("utf-8", "surrogateescape").rstrip("\n")
 
 
 # One file of a series.

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from linesmith.analyzer.base.child import MOST_OUTPUT, Command, Ended, run
 from linesmith.analyzer.base.errors import CommandTimedOut, SemanticPatchFailed
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.build.child import MOST_OUTPUT, Command, Ended, run
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress

@@ -8,12 +8,12 @@ import math
 import re
 import shlex
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, CommandTimedOut
 from linesmith.analyzer.model import Done
 from linesmith.plugins.benchmarks.settings import shown
 
@@ -135,19 +135,17 @@ def matches(benchmark: str, pattern: str, text: str) -> tuple[str, ...]:
     question = {"pattern": pattern, "group": GROUP, "text": text}
     command = (sys.executable, "-I", "-S", "-c", _SEARCHER, str(_CPU_SECONDS))
     try:
-        answer = subprocess.run(
-            command, input=json.dumps(question).encode(), capture_output=True, timeout=_WALL_SECONDS
-        )
-    except subprocess.TimeoutExpired as error:
+        answer = run_apart(Command(command, Path.cwd(), _WALL_SECONDS, input=json.dumps(question).encode()))
+    except CommandTimedOut as error:
         raise _too_slow(benchmark, pattern, text) from error
-    if answer.returncode == -signal.SIGXCPU:
+    if answer.status == -signal.SIGXCPU:
         raise _too_slow(benchmark, pattern, text)
-    if answer.returncode != 0:
+    if answer.status != 0:
         raise BenchmarkNonsense(
             f"the search for the pattern {shown(pattern)} of the benchmark {benchmark} ended with status "
-            f"{answer.returncode} in an output of {len(text)} characters{last_lines(answer.stderr.decode())}"
+            f"{answer.status} in an output of {len(text)} characters{last_lines(answer.errors)}"
         )
-    return tuple(json.loads(answer.stdout))
+    return tuple(json.loads(answer.output))
 
 
 def _too_slow(benchmark: str, pattern: str, text: str) -> BenchmarkNonsense:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Streams, child
 from linesmith.analyzer.base.errors import DiskFull, LinesmithError, OutputError, ToolMissing
 from linesmith.analyzer.model import Better, Done, Metric
 from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.settings import Given
-from linesmith.plugins.machines.child import Streams, child
 
 # What a user can say of compiling, for every benchmark that has a program compiled.
 SETTINGS = ("linking", "compiler")

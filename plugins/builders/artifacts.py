@@ -154,7 +154,7 @@ def _products(directory: Path, names: Mapping[str, int]) -> tuple[tuple[str, Pat
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class BuildSlot:
     """A folder with the copy; ``lock`` is the descriptor that keeps others out, and that a build's processes share."""
 
     folder: Path
@@ -195,7 +195,7 @@ class Slot:
 
 
 @contextmanager
-def occupied(folder: Path, purpose: str) -> Iterator[Slot]:
+def occupied(folder: Path, purpose: str) -> Iterator[BuildSlot]:
     """The slot in ``folder``, for us alone; emptied when it was used for another purpose. Raises ``OSError``."""
     with locked(folder.with_name(f"{folder.name}.lock")) as lock:
         mark = folder / "purpose"
@@ -203,6 +203,6 @@ def occupied(folder: Path, purpose: str) -> Iterator[Slot]:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             replace_file(mark, purpose.encode())
-        slot = Slot(folder, lock)
+        slot = BuildSlot(folder, lock)
         slot.settle()
         yield slot

@@ -8,14 +8,14 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from linesmith.analyzer.base import files
+from linesmith.analyzer.base.child import run_guarded
 from linesmith.analyzer.base.errors import (
     BuildFailed,
     CompilerKilled,
@@ -24,25 +24,20 @@ from linesmith.analyzer.base.errors import (
     OutputError,
     ToolMissing,
 )
+from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders import sources
-from linesmith.plugins.builders.artifacts import Artifacts, Slot, occupied
+from linesmith.plugins.builders.artifacts import Artifacts, BuildSlot, occupied
 from linesmith.plugins.builders.working_copy import bring, patched
-from linesmith.plugins.machines.child import Streams, child
 
 # Runs the commands of a build: into a log, within a time, and with nothing left behind, however we end.
 
 _KEPT = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "USER")
-# How long (s) killed processes may take to die, and how often to look.
-_DYING = 5.0
-_TICK = 0.01
-# Waits for the end of its input, which comes when we are gone, and ends the group of the build.
-_GUARD = 'read -r line; kill -s KILL -- "-$1"'
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class BuildCommand:
     """What to run, where, and the variables it gets on top of the usual ones; ``programs`` goes before ``PATH``."""
 
     argv: tuple[str, ...]
@@ -67,54 +62,31 @@ class Command:
         }
 
 
-def run(command: Command, log: Path, deadline: float, kept: int) -> int:
+def run(command: BuildCommand, log: Path, deadline: float, lock: int) -> int:
     """The status of the command, negative for a signal; what it says is added to ``log``.
 
-    Its processes get the descriptor ``kept``, a lock that thus lasts as long as any of them. Raises ``BuildFailed``
+    Its processes get the descriptor ``lock``, which thus lasts as long as any of them. Raises ``BuildFailed``
     when it has not ended at ``deadline`` (of ``time.monotonic``), ``ToolMissing`` when it cannot be started.
     """
     clean = ("env", "-i", *(f"{name}={value}" for name, value in command.environment().items()))
     with log.open("ab") as file:
         file.write(f"$ {command}\n".encode())
         file.flush()
-        streams = Streams(input=subprocess.DEVNULL, output=file, errors=file)
-        with (
-            child((*clean, *command.argv), command.directory, streams, (kept,)) as process,
-            _guarded(process.pid),
-            _alone(process),
-        ):
-            try:
-                return process.wait(max(deadline - time.monotonic(), 0.0))
-            except subprocess.TimeoutExpired as error:
-                raise BuildFailed(
-                    f"the build did not end in its time and was stopped; give it more; see {log}"
-                ) from error
-
-
-@contextmanager
-def _alone(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """End the process's group with the block, and wait until nothing of it can write any more."""
-    try:
-        yield
-    finally:
-        end = time.monotonic() + _DYING
-        with suppress(ProcessLookupError):
-            while time.monotonic() < end:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.poll()
-                time.sleep(_TICK)
-
-
-@contextmanager
-def _guarded(group: int) -> Iterator[None]:
-    """Have the process group killed if we die before the block ends: make's children do not die with make."""
-    with subprocess.Popen(
-        ("sh", "-c", _GUARD, "guard", str(group)), stdin=subprocess.PIPE, start_new_session=True
-    ) as guard:
-        try:
-            yield
-        finally:
-            guard.kill()
+        order = KeeperOrder(
+            (*clean, *command.argv),
+            str(command.directory),
+            dict(os.environ),
+            file.fileno(),
+            file.fileno(),
+            seconds=max(deadline - time.monotonic(), 0.0),
+            descriptors=(lock,),
+        )
+        ended = run_guarded(order, str(log))
+    if ended is None:
+        return -signal.SIGKILL
+    if ended.late:
+        raise BuildFailed(f"the build did not end in its time and was stopped; give it more; see {log}")
+    return ended.status
 
 
 # Reads the log of a build that failed: what ended it, in the words of its first complaint.
@@ -211,7 +183,7 @@ _FORMAT = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BuildPlan:
     """What a builder makes of a recipe before it touches anything.
 
     ``compiler`` is the compiler's first line, ``inputs`` all else that a build depends on beside recipe, sources and
@@ -235,19 +207,19 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BuildJob:
     """One build in its slot; ``deadline`` is a time of ``time.monotonic``, ``commands`` gathers what was run."""
 
     recipe: Recipe
     variant: Variant
     sources: sources.Census
-    slot: Slot
+    slot: BuildSlot
     log: Path
     deadline: float
     tell: Tell
     commands: list[str] = field(default_factory=list)
 
-    def run(self, command: Command) -> None:
+    def run(self, command: BuildCommand) -> None:
         """Run it to its end; raises ``BuildFailed``, ``CompilerKilled``, ``DiskFull`` or ``ToolMissing``."""
         self.commands.append(str(command))
         if status := run(command, self.log, self.deadline, self.slot.lock):
@@ -255,10 +227,10 @@ class Job:
         self.slot.trust()
 
 
-Make = Callable[[Job], Made]
+Make = Callable[[BuildJob], Made]
 
 
-def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: Plan, make: Make) -> Built:
+def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: BuildPlan, make: Make) -> Built:
     """The artifact of this input, made by ``make`` unless it is there. Raises what ``Builder.build`` does."""
     with _writing(f"{place.warm} and {place.artifacts}"):
         place = Workplace(place.warm.resolve(), place.artifacts.resolve())
@@ -276,7 +248,7 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
                 started = time.monotonic()
                 written = bring(slot.copy, sources, changed)
                 tell(f"building {variant.name}: {written} source files differ from the last build")
-                job = Job(recipe, variant, sources, slot, store.log(key), started + recipe.seconds, tell)
+                job = BuildJob(recipe, variant, sources, slot, store.log(key), started + recipe.seconds, tell)
                 made = make(job)
                 built = _built(job, key, plan, made, started, store)
                 return store.commit(draft, built, made.products, made.configuration)
@@ -300,7 +272,7 @@ def _census(tree: Path, place: Workplace) -> sources.Census:
     return sources.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
 
 
-def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Artifacts) -> Built:
+def _built(job: BuildJob, key: str, plan: BuildPlan, made: Made, started: float, store: Artifacts) -> Built:
     content = made.configuration.read_bytes() if made.configuration else b""
     return Built(
         key=key,
@@ -314,7 +286,7 @@ def _built(job: Job, key: str, plan: Plan, made: Made, started: float, store: Ar
     )
 
 
-def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: Plan) -> str:
+def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: BuildPlan) -> str:
     """The digest of all that the products depend on; jobs and time limit are not of that kind."""
     configuration = recipe.configuration.read_text("utf-8", "surrogateescape") if recipe.configuration else ""
     told = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from linesmith.analyzer.base.errors import BuildFailed, TreeError
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
 from linesmith.plugins.builders.kbuild import salt_flags, version, wrap
 from linesmith.plugins.builders.patches import check_fit
 
@@ -55,7 +55,7 @@ class CommandBuilder:
         if obstacle := self.obstacle(recipe):
             raise TreeError(obstacle)
         tree = str(recipe.tree.resolve())
-        plan = Plan(
+        plan = BuildPlan(
             compiler=compiler,
             inputs=(),
             slot=f"command-{digest((tree,))[:12]}{'-salted' if variant.salt else ''}",
@@ -65,7 +65,7 @@ class CommandBuilder:
         return build(recipe, variant, place, tell, plan, _made)
 
 
-def _made(job: Job) -> Made:
+def _made(job: BuildJob) -> Made:
     copy = job.slot.copy
     held = copy.held()
     products = {Path(product).name: copy.folder / product for product in job.recipe.products}
@@ -83,7 +83,7 @@ def _made(job: Job) -> Made:
     return Made(products)
 
 
-def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
+def _command(recipe: Recipe, variant: Variant, slot: Path) -> BuildCommand:
     source = slot / "source"
     jobs = recipe.jobs or len(os.sched_getaffinity(0))
     line = recipe.command.replace("{jobs}", str(jobs)).replace("{salt}", str(variant.salt))
@@ -95,4 +95,4 @@ def _command(recipe: Recipe, variant: Variant, slot: Path) -> Command:
     ]
     if recipe.compiler:
         variables.append(("CC", Path(recipe.compiler).name))
-    return Command(("sh", "-c", line), source, tuple(variables), slot / "bin")
+    return BuildCommand(("sh", "-c", line), source, tuple(variables), slot / "bin")

@@ -8,16 +8,16 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import ToolMissing, TreeError
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders.building import Command, Job, Made, Plan, build, digest, package
+from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
 from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
 
@@ -104,12 +104,10 @@ _SECONDS = 30
 def version(compiler: str) -> str:
     """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
     try:
-        ended = subprocess.run(
-            (compiler, "--version"), capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
         raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
-    return ended.stdout.partition("\n")[0].strip()
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
 
 
 def cached(compiler: str) -> str:
@@ -176,7 +174,7 @@ class KbuildBuilder:
             raise ToolMissing(missing)
         if obstacle := self.obstacle(recipe):
             raise TreeError(obstacle)
-        plan = Plan(
+        plan = BuildPlan(
             compiler=version(_compiler(recipe)),
             inputs=(_own_configuration(recipe), platform.machine()),
             slot=f"kbuild-{digest((str(recipe.tree.resolve()),))[:12]}",
@@ -193,7 +191,7 @@ def _missing(recipe: Recipe) -> str | None:
     return None
 
 
-def _made(job: Job) -> Made:
+def _made(job: BuildJob) -> Made:
     source = job.slot.copy.folder
     objects = source / _OBJECTS
     objects.mkdir(exist_ok=True)
@@ -203,7 +201,7 @@ def _made(job: Job) -> Made:
     return Made({"kernel": objects / _image()[2], "vmlinux": objects / "vmlinux"}, objects / ".config")
 
 
-def _configure(job: Job, source: Path, objects: Path) -> None:
+def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     """Bring about the configuration, unless the one that is there came from the same input."""
     told = _told_configuration(job.recipe)
     rules = (
@@ -229,7 +227,7 @@ def _configure(job: Job, source: Path, objects: Path) -> None:
     job.run(_make(job.recipe, source, "prepare"))
 
 
-def _remark(job: Job, told: str, result: str) -> None:
+def _remark(job: BuildJob, told: str, result: str) -> None:
     """Tell what of the configuration did not come about, and what the kernel will lack."""
     if lost := lost_options(told, result):
         more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
@@ -238,14 +236,14 @@ def _remark(job: Job, told: str, result: str) -> None:
         job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
 
 
-def _make(recipe: Recipe, source: Path, target: str) -> Command:
+def _make(recipe: Recipe, source: Path, target: str) -> BuildCommand:
     compiler = _compiler(recipe)
     argv = (
         "make", "-C", str(source), f"O={source / _OBJECTS}", f"-j{recipe.jobs or len(os.sched_getaffinity(0))}",
         *_llvm(compiler), f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
         *_same_names(source, recipe.tree.resolve()), target,
     )  # fmt: skip
-    return Command(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
+    return BuildCommand(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
 
 
 def _same_names(source: Path, tree: Path) -> tuple[str, ...]:

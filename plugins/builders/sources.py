@@ -10,13 +10,13 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
 
 # Which files of a tree are its sources: all but what version control keeps there and what a build has left.
@@ -41,7 +41,7 @@ def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
     if not tree.is_dir():
         raise TreeError(f"{tree} is not a folder; name the source tree")
     try:
-        found = set(_walk(tree, "", _Rules(is_kernel(tree), frozenset(map(str, ours)))))
+        found = set(_walk(tree, "", _WalkRules(is_kernel(tree), frozenset(map(str, ours)))))
         tracked = set(_listed(tree))
         if tracked:
             found = tracked | found & set(_listed(tree, "--others", "--exclude-standard"))
@@ -58,19 +58,14 @@ def is_kernel(tree: Path) -> bool:
 def _listed(tree: Path, *options: str) -> Iterator[str]:
     """What git lists below the folder; nothing where there is no git or no repository."""
     try:
-        ended = subprocess.run(
-            (*_GIT, "-z", *options),
-            cwd=tree,
-            env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"},
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
+        ended = run_apart(
+            Command((*_GIT, "-z", *options), tree, _GIT_SECONDS, variables=os.environ | {"GIT_OPTIONAL_LOCKS": "0"})
         )
-    except FileNotFoundError:
+    except ToolMissing:
         return
-    except subprocess.TimeoutExpired as error:
+    except CommandTimedOut as error:
         raise TreeError(f"git has not listed the files of {tree} within {_GIT_SECONDS} s; try again") from error
-    for name in filter(None, os.fsdecode(ended.stdout).split("\0") if ended.returncode == 0 else ()):
+    for name in filter(None, os.fsdecode(ended.output).split("\0") if ended.status == 0 else ()):
         path = tree / name
         if path.is_dir() and not path.is_symlink():
             # A submodule, or a repository within.
@@ -80,14 +75,14 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _WalkRules:
     """What a walk leaves out beside what every build leaves."""
 
     kernel: bool
     folders: frozenset[str]
 
 
-def _walk(tree: Path, folder: str, rules: _Rules) -> Iterator[str]:
+def _walk(tree: Path, folder: str, rules: _WalkRules) -> Iterator[str]:
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     if _is_build_folder(entries):

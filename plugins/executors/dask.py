@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from linesmith.analyzer.base.errors import ExecutorFailed, ToolMissing, WorkerLost, install_command
 from linesmith.plugins.api import BENCH, BUILD, Settings
-from linesmith.plugins.executors.local import MOST_LOSSES, Answer, Worker, WorkerGone
+from linesmith.plugins.executors.local import MOST_LOSSES, Worker, WorkerGone, WorkerReply
 
 if TYPE_CHECKING:
     from distributed import Worker as DaskWorker
@@ -58,12 +58,12 @@ def run_task(function: Callable[[Path], object], folder: Path) -> object:
     )
 
 
-def _answer(function: Callable[[Path], object], warm: Path, wanted: Callable[[], bool]) -> Answer:
+def _answer(function: Callable[[Path], object], warm: Path, wanted: Callable[[], bool]) -> WorkerReply:
     """What the call came to in a fresh process, which is killed when it is not ``wanted`` any more."""
     process = Worker(warm)
     try:
         process.call(function)
-        while (answer := process.answer(_LOOK_SECONDS)) is None:
+        while (answer := process.reply(_LOOK_SECONDS)) is None:
             if not wanted():
                 raise Abandoned
         return answer
@@ -82,7 +82,7 @@ T = TypeVar("T")
 _CONNECT_SECONDS = 20
 
 
-class Task(Protocol):
+class DaskTask(Protocol):
     """What is used of ``distributed.Future``, which has no types of its own."""
 
     key: str
@@ -91,16 +91,16 @@ class Task(Protocol):
     def result(self) -> Any:  # noqa: ANN401
         """What the task returned; raises what it raised."""
 
-    def add_done_callback(self, heard: Callable[[Task], None]) -> None:
+    def add_done_callback(self, heard: Callable[[DaskTask], None]) -> None:
         """Have ``heard`` called in a thread of the library."""
 
 
-class Client(Protocol):
+class DaskClient(Protocol):
     """What is used of ``distributed.Client``, likewise."""
 
     def submit(
         self, function: Callable[..., object], *words: object, key: str, resources: Mapping[str, int], pure: bool
-    ) -> Task:
+    ) -> DaskTask:
         """Send a task to the scheduler."""
 
     def run(self, function: Callable[..., object], *words: object, on_error: str) -> Mapping[str, object]:
@@ -109,7 +109,7 @@ class Client(Protocol):
     def scheduler_info(self, n_workers: int) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
         """What the scheduler knows of its workers."""
 
-    def cancel(self, futures: Sequence[Task], *, force: bool) -> None:
+    def cancel(self, futures: Sequence[DaskTask], *, force: bool) -> None:
         """Have tasks forgotten."""
 
     def close(self) -> None:
@@ -146,13 +146,13 @@ class DaskExecutor:
 class DaskPool:
     """Tasks on their way to workers; a task whose worker is lost is run again by the scheduler."""
 
-    def __init__(self, client: Client, folder: Path, needs: Mapping[str, str], slots: int) -> None:
+    def __init__(self, client: DaskClient, folder: Path, needs: Mapping[str, str], slots: int) -> None:
         self.slots = slots
         self.neighbours = 1
         self._client = client
         self._folder = folder
         self._needs = needs
-        self._running: dict[str, Task] = {}
+        self._running: dict[str, DaskTask] = {}
 
     def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:
         """Run ``function`` on a worker that has the resource, alone on it as far as the resource goes."""
@@ -172,7 +172,7 @@ class DaskPool:
         if running:
             self._client.cancel(running, force=True)
 
-    def _settle(self, answer: Future[T], done: Task) -> None:
+    def _settle(self, answer: Future[T], done: DaskTask) -> None:
         self._running.pop(done.key, None)
         try:
             answer.set_result(done.result())
@@ -192,7 +192,7 @@ def _said(error: BaseException, status: str) -> BaseException:
     return error
 
 
-def _connected(address: str) -> Client:
+def _connected(address: str) -> DaskClient:
     if not address:
         raise ExecutorFailed("the executor dask needs the address of a scheduler; give --scheduler tcp://HOST:8786")
     try:
@@ -200,7 +200,7 @@ def _connected(address: str) -> Client:
     except ImportError as error:
         raise ToolMissing(f"Dask distributed is not installed; run: {install_command('cluster')}") from error
     try:
-        client: Client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        client: DaskClient = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ExecutorFailed(
             f"no scheduler answers at {address} ({error}); start one with `dask scheduler` or correct --scheduler"
@@ -212,7 +212,7 @@ def _bench(machines: str) -> str:
     return f"{BENCH}:{machines}" if machines else BENCH
 
 
-def _offered(client: Client, needs: Mapping[str, str]) -> int:
+def _offered(client: DaskClient, needs: Mapping[str, str]) -> int:
     """How many tasks the workers take at a time; raises ``ExecutorFailed`` when none offers what is needed."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     for resource in needs.values():
@@ -224,7 +224,7 @@ def _offered(client: Client, needs: Mapping[str, str]) -> int:
     return sum(worker["nthreads"] for worker in workers if worker["resources"].keys() & set(needs.values()))
 
 
-def _check_versions(client: Client) -> None:
+def _check_versions(client: DaskClient) -> None:
     """Raise ``ExecutorFailed`` unless every worker has the linesmith that runs here."""
     ours = importlib.metadata.version("linesmith")
     for worker, found in client.run(importlib.metadata.version, "linesmith", on_error="return").items():
@@ -234,7 +234,7 @@ def _check_versions(client: Client) -> None:
             raise ExecutorFailed(f"the worker {worker} has linesmith {found}, here is {ours}; install the same on both")
 
 
-def _check_folder(client: Client, folder: Path) -> None:
+def _check_folder(client: DaskClient, folder: Path) -> None:
     """Raise ``ExecutorFailed`` unless every worker sees ``folder`` and may write there."""
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f"probe-{uuid.uuid4().hex}"

@@ -4,69 +4,70 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from linesmith.analyzer.base.child import guarded
 from linesmith.analyzer.base.errors import ExecutorFailed, LinesmithError, WorkerLost
+from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.plugins.api import BENCH, Settings
 
-# What a worker does: it takes functions from a connection, calls them, and sends back what they return or raise.
+# A worker takes functions from a connection, calls them, and sends back what they return or raise. Its keeper ends
+# everything below it when the worker or its owner ends, however that may be, and holds the lock of the warm folder
+# until then, so that the next worker there never meets a build of the last one.
+
+_PROGRAM = "from linesmith.plugins.executors.local import serve_owner; serve_owner()"
+# A task that has ended this many workers would end the next one too.
+MOST_LOSSES = 3
 
 
-class Answer(NamedTuple):
+class WorkerReply(NamedTuple):
     """What a call came to: its value, or the exception that it raised."""
 
     value: object
     error: BaseException | None = None
 
 
-def serve(calls: Connection, warm: Path) -> None:
-    """Take the owner's ``sys.path``, then functions of the warm folder, until the connection is closed."""
-    try:
+def serve_owner() -> None:
+    """Run as a worker, with the numbers of its connection and its warm folder as arguments.
+
+    The owner sends its ``sys.path``, then functions of the warm folder, until it closes the connection.
+    """
+    calls, warm = Connection(int(sys.argv[1])), Path(sys.argv[2])
+    with suppress(EOFError, OSError):
         sys.path[:] = calls.recv()
         while True:
-            _reply(calls, _answer(calls, warm))
-    except (EOFError, OSError):
-        return  # our owner has closed the connection
+            _send(calls, _called(calls, warm))
 
 
-def _answer(calls: Connection, warm: Path) -> Answer:
+def _called(calls: Connection, warm: Path) -> WorkerReply:
     try:
         function: Callable[[Path], object] = calls.recv()
-        return Answer(function(warm))
+        return WorkerReply(function(warm))
     except EOFError:
         raise
     except Exception as error:
-        return Answer(None, error)
+        return WorkerReply(None, error)
 
 
-def _reply(calls: Connection, answer: Answer) -> None:
-    """Send the answer; what cannot be sent is told in words."""
+def _send(calls: Connection, reply: WorkerReply) -> None:
+    """Send the reply; one that cannot be sent is described."""
     try:
-        calls.send(answer)
+        calls.send(reply)
     except OSError:
         raise
     except Exception as error:
-        told = answer.error or answer.value
-        reason = f"{type(told).__name__}: {told} ({type(error).__name__}: {error})"
-        calls.send(Answer(None, ExecutorFailed(f"a worker's answer cannot be sent: {reason}")))
-
-
-# A worker process as its owner sees it: started, called, and ended with everything below it.
-
-_KEEPER = "linesmith.plugins.executors.keeper"
-_SECONDS_TO_END = 90.0
-# A task that has ended this many workers would end the next one too.
-MOST_LOSSES = 3
+        unsent = reply.error or reply.value
+        reason = f"{type(unsent).__name__}: {unsent} ({type(error).__name__}: {error})"
+        calls.send(WorkerReply(None, ExecutorFailed(f"a worker's answer cannot be sent: {reason}")))
 
 
 class WorkerGone(Exception):
@@ -74,13 +75,28 @@ class WorkerGone(Exception):
 
 
 class Worker:
-    """A process with the folder ``warm``; what it prints goes into ``worker.log`` there."""
+    """A process with the folder ``warm``, as its owner sees it; what it prints goes into ``worker.log`` there."""
 
     def __init__(self, warm: Path) -> None:
         """Start it; raises ``ExecutorFailed`` when that is not possible."""
-        self.warm = warm
         try:
-            self._calls, self._keeper, self._lifeline = _started(warm)
+            warm.mkdir(parents=True, exist_ok=True)
+            with ExitStack() as stack, (warm / "worker.log").open("ab") as log:
+                self._calls, its = Pipe()
+                stack.enter_context(self._calls)
+                with its:
+                    order = KeeperOrder(
+                        (sys.executable, "-c", _PROGRAM, str(its.fileno()), str(warm)),
+                        str(Path.cwd()),
+                        dict(os.environ),
+                        log.fileno(),
+                        log.fileno(),
+                        descriptors=(its.fileno(),),
+                        lock=str(warm / "lock"),
+                    )
+                    stack.enter_context(guarded(order, str(warm)))
+                self._calls.send(sys.path)
+                self._running = stack.pop_all()
         except OSError as error:
             raise ExecutorFailed(
                 f"cannot start a worker in {warm} ({error.strerror or error}); free memory or ask for fewer workers"
@@ -93,52 +109,19 @@ class Worker:
         except OSError as error:
             raise WorkerGone from error
 
-    def answer(self, seconds: float | None = None) -> Answer | None:
+    def reply(self, seconds: float | None = None) -> WorkerReply | None:
         """What the call came to; ``None`` when it has not ended within ``seconds``. Raises ``WorkerGone``."""
         try:
             if not self._calls.poll(seconds):
                 return None
-            answer = self._calls.recv()
+            reply = self._calls.recv()
         except (EOFError, OSError) as error:
             raise WorkerGone from error
-        return answer if isinstance(answer, Answer) else Answer(answer)
+        return reply if isinstance(reply, WorkerReply) else WorkerReply(reply)
 
     def end(self) -> None:
         """Kill it with all of its children, and come back when they are dead."""
-        if self._lifeline >= 0:
-            os.close(self._lifeline)
-            self._lifeline = -1
-        try:
-            self._keeper.wait(_SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
-        self._calls.close()
-
-
-def _started(warm: Path) -> tuple[Connection, subprocess.Popen[bytes], int]:
-    """The connection to a new worker, its keeper, and the descriptor whose closing ends both."""
-    warm.mkdir(parents=True, exist_ok=True)
-    ours, its = Pipe()
-    listening, lifeline = os.pipe()
-    try:
-        with (warm / "worker.log").open("ab") as log:
-            keeper = subprocess.Popen(
-                (sys.executable, "-m", _KEEPER, str(warm), str(its.fileno()), str(listening)),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=(its.fileno(), listening),
-                start_new_session=True,  # Ctrl-C is for the owner alone
-            )
-        ours.send(sys.path)
-    except BaseException:
-        os.close(lifeline)
-        raise
-    finally:
-        its.close()
-        os.close(listening)
-    return ours, keeper, lifeline
+        self._running.close()
 
 
 T = TypeVar("T")
@@ -147,7 +130,7 @@ _MOST_WORKERS = 256
 
 
 @dataclass(slots=True)
-class _Job:
+class _LocalTask:
     function: Callable[[Path], object]
     needs: str
     future: Future[Any]
@@ -181,8 +164,8 @@ class LocalPool:
     def __init__(self, folder: Path, slots: int) -> None:
         self.slots = self.neighbours = slots
         self._folder = folder
-        self._waiting: deque[_Job] = deque()
-        self._running: list[_Job] = []
+        self._waiting: deque[_LocalTask] = deque()
+        self._running: list[_LocalTask] = []
         self._changed = threading.Condition()
         self._closed = False
         self._workers: dict[int, Worker] = {}
@@ -196,7 +179,7 @@ class LocalPool:
         with self._changed:
             if self._closed:
                 raise ExecutorFailed("the workers have been sent home already; open the executor again")
-            self._waiting.append(_Job(function, needs, future))
+            self._waiting.append(_LocalTask(function, needs, future))
             self._changed.notify_all()
         return future
 
@@ -220,7 +203,7 @@ class LocalPool:
             try:
                 answer = self._answer(number, job)
             except LinesmithError as error:
-                answer = Answer(None, error)
+                answer = WorkerReply(None, error)
             with self._changed:
                 self._running.remove(job)
                 if answer is None and not self._closed:
@@ -229,7 +212,7 @@ class LocalPool:
             if answer is not None or self._closed:
                 _settle(job.future, answer)
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _LocalTask | None:
         """Wait for a job that may begin; ``None`` when the pool is closed."""
         with self._changed:
             while not self._closed:
@@ -242,17 +225,17 @@ class LocalPool:
                     self._changed.wait()
             return None
 
-    def _may_begin(self, job: _Job) -> bool:
+    def _may_begin(self, job: _LocalTask) -> bool:
         return not self._running or (job.needs != BENCH and all(one.needs != BENCH for one in self._running))
 
-    def _answer(self, number: int, job: _Job) -> Answer | None:
+    def _answer(self, number: int, job: _LocalTask) -> WorkerReply | None:
         """What the job came to; ``None`` for one that lost its worker and runs again. Raises ``ExecutorFailed``."""
         try:
             worker = self._worker(number)
             if worker is None:
                 return None
             worker.call(job.function)
-            return worker.answer()
+            return worker.reply()
         except WorkerGone:
             self._forget(number)
             job.losses += 1
@@ -265,7 +248,7 @@ class LocalPool:
         except LinesmithError:
             raise
         except Exception as error:
-            return Answer(None, ExecutorFailed(f"a task cannot be sent to a worker: {error}"))
+            return WorkerReply(None, ExecutorFailed(f"a task cannot be sent to a worker: {error}"))
 
     def _worker(self, number: int) -> Worker | None:
         """The process of this thread, started when there is none; ``None`` when the pool is closed."""
@@ -283,7 +266,7 @@ class LocalPool:
             worker.end()
 
 
-def _settle(future: Future[Any], answer: Answer | None) -> None:
+def _settle(future: Future[Any], answer: WorkerReply | None) -> None:
     """Answer who waits; a job that was cut off has no answer."""
     if answer is None:
         future.set_exception(ExecutorFailed("the run was ended"))

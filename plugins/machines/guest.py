@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
 from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.guest_files import HOME, Contents, init_script, initramfs, plan
-from linesmith.plugins.machines.here import Kind, SiteSettings
+from linesmith.plugins.machines.here import SettingKind, SiteSettings
 from linesmith.plugins.machines.steps import (
     MARK,
     Introduction,
@@ -66,11 +66,11 @@ def steps_done(
 # What a virtual machine is to boot and to run, as QEMU's words and as its first file system.
 
 SETTINGS = {
-    "accelerator": Kind.TEXT,
-    "boot_seconds": Kind.NUMBER,
-    "kaslr": Kind.SWITCH,
-    "seed": Kind.NUMBER,
-    "words": Kind.WORDS,
+    "accelerator": SettingKind.TEXT,
+    "boot_seconds": SettingKind.NUMBER,
+    "kaslr": SettingKind.SWITCH,
+    "seed": SettingKind.NUMBER,
+    "words": SettingKind.WORDS,
 }
 _KERNELS = ("kernel", "vmlinux")
 _PLACE = f"{HOME}/steps"

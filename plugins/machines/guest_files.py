@@ -89,7 +89,7 @@ _TRAILER = "TRAILER!!!"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """A file, folder, symbolic link (``content`` is its target) or device of the archive.
 
     ``name`` is the path in the guest without its leading slash; ``mode`` holds the kind and the permissions.
@@ -101,28 +101,28 @@ class Entry:
     device: tuple[int, int] = (0, 0)
 
 
-def folder(name: str) -> Entry:
+def folder(name: str) -> ArchiveEntry:
     """A folder that all may enter."""
-    return Entry(name, stat.S_IFDIR | 0o755)
+    return ArchiveEntry(name, stat.S_IFDIR | 0o755)
 
 
-def file(name: str, content: bytes, permissions: int) -> Entry:
+def file(name: str, content: bytes, permissions: int) -> ArchiveEntry:
     """A plain file."""
-    return Entry(name, stat.S_IFREG | permissions, content)
+    return ArchiveEntry(name, stat.S_IFREG | permissions, content)
 
 
-def link(name: str, target: str) -> Entry:
+def link(name: str, target: str) -> ArchiveEntry:
     """A symbolic link."""
-    return Entry(name, stat.S_IFLNK | 0o777, target.encode("utf-8", "surrogateescape"))
+    return ArchiveEntry(name, stat.S_IFLNK | 0o777, target.encode("utf-8", "surrogateescape"))
 
 
-def archive(entries: Iterable[Entry]) -> bytes:
+def archive(entries: Iterable[ArchiveEntry]) -> bytes:
     """The entries as one archive, not compressed: the kernel would unpack it under emulation."""
     parts = [_packed(number, entry) for number, entry in enumerate(entries, 1)]
-    return b"".join((*parts, _packed(0, Entry(_TRAILER, 0))))
+    return b"".join((*parts, _packed(0, ArchiveEntry(_TRAILER, 0))))
 
 
-def _packed(number: int, entry: Entry) -> bytes:
+def _packed(number: int, entry: ArchiveEntry) -> bytes:
     name = entry.name.encode("utf-8", "surrogateescape") + b"\0"
     major, minor = entry.device
     links = 2 if stat.S_ISDIR(entry.mode) else 1
@@ -176,8 +176,8 @@ def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
     home = HOME.lstrip("/")
     entries = [
         folder("dev"),
-        *(Entry(f"dev/{name}", stat.S_IFCHR | 0o666, device=number) for name, number in _DEVICES.items()),
-        Entry(f"dev/{port}", stat.S_IFCHR | 0o600, device=(4, 64 + int(port.removeprefix("ttyS")))),
+        *(ArchiveEntry(f"dev/{name}", stat.S_IFCHR | 0o666, device=number) for name, number in _DEVICES.items()),
+        ArchiveEntry(f"dev/{port}", stat.S_IFCHR | 0o600, device=(4, 64 + int(port.removeprefix("ttyS")))),
         folder("proc"),
         folder("sys"),
         folder(home),
@@ -188,9 +188,9 @@ def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
     return archive(entries)
 
 
-def user_files(contents: Contents) -> Iterator[Entry]:
+def user_files(contents: Contents) -> Iterator[ArchiveEntry]:
     """Files that the commands need, behind those of the overlay, which stand in for them."""
-    seen: dict[str, Entry] = {}
+    seen: dict[str, ArchiveEntry] = {}
     if contents.overlay:
         seen = {entry.name: entry for entry in _tree(contents.overlay)}
     for path in contents.programs:
@@ -266,14 +266,14 @@ def _busybox(machine: str, overlay: Path | None) -> Path:
     )
 
 
-def _tree(root: Path) -> Iterator[Entry]:
+def _tree(root: Path) -> Iterator[ArchiveEntry]:
     for directory, folders, names in os.walk(root):
         for name in sorted((*folders, *names)):
             path = Path(directory) / name
             yield from _entry(path, str(path.relative_to(root)))
 
 
-def _with_link(path: Path) -> Iterator[Entry]:
+def _with_link(path: Path) -> Iterator[ArchiveEntry]:
     """The file at its real place, for loaders look beside it, and a link where it is reached by another name."""
     real = path.resolve()
     yield from _entry(real, str(real).lstrip("/"))
@@ -281,7 +281,7 @@ def _with_link(path: Path) -> Iterator[Entry]:
         yield link(str(path).lstrip("/"), str(real))
 
 
-def _entry(path: Path, name: str) -> Iterator[Entry]:
+def _entry(path: Path, name: str) -> Iterator[ArchiveEntry]:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
         yield link(name, str(path.readlink()))

@@ -11,16 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
+from linesmith.analyzer.base.child import run_guarded
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError, PlanError
+from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Done, Session, Setting, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines import keeper
-from linesmith.plugins.machines.child import kept, outcome
 from linesmith.plugins.machines.steps import MOST_BYTES, check_cpus, name_of, read_output, shown, words_of
 
 # What a reviewer wants to know of the computer that measured: read from /proc and /sys, never guessed.
 
 _CPUS = Path("/sys/devices/system/cpu")
+# What a shell adds to the number of the signal that ended a command.
+_SIGNALLED = 128
 
 
 def host_facts() -> tuple[tuple[str, str], ...]:
@@ -56,7 +58,7 @@ def _text(path: Path) -> str:
 # The settings of a site that belong to one plugin, each of the kind it must have.
 
 
-class Kind(Enum):
+class SettingKind(Enum):
     """What a setting is; the value says it in messages."""
 
     TEXT = "a text"
@@ -67,18 +69,18 @@ class Kind(Enum):
     def allows(self, value: Setting) -> bool:
         """Whether the value is of this kind; TOML's true is no number."""
         if isinstance(value, bool):
-            return self is Kind.SWITCH
+            return self is SettingKind.SWITCH
         if isinstance(value, int):
-            return self is Kind.NUMBER and value >= 0
+            return self is SettingKind.NUMBER and value >= 0
         if isinstance(value, str):
-            return self in (Kind.TEXT, Kind.WORDS)
-        return self is Kind.WORDS and isinstance(value, tuple)
+            return self in (SettingKind.TEXT, SettingKind.WORDS)
+        return self is SettingKind.WORDS and isinstance(value, tuple)
 
 
 class SiteSettings:
     """What a site says to a machine that knows settings of these kinds, by name."""
 
-    def __init__(self, site: Site, known: Mapping[str, Kind]) -> None:
+    def __init__(self, site: Site, known: Mapping[str, SettingKind]) -> None:
         self._name = site.name
         self._values = dict(site.settings)
         self._known = known
@@ -153,56 +155,37 @@ class HereMachine:
         for number, step in enumerate(steps, 1):
             tell(f"running {name_of(step, number)}")
             seconds = min(step.seconds, end - time.monotonic())
-            done.append(_Sitting(scratch, built, number).done(step, seconds))
+            done.append(_done(step, number, built, scratch.absolute(), seconds))
         return Session(tuple(done), os.uname().release, facts)
 
 
-class _Sitting:
-    """One step on its way; ``number`` counts from 1."""
-
-    def __init__(self, scratch: Path, built: Built, number: int) -> None:
-        self._scratch = scratch.absolute()
-        self._built = built
-        self._number = number
-        self._output = self._scratch / f"step-{number}.output"
-        self._errors = self._scratch / f"step-{number}.errors"
-
-    def done(self, step: Step, seconds: float) -> Done:
-        """Run the step for at most so many seconds."""
-        folder = self._scratch / f"step-{self._number}.folder"
-        # One that is there was left by a run that was killed.
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        job = keeper.Job(
-            words_of(step, self._built),
+def _done(step: Step, number: int, built: Built, scratch: Path, seconds: float) -> Done:
+    """Run the step, the ``number``-th from 1 on, for at most so many seconds."""
+    output, errors, folder = (scratch / f"step-{number}.{kind}" for kind in ("output", "errors", "folder"))
+    # One that is there was left by a run that was killed.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with output.open("wb") as to_output, errors.open("wb") as to_errors:
+        order = KeeperOrder(
+            words_of(step, built),
             str(folder),
             os.environ | dict(step.environment),
-            step.cpus,
+            to_output.fileno(),
+            to_errors.fileno(),
             seconds,
-            str(self._output),
-            str(self._errors),
             MOST_BYTES,
+            step.cpus,
         )
-        ending = self._kept(job)
-        shutil.rmtree(folder, ignore_errors=True)
-        self._judge(step, ending, seconds)
-        output, errors = read_output(self._output), read_output(self._errors)
-        return Done(step, ending.status, output, errors, ending.seconds)
-
-    def _kept(self, job: keeper.Job) -> keeper.Outcome:
-        with kept(job, self._scratch / f"step-{self._number}.job") as process:
-            found = outcome(process, job)
-        if found is None:
-            raise GuestFailed(f"what watched over step {self._number} was killed; its output is in {self._output}")
-        return found
-
-    def _judge(self, step: Step, ending: keeper.Outcome, seconds: float) -> None:
-        name, kept = name_of(step, self._number), f"what it had printed is in {self._output} and {self._errors}"
-        if ending.late:
-            raise GuestHung(f"{name} was not done after {seconds:.0f} s and was killed; {kept}")
-        if ending.too_long:
-            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB and was killed; {kept}")
-        if ending.starved and ending.status:
-            raise GuestOutOfMemory(
-                f"{name} ended with status {ending.status} while the kernel killed for want of memory; {kept}"
-            )
+        ended = run_guarded(order, str(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+    if ended is None:
+        raise GuestFailed(f"what watched over step {number} was killed; its output is in {output}")
+    name, rest = name_of(step, number), f"what it had printed is in {output} and {errors}"
+    status = ended.status if ended.status >= 0 else _SIGNALLED - ended.status
+    if ended.late:
+        raise GuestHung(f"{name} was not done after {seconds:.0f} s and was killed; {rest}")
+    if ended.too_long:
+        raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB and was killed; {rest}")
+    if ended.starved and status:
+        raise GuestOutOfMemory(f"{name} ended with status {status} while the kernel killed for want of memory; {rest}")
+    return Done(step, status, read_output(output), read_output(errors), ended.seconds)

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Streams, child, find
 from linesmith.analyzer.base.errors import GuestHung, GuestNotBooted, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.child import Streams, child, find
 from linesmith.plugins.machines.guest import SETTINGS, GuestOrder, booted, steps_done
 from linesmith.plugins.machines.here import SiteSettings, host_facts
 from linesmith.plugins.machines.steps import Introduction, Transcript

@@ -13,14 +13,14 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.here import Kind, SiteSettings
+from linesmith.plugins.machines.here import SettingKind, SiteSettings
 from linesmith.plugins.machines.ssh import (
     KEXEC,
     KEXEC_WORDS,
-    Answer,
     Proof,
+    RemoteReply,
     Return,
-    Running,
+    RunningKernel,
     Shipment,
     Ssh,
     boot_script,
@@ -42,17 +42,17 @@ from linesmith.plugins.machines.steps import (
 from linesmith.plugins.machines.talk import Console, Wire
 
 _SETTINGS = {
-    "host": Kind.TEXT,
-    "user": Kind.TEXT,
-    "port": Kind.NUMBER,
-    "proof": Kind.TEXT,
-    "key": Kind.TEXT,
-    "config": Kind.TEXT,
-    "options": Kind.WORDS,
-    "boot": Kind.TEXT,
-    "words": Kind.WORDS,
-    "folder": Kind.TEXT,
-    "boot_seconds": Kind.NUMBER,
+    "host": SettingKind.TEXT,
+    "user": SettingKind.TEXT,
+    "port": SettingKind.NUMBER,
+    "proof": SettingKind.TEXT,
+    "key": SettingKind.TEXT,
+    "config": SettingKind.TEXT,
+    "options": SettingKind.WORDS,
+    "boot": SettingKind.TEXT,
+    "words": SettingKind.WORDS,
+    "folder": SettingKind.TEXT,
+    "boot_seconds": SettingKind.NUMBER,
 }
 _FOLDER = "/var/tmp"  # noqa: S108 - mktemp makes a folder of our own in it; it outlives a boot
 _BOOT_SECONDS = 600
@@ -97,7 +97,7 @@ class RemoteMachine:
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """What is run there, as ssh is called for it; files are copied to a folder of our own first."""
-        order = _Order(site, built, steps, Path.cwd())
+        order = _RemoteOrder(site, built, steps, Path.cwd())
         shipped = order.shipment(f"{order.folder}/linesmith.XXXXXX")
         boot = () if order.boot == _NONE else (("sh", "-c", order.boot_script(shipped.root)),)
         ran = (shlex.split(shown(_there(step, shipped), order.words(step, shipped))) for step in steps)
@@ -109,7 +109,7 @@ class RemoteMachine:
         Raises ``GuestNotBooted`` when the host does not come back with the kernel that was built, ``GuestPanicked``
         when it boots again meanwhile, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and ``ToolMissing``.
         """
-        order = _Order(site, built, steps, scratch)
+        order = _RemoteOrder(site, built, steps, scratch)
         running = order.reached()
         booted = 0.0
         if order.boot != _NONE:
@@ -121,7 +121,7 @@ class RemoteMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _RemoteOrder:
     """What is to be done there; ``scratch`` is where what comes back is kept."""
 
     site: Site
@@ -155,7 +155,7 @@ class _Order:
     def boot_seconds(self) -> int:
         return self.settings.number("boot_seconds", _BOOT_SECONDS)
 
-    def reached(self) -> Running:
+    def reached(self) -> RunningKernel:
         """What runs there at first."""
         running = running_on(self.ssh, self.scratch)
         if running is None:
@@ -163,7 +163,7 @@ class _Order:
             raise GuestFailed(f"{self.ssh.host} cannot be reached: {why}; see that `ssh {self.ssh.host}` works unasked")
         return running
 
-    def booted(self, before: Running) -> Running:
+    def booted(self, before: RunningKernel) -> RunningKernel:
         """Have it boot the kernel that was built, and wait for it."""
         wanted = wanted_of(self.built)
         place = self._place()
@@ -194,7 +194,7 @@ class _Order:
         """What the steps need, below ``place``."""
         return shipment([words_of(step, self.built) for step in self.steps], self.built, f"{place}/{_FILES}")
 
-    def session(self, running: Running, booted: float, tell: Tell) -> Session:
+    def session(self, running: RunningKernel, booted: float, tell: Tell) -> Session:
         """Run the steps there."""
         for number, step in enumerate(self.steps, 1):
             check_cpus(step, number, running.cpus)
@@ -204,7 +204,7 @@ class _Order:
         self._send(shipped, place, {_SESSION: script, _LAUNCH: launch_script().encode()})
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
-            wire = Wire(process.stdout, _Signs(self, running, errors), self.site.seconds)
+            wire = Wire(process.stdout, _RemoteSigns(self, running, errors), self.site.seconds)
             session = _session(self, Transcript(wire, nonce), booted, tell)
         self._check_kernel()
         return session
@@ -243,7 +243,7 @@ class _Order:
     def _send(self, files: Shipment, place: str, others: dict[str, bytes]) -> None:
         self._did("tar", "-C", place, "-xof", "-", given=files.archive(others))
 
-    def _did(self, *command: str, given: bytes = b"") -> Answer:
+    def _did(self, *command: str, given: bytes = b"") -> RemoteReply:
         answer = self.ssh.call(command, given, self.scratch, _COPY_SECONDS)
         if answer.status:
             raise GuestFailed(f"`{shlex.join(command)}` failed on {self.ssh.host}: {answer.complaint}")
@@ -257,11 +257,11 @@ def _there(step: Step, shipped: Shipment) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Signs:
+class _RemoteSigns:
     """How it shows that the host is gone; ``before`` ran when the steps began."""
 
-    order: _Order
-    before: Running
+    order: _RemoteOrder
+    before: RunningKernel
     errors: Path
 
     def check(self, doing: str) -> None:
@@ -285,7 +285,7 @@ class _Signs:
         return GuestHung(f"{host} went out of reach while {doing}, and did not come back; look at its console")
 
 
-def _session(order: _Order, transcript: Transcript, booted: float, tell: Tell) -> Session:
+def _session(order: _RemoteOrder, transcript: Transcript, booted: float, tell: Tell) -> Session:
     introduction = transcript.introduction(_COPY_SECONDS)
     done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
     facts = [("machine", f"ssh {order.ssh.host}")]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -15,10 +16,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, Streams, child, find, run_apart
 from linesmith.analyzer.base.elf import build_id_in_notes
-from linesmith.analyzer.base.errors import ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
+from linesmith.analyzer.base.errors import CommandTimedOut, ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
 from linesmith.analyzer.model import Built
-from linesmith.plugins.machines.child import Streams, child, find
 from linesmith.plugins.machines.elf_image import absolute, read_elf
 from linesmith.plugins.machines.guest_files import named_files
 from linesmith.plugins.machines.system import read_kernel
@@ -32,7 +33,7 @@ _ALIVE = ("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=6")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RemoteReply:
     """What a command there left."""
 
     status: int
@@ -62,15 +63,14 @@ class Ssh:
         """The words that run ``command`` there; each of its words stays one, whatever the shell there is."""
         return (find("ssh", "openssh-client"), *_QUIET, *_ALIVE, *self.options, "--", self.host, shlex.join(command))
 
-    def call(self, command: tuple[str, ...], given: bytes, scratch: Path, seconds: float) -> Answer:
+    def call(self, command: tuple[str, ...], given: bytes, scratch: Path, seconds: float) -> RemoteReply:
         """Run ``command`` there with ``given`` as its input; raises ``GuestFailed`` when it takes too long."""
         argv = self.argv(*command)
-        with child(argv, scratch, Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)) as process:
-            try:
-                output, errors = process.communicate(given, seconds)
-            except subprocess.TimeoutExpired as error:
-                raise GuestFailed(f"{self.host} did not do `{shlex.join(command)}` within {seconds:.0f} s") from error
-        return Answer(process.returncode, output, errors.decode("utf-8", "replace"))
+        try:
+            ended = run_apart(Command(argv, scratch, seconds, variables=os.environ, input=given))
+        except CommandTimedOut as error:
+            raise GuestFailed(f"{self.host} did not do `{shlex.join(command)}` within {seconds:.0f} s") from error
+        return RemoteReply(ended.status, ended.output, ended.errors)
 
     @contextmanager
     def open(self, command: tuple[str, ...], scratch: Path, errors: Path) -> Iterator[subprocess.Popen[bytes]]:
@@ -173,7 +173,7 @@ _POLL_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningKernel:
     """A kernel that runs, on so many CPUs; ``boot`` is another text after each boot (random(4))."""
 
     boot: str
@@ -186,13 +186,13 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class KernelToBoot:
     """What tells the kernel that was built: the build-id, or the release where that is not known."""
 
     release: str | None
     build_id: str | None
 
-    def is_met_by(self, running: Running) -> bool:
+    def is_met_by(self, running: RunningKernel) -> bool:
         """Whether it is that kernel."""
         if self.build_id:
             return running.build_id == self.build_id
@@ -202,7 +202,7 @@ class Wanted:
         return f"build-id {self.build_id}" if self.build_id else f"release {self.release}"
 
 
-def wanted_of(built: Built) -> Wanted:
+def wanted_of(built: Built) -> KernelToBoot:
     """Raises ``GuestNotBooted`` when the build has nothing that tells its kernel from others."""
     products = dict(built.products)
     try:
@@ -215,10 +215,10 @@ def wanted_of(built: Built) -> Wanted:
             f"the build {built.key} has neither a vmlinux with a build-id nor a kernel with a release, so that nobody "
             "could tell whether it has booted; keep vmlinux among its products"
         )
-    return Wanted(release, build_id)
+    return KernelToBoot(release, build_id)
 
 
-def running_on(ssh: Ssh, scratch: Path) -> Running | None:
+def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
     """What runs there; ``None`` when the computer cannot be reached."""
     try:
         answer = ssh.call(("sh", "-c", _ASK), b"", scratch, _ASK_SECONDS)
@@ -227,7 +227,7 @@ def running_on(ssh: Ssh, scratch: Path) -> Running | None:
     boot, release, cpus, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "", "")
     if not answer.connected or not cpus:
         return None
-    return Running(boot, release, _cpus_in(cpus), _build_id("".join(notes)))
+    return RunningKernel(boot, release, _cpus_in(cpus), _build_id("".join(notes)))
 
 
 def _cpus_in(text: str) -> tuple[int, ...]:
@@ -263,13 +263,13 @@ class Proof(Enum):
 class Return:
     """What is awaited of a computer that was told to boot, where ``before`` ran."""
 
-    before: Running
-    wanted: Wanted
+    before: RunningKernel
+    wanted: KernelToBoot
     proof: Proof
     seconds: float
 
 
-def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> Running:
+def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> RunningKernel:
     """Wait until the computer has booted the kernel that is wanted.
 
     Raises ``GuestNotBooted`` when it comes back with another kernel, does not come back, or does not go down.
@@ -288,7 +288,7 @@ def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> Running:
     raise GuestNotBooted(_not_back(ssh.host, awaited, last, away))
 
 
-def _not_back(host: str, awaited: Return, last: Running | None, away: bool) -> str:
+def _not_back(host: str, awaited: Return, last: RunningKernel | None, away: bool) -> str:
     if last is None:
         return f"{host} did not come back within {awaited.seconds:.0f} s; look at its console"
     if last.boot == awaited.before.boot and (not away or awaited.wanted.is_met_by(last)):

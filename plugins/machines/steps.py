@@ -160,7 +160,7 @@ class Transcript:
         self._clocks.begin(time.monotonic())
         tell(f"running {name}")
         talk.limit(step.seconds)
-        ended = _Ended.read(self._message(f"running {name}", "done", number), name)
+        ended = _StepEnd.read(self._message(f"running {name}", "done", number), name)
         self._clocks.check(ended, time.monotonic())
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
         for count, kept in ((ended.output, output), (ended.errors, errors)):
@@ -179,7 +179,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _StepEnd:
     """The message at the end of a step; ``output`` and ``errors`` are in bytes."""
 
     status: int
@@ -190,7 +190,7 @@ class _Ended:
     errors: int
 
     @classmethod
-    def read(cls, words: Sequence[str], name: str) -> _Ended:
+    def read(cls, words: Sequence[str], name: str) -> _StepEnd:
         """The words behind the step's number. A shell may write a decimal comma."""
         try:
             status, began, ended, starved, output, errors = words
@@ -226,7 +226,7 @@ class _Clocks:
         """A step begins."""
         self._here = now if self._here is None else self._here
 
-    def check(self, ended: _Ended, now: float) -> None:
+    def check(self, ended: _StepEnd, now: float) -> None:
         """Raises ``GuestFailed`` when one clock ran far from the other, over a time long enough to tell."""
         self._there = ended.began if self._there is None else self._there
         here, there = now - (self._here or now), ended.ended - self._there

@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from linesmith.analyzer.base.child import Streams, child
 from linesmith.analyzer.base.elf import build_id_in_notes
 from linesmith.analyzer.base.errors import GuestFailed, KernelNotBootable, NotRecorded
 from linesmith.analyzer.model import Emulation, Guest
-from linesmith.plugins.machines.child import Streams, child
 from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import END_OF_SYMBOLS, HOME
 from linesmith.plugins.machines.talk import Console, GuestSigns, Qmp, Talk
@@ -45,7 +45,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class GuestRun:
     """What is wanted of the guest beyond running the command; ``build_id`` is the one that its kernel must have."""
 
     seconds: int
@@ -55,7 +55,7 @@ class Errand:
     tell: Callable[[str], None]
 
 
-def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: Errand) -> Ending:
+def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: GuestRun) -> Ending:
     """Run QEMU in ``scratch`` until the guest has powered off; ``command`` gets the descriptor of QEMU's QMP socket.
 
     QEMU writes the console to ``log``. Raises ``GuestFailed``, ``ToolMissing``, and ``NotRecorded`` when the guest's
@@ -83,7 +83,7 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
 _NO_STATUS = 255
 
 
-def _until_command_ended(talk: Talk, errand: Errand) -> Ending:
+def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
     doing = "booting"
     ending = Ending(0)
     while True:
@@ -108,7 +108,7 @@ def _judged(ending: Ending) -> Ending:
     return ending
 
 
-def _identified(ending: Ending, errand: Errand) -> Ending:
+def _identified(ending: Ending, errand: GuestRun) -> Ending:
     if errand.build_id and ending.build_id and ending.build_id != errand.build_id:
         raise NotRecorded(
             f"--vmlinux has the build-id {errand.build_id}, but the kernel that booted has {ending.build_id}; give the "
@@ -124,7 +124,7 @@ def _build_id(notes: str) -> str | None:
         return None
 
 
-def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: Errand) -> Ending:
+def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: GuestRun) -> Ending:
     if not errand.dump:
         return ending
     errand.tell("dumping the guest's memory")
@@ -133,7 +133,7 @@ def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: Errand) -> End
     return replace(ending, memory=memory)
 
 
-def _with_symbols(ending: Ending, talk: Talk, errand: Errand) -> Ending:
+def _with_symbols(ending: Ending, talk: Talk, errand: GuestRun) -> Ending:
     if not errand.symbols:
         return ending
     errand.tell("asking for the kernel's symbols")

@@ -91,7 +91,7 @@ _POLL_SECONDS = 0.2
 _MOST_BYTES = 64 << 20
 
 
-class Signs(Protocol):
+class DeathSigns(Protocol):
     """What tells that there is nothing more to wait for; ``doing`` says in messages what was going on."""
 
     def check(self, doing: str) -> None:
@@ -107,7 +107,7 @@ class Signs(Protocol):
 class Wire:
     """What comes over ``stream``, which is not buffered by us, for so many seconds altogether."""
 
-    def __init__(self, stream: IO[bytes] | None, signs: Signs, seconds: float) -> None:
+    def __init__(self, stream: IO[bytes] | None, signs: DeathSigns, seconds: float) -> None:
         self._stream = stream
         self._signs = signs
         self._seconds = seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import platform
 import re
 import shutil
@@ -19,9 +20,9 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from linesmith.analyzer.base.child import Command, Streams, child, find, late, printing_to, run_apart
 from linesmith.analyzer.base.elf import is_elf
-from linesmith.analyzer.base.errors import GuestFailed, ToolMissing
-from linesmith.plugins.machines.child import Streams, child, find, late, printing_to
+from linesmith.analyzer.base.errors import CommandTimedOut, GuestFailed, ToolMissing
 from linesmith.plugins.machines.elf_image import ElfImage, read_elf
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _ROW = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class MappedRange:
     """Bytes of a file from ``offset`` on, at the addresses from ``start`` up to ``end``."""
 
     start: int
@@ -44,17 +45,17 @@ class Mapping:
     path: str
 
 
-def read_mappings(process: int) -> tuple[Mapping, ...]:
+def read_mappings(process: int) -> tuple[MappedRange, ...]:
     """Files mapped by the process with that number; none when it has ended."""
     try:
         text = Path(f"/proc/{process}/maps").read_text("utf-8", "surrogateescape")
     except OSError:
         return ()
     rows = filter(None, map(_ROW.fullmatch, text.splitlines()))
-    return tuple(Mapping(int(row[1], 16), int(row[2], 16), int(row[3], 16), row[4]) for row in rows)
+    return tuple(MappedRange(int(row[1], 16), int(row[2], 16), int(row[3], 16), row[4]) for row in rows)
 
 
-def load_address(mappings: Iterable[Mapping], path: Path) -> int | None:
+def load_address(mappings: Iterable[MappedRange], path: Path) -> int | None:
     """Where the first byte of a file lies; ``None`` when it is not mapped."""
     return min((one.start - one.offset for one in mappings if one.path == str(path)), default=None)
 
@@ -69,7 +70,7 @@ class Ran:
     """How a program ended, and every mapping of a file that was seen: its own, and those of the emulator."""
 
     status: int
-    mappings: tuple[Mapping, ...]
+    mappings: tuple[MappedRange, ...]
 
 
 def program_of(name: str) -> ElfImage:
@@ -87,10 +88,10 @@ def emulator(machine: str) -> str:
     """The user-mode emulator for ``machine``; raises ``ToolMissing`` when there is none that loads plugins."""
     path = find(f"qemu-{machine}", _PACKAGE)
     try:
-        told = subprocess.run((path, "-h"), capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired) as error:
+        help_text = run_apart(Command((path, "-h"), Path.cwd(), _PROBE_SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
         raise ToolMissing(f"{path} does not run ({error}); reinstall the package {_PACKAGE}") from error
-    if "-plugin" not in told:
+    if b"-plugin" not in help_text:
         raise ToolMissing(
             f"{path} cannot load plugins (static builds cannot); install another, or record with --on qemu"
         )
@@ -99,8 +100,8 @@ def emulator(machine: str) -> str:
 
 def version(path: str) -> str:
     """The version that the emulator tells."""
-    told = subprocess.run((path, "--version"), capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
-    words = told.stdout.split()
+    said = run_apart(Command((path, "--version"), Path.cwd(), _PROBE_SECONDS, variables=os.environ))
+    words = said.output.decode("utf-8", "replace").split()
     return words[2] if words[1:2] == ["version"] else "unknown"
 
 
@@ -125,7 +126,7 @@ def run(
 
     Raises ``GuestFailed`` when time is up.
     """
-    seen: dict[tuple[int, str], Mapping] = {}
+    seen: dict[tuple[int, str], MappedRange] = {}
     end = time.monotonic() + seconds
     with printing_to(output) as streams, child(argv, directory or Path.cwd(), streams) as process:
         while process.poll() is None:

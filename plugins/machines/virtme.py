@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.child import find, guarded
 from linesmith.analyzer.base.errors import GuestFailed, LinesmithError
+from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.child import find, kept
 from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
-from linesmith.plugins.machines.here import Kind, SiteSettings
-from linesmith.plugins.machines.keeper import Job
+from linesmith.plugins.machines.here import SettingKind, SiteSettings
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import (
     MARK,
@@ -34,7 +34,7 @@ from linesmith.plugins.machines.steps import (
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.talk import Console, GuestSigns, Wire
 
-_SETTINGS = {"boot_seconds": Kind.NUMBER, "kvm": Kind.SWITCH, "words": Kind.WORDS}
+_SETTINGS = {"boot_seconds": SettingKind.NUMBER, "kvm": SettingKind.SWITCH, "words": SettingKind.WORDS}
 _BOOT_SECONDS = 300
 _ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
 _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
@@ -124,15 +124,30 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
     for pipe in pipes:
         os.mkfifo(pipe)
     command = _command(site, built, scratch)
-    job = Job(command, str(scratch), dict(os.environ), (), site.seconds, str(output), str(log), MOST_BYTES)
     # A pipe that we hold open at both ends never ends by itself, and opens at once.
     descriptor = os.open(pipes[1], os.O_RDWR)
-    with os.fdopen(descriptor, "r+b", buffering=0) as stream, kept(job, scratch / "vng.job") as process:
-        yield Wire(stream, _Signs(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
+    with (
+        os.fdopen(descriptor, "r+b", buffering=0) as stream,
+        output.open("wb") as to_output,
+        log.open("wb") as to_log,
+        guarded(
+            KeeperOrder(
+                command,
+                str(scratch),
+                dict(os.environ),
+                to_output.fileno(),
+                to_log.fileno(),
+                site.seconds,
+                MOST_BYTES,
+            ),
+            str(log),
+        ) as process,
+    ):
+        yield Wire(stream, _VirtmeSigns(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class _Signs:
+class _VirtmeSigns:
     """How it shows that a guest is gone: its console, or the end of whoever runs it."""
 
     guest: GuestSigns

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.base.elf import ElfSymbol, Segment
+from linesmith.analyzer.base.elf import ElfSymbol
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
 from linesmith.plugins.machines.elf_image import ElfImage, read_elf
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, data_symbols, kallsyms_symbols
-from linesmith.plugins.machines.user import Mapping, load_address
+from linesmith.plugins.machines.user import MappedRange, load_address
 from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import Place
 
@@ -79,7 +79,7 @@ class _File:
 class ProgramNames:
     """Answers for every file that was mapped; a file is read when an address in it is first asked for."""
 
-    def __init__(self, mappings: Sequence[Mapping]) -> None:
+    def __init__(self, mappings: Sequence[MappedRange]) -> None:
         self._mappings = sorted(mappings, key=lambda one: one.start)
         self._starts = [one.start for one in self._mappings]
         self._files: dict[str, _File] = {}
@@ -140,7 +140,7 @@ def _parts(mangled: str) -> tuple[list[str], str]:
 Typing = Callable[[ElfSymbol], tuple[ObjectArea, ...]]
 
 
-def variables(profile: Profile, program: ElfImage, mappings: Sequence[Mapping]) -> tuple[ObjectArea, ...]:
+def variables(profile: Profile, program: ElfImage, mappings: Sequence[MappedRange]) -> tuple[ObjectArea, ...]:
     """The program's own variables on the profile's lines, by address; without drgn their types are not told."""
     start = load_address(mappings, program.path)
     if start is None:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import NotRecorded, ToolMissing
+from linesmith.analyzer.base.child import Command, child, find, printing_to, run_apart, wait
+from linesmith.analyzer.base.errors import CommandTimedOut, NotRecorded, ToolMissing
 from linesmith.analyzer.model import Order, Recorded
-from linesmith.plugins.machines.child import child, find, printing_to, wait
 from linesmith.plugins.profiles.perf_data.source import PerfData
 
 _PACKAGE = "linux-perf"
@@ -35,10 +35,10 @@ class PerfRecorder:
             return f"perf is not installed (package {_PACKAGE})"
         argv = (perf, "c2c", "record", "-o", "/dev/null", "--", "true")
         try:
-            done = subprocess.run(argv, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
+            done = run_apart(Command(argv, Path.cwd(), _PROBE_SECONDS, variables=os.environ))
+        except (ToolMissing, CommandTimedOut) as error:
             return f"perf does not run ({error})"
-        return None if done.returncode == 0 else f"the PMU samples no data addresses here ({_first_line(done.stderr)})"
+        return None if done.status == 0 else f"the PMU samples no data addresses here ({_first_line(done.errors)})"
 
     def commands(self, order: Order) -> tuple[str, ...]:
         """The one command."""

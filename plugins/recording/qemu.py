@@ -9,9 +9,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Guest, Order, Recorded
-from linesmith.plugins.machines.child import find
 from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
@@ -19,7 +19,7 @@ from linesmith.plugins.machines.system import (
     BOARDS,
     INITRAMFS,
     Ending,
-    Errand,
+    GuestRun,
     KernelImage,
     nodes_of_cpus,
     read_kernel,
@@ -75,7 +75,7 @@ class QemuRecorder:
         command = partial(_command, order, guest, image)
         command(_QMP_SHOWN)
         _write_initramfs(order, guest, image, scratch)
-        errand = Errand(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, wanted, tell)
+        errand = GuestRun(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, wanted, tell)
         ending = run(command, scratch, _log(order), errand)
         tell("reading the recording")
         text = read_recording(scratch / RECORDING)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.plugins.machines.guest_files import Entry, archive, file, folder
+from linesmith.plugins.machines.guest_files import ArchiveEntry, archive, file, folder
 from linesmith.plugins.machines.user import Border, marker_program, plugin_file
 
 INIT = """#!/bin/busybox sh
@@ -70,7 +70,7 @@ def initramfs(machine: Machine, marked: bool) -> bytes:
             file("bin/busybox", Path(busybox).read_bytes(), 0o755),
             file("bin/start", marker_program("x86_64", Border.START), 0o755),
             file("bin/stop", marker_program("x86_64", Border.STOP), 0o755),
-            Entry("dev/console", 0o020600, b"", (5, 1)),
+            ArchiveEntry("dev/console", 0o020600, b"", (5, 1)),
         )
     )
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from linesmith.analyzer.base.child import Command, Ended, run
 from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.patches.build.child import Command, Ended, run
 from linesmith.patches.build.confinement import Confinement, is_confinable
 from linesmith.patches.build.probe import check_reads
 

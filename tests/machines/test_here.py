@@ -60,7 +60,7 @@ def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: P
             pass
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):
-                if str(tmp_path / "step-1.job") in path.read_text("utf-8", "replace"):
+                if str(tmp_path / "step-1.folder") in path.read_text("utf-8", "replace"):
                     os.kill(int(path.parent.name), signal.SIGKILL)
 
     killer = Thread(target=kill)

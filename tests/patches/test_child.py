@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import ToolMissing, VerificationFailed
-from linesmith.patches.build.child import Command, run
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.matrix.users import each
 
@@ -92,7 +92,7 @@ def test_a_program_that_does_not_end_is_stopped_with_its_children(tmp_path: Path
 
 def test_a_program_ends_with_the_process_that_runs_it(tmp_path: Path) -> None:
     ours = (
-        "import sys; from pathlib import Path; from linesmith.patches.build.child import Command, run; "
+        "import sys; from pathlib import Path; from linesmith.analyzer.base.child import Command, run; "
         f"run(Command(('sh', '-c', 'echo $$ > n; mv n number; exec sleep 300'), Path({str(tmp_path)!r}), 300))"
     )
     parent = subprocess.Popen((sys.executable, "-c", ours))

@@ -16,8 +16,9 @@ from keeping import Keeper
 from snapshots import guest
 from snapshots.places import places_of, slab_places
 
+from linesmith.analyzer.base import child
 from linesmith.analyzer.model import Snapshot
-from linesmith.plugins.machines import child, guest_files, talk
+from linesmith.plugins.machines import guest_files, talk
 from linesmith.plugins.registry import snapshot_source
 from linesmith.plugins.snapshots.kernel import opened
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from linesmith.plugins.machines.child import Streams, child
+from linesmith.analyzer.base.child import Streams, child
 from linesmith.plugins.machines.guest_files import archive, file, folder
 from linesmith.plugins.machines.talk import Qmp
 

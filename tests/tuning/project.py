@@ -18,7 +18,7 @@ from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 from linesmith.tuner.run.bench import bench
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import Progress
+from linesmith.tuner.run.progress import RunProgress
 from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.tune import tune
 
@@ -55,10 +55,10 @@ def project(folder: Path) -> Path:
     return folder
 
 
-Hear = Callable[[Progress], None]
+Hear = Callable[[RunProgress], None]
 
 
-def silent(progress: Progress) -> None:
+def silent(progress: RunProgress) -> None:
     """Hear what a run says, and say nothing."""
 
 

@@ -13,7 +13,7 @@ from linesmith.analyzer.base.errors import BaselineFailed, JournalError, PlanErr
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
 from linesmith.tuner.run.bench import bench
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import Progress
+from linesmith.tuner.run.progress import RunProgress
 
 pytestmark = pytest.mark.xdist_group("bench")
 
@@ -109,7 +109,7 @@ def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None
     """Else what was edited would be in the patch's build and not in the baseline's."""
     folder = project(tmp_path)
 
-    def edit(progress: Progress) -> None:
+    def edit(progress: RunProgress) -> None:
         if progress.doing == "building apart":
             (folder / "tree" / "queue.c").write_text(QUEUE_C + "int more;\n")
 

@@ -159,7 +159,7 @@ def kill_in_mid_block(lab: Lab, folder: Path, run: Path) -> None:
     """When the benchmark waits, kill the machine that works on it."""
     wait_until((folder / "stopped").exists)
     for number in range(2, len(lab.workers)):
-        busy = ("pgrep", "-f", f"keeper {run}/workers/machine-{number} ")
+        busy = ("pgrep", "-f", f"keeper.py {run}/workers/machine-{number}$")
         if subprocess.run(busy, stdout=subprocess.DEVNULL, check=False).returncode == 0:
             lab.workers[number].send_signal(signal.SIGKILL)
             return

@@ -26,7 +26,7 @@ _TEXT = PLAN.replace("cc -g -O1 -pthread -o queue queue.c", "sh build.sh").repla
 _PRINTS = '    printf("cost %d'
 # Kills the worker that has this program run, however many processes are between.
 _KILLS_ITS_WORKER = (
-    "p=$PPID; until tr '\\\\\\\\0' ' ' </proc/$p/cmdline | grep -q executors.keeper; do "
+    "p=$PPID; until tr '\\\\\\\\0' ' ' </proc/$p/cmdline | grep -q executors.local; do "
     "p=$(awk '/^PPid/{print $2}' /proc/$p/status); done; kill -KILL $p"
 )
 

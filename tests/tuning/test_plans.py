@@ -14,7 +14,7 @@ from linesmith.analyzer.base.errors import JournalError, PlanError, ProfileError
 from linesmith.analyzer.model import Evidence, Fidelity, Step, Variant
 from linesmith.tuner.run.evidence import RunProfile, run_profile
 from linesmith.tuner.run.plan_file import plan_in, stray
-from linesmith.tuner.run.preparation import Settled, of_bench, of_tune, settled
+from linesmith.tuner.run.preparation import SettledPlan, of_bench, of_tune, settled
 from linesmith.tuner.run.run_directory import RunDirectory
 
 _SOURCE = """
@@ -31,7 +31,7 @@ _MEASURED = (Fidelity.ESTIMATE, Fidelity.BENCHMARK)
 _NAMED = '[machine]\nname = "qemu"\n[search]\nladder = ["estimate", "benchmark"]\n'
 
 
-def settle(text: str, folder: Path) -> Settled:
+def settle(text: str, folder: Path) -> SettledPlan:
     return settled(plan_in(_SOURCE + text, folder))
 
 

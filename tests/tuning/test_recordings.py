@@ -15,9 +15,8 @@ from linesmith.analyzer.model import Built, Evidence, Step, Use
 from linesmith.tuner.replay.simulated import MeasuredRecord
 from linesmith.tuner.run.simulated import (
     SimulatedBenchmark,
-    kernel_order,
     order_of,
-    program_order,
+    planned_order,
     recorded,
     simulated_block,
 )
@@ -85,15 +84,15 @@ def test_preparations_are_run_as_they_are(built: Built, tmp_path: Path) -> None:
 
 def test_a_program_has_its_environment_and_is_one_that_is_built(built: Built, tmp_path: Path) -> None:
     step = Step(("{count}", "1"), environment=(("MODE", "fast"),))
-    assert program_order(built, EVIDENCE, step, 1, tmp_path).environment == (("MODE", "fast"),)
+    assert planned_order(built, EVIDENCE, [step], 1, tmp_path).environment == (("MODE", "fast"),)
     with pytest.raises(PlanError, match="elf = 'server' is no product of the build; name one of count"):
-        program_order(built, replace(EVIDENCE, elf="server"), step, 1, tmp_path)
+        planned_order(built, replace(EVIDENCE, elf="server"), [step], 1, tmp_path)
 
 
 def test_a_kernel_does_all_steps_one_after_the_other(tmp_path: Path) -> None:
     kernel = Built("key", tmp_path, (("kernel", tmp_path / "bzImage"), ("vmlinux", tmp_path / "vmlinux")))
     steps = (Step(("mkdir", "/data/a b"), silent=True), Step(("storm",), cpus=(1, 3), environment=(("N", "2"),)))
-    order = kernel_order(kernel, Evidence("vmlinux", cpus=8), steps, 5, tmp_path)
+    order = planned_order(kernel, Evidence("vmlinux", cpus=8), steps, 5, tmp_path)
     assert order.command == ("sh", "-c", "mkdir '/data/a b' && env N=2 taskset a storm")
     assert order.guest is not None
     assert (order.guest.cpus, order.emulation.seed) == (8, 5)

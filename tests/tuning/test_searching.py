@@ -35,10 +35,10 @@ from linesmith.analyzer.model import (
 )
 from linesmith.plugins.registry import optimizer
 from linesmith.tuner.judge.stopping import blocks_needed, reach_at_the_end
-from linesmith.tuner.run.evidence import Explained, with_all_lines
+from linesmith.tuner.run.evidence import ExplainedRun, with_all_lines
 from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.progress import Narration, Progress
+from linesmith.tuner.run.progress import Narration, RunProgress
 from linesmith.tuner.run.result import advice
 
 SOURCE = """\
@@ -54,19 +54,19 @@ def test_all_lines_of_a_type_are_explained_by_what_the_code_touches(tmp_path: Pa
     subprocess.run(["gcc", "-g", "-O1", "-c", "pay.c", "-o", str(program)], check=True, cwd=tmp_path)
     hot = SharedLine(0, LINE, (Access(32, "pay", hitm_local=100),), hitm_local=100)
     area = ObjectArea(ObjectKind.SLAB, "accounts", LINE, 40, 40, 1, ("account",))
-    seen = Explained(
+    seen = ExplainedRun(
         program, Profile("test", "", "hitm", (hot,), areas=(area,)), read_layouts(program).layouts, (), None
     )
     (found,) = with_all_lines(seen, "account").findings
     assert [(member.path, member.write_inferred) for member in found.members] == [("balance", "pay writes it")]
 
 
-def seen_at(name: str, *, known: bool) -> Explained:
+def seen_at(name: str, *, known: bool) -> ExplainedRun:
     """A hot line in a program with one type, which lies there or is not known to."""
     layout = struct(name, scalar("arrived"), scalar("left"), scalar("name", 112))
     hot = meeting(layout, "arrived", "left")
     finding = hot if known else replace(hot, objects=())
-    return Explained(Path("products/door"), Profile("profile.json", "", "hitm", ()), table(layout), (finding,), None)
+    return ExplainedRun(Path("products/door"), Profile("profile.json", "", "hitm", ()), table(layout), (finding,), None)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_points_that_were_built_and_never_measured_are_told_to_be_cut_off(tmp_pa
     journal.close()
 
 
-BEGUN = Progress("building v5", trials=3, budget=20, best="v2", cost=0.501, rung=Fidelity.SIMULATION)
-_NO_TRIAL = Progress("building v5", limit=300.0)
+BEGUN = RunProgress("building v5", trials=3, budget=20, best="v2", cost=0.501, rung=Fidelity.SIMULATION)
+_NO_TRIAL = RunProgress("building v5", limit=300.0)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ _NO_TRIAL = Progress("building v5", limit=300.0)
         (replace(_NO_TRIAL, seconds=3.0, limit=12.0), "building v5; 0.0 of 0.2 min"),
     ],
 )
-def test_the_line_that_a_user_sees_while_a_run_goes_on(progress: Progress, text: str) -> None:
+def test_the_line_that_a_user_sees_while_a_run_goes_on(progress: RunProgress, text: str) -> None:
     assert line(progress) == text
 
 

@@ -17,7 +17,7 @@ from linesmith.analyzer.model import Result, Site, Variant
 from linesmith.tuner.run.bench import bench
 from linesmith.tuner.run.block import measured_machine, turn, waiting_for
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import Progress
+from linesmith.tuner.run.progress import RunProgress
 
 _SECONDS = 300
 _HOLDER = """
@@ -92,7 +92,7 @@ def test_what_an_attempt_that_was_killed_waited_for_is_forgotten(tmp_path: Path)
 def test_progress_tells_that_another_run_benchmarks(tmp_path: Path) -> None:
     folder, told = project(tmp_path), Told()
 
-    def hear(progress: Progress) -> None:
+    def hear(progress: RunProgress) -> None:
         if "waiting for" in progress.doing:
             told(progress.doing)
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measures a variant block by block until the judge has seen enough."""
+"""Measures variants block by block until the judge has seen enough.
+
+Placebos are measured before anything else, for the noise floor of the run; at its end the best variants are measured
+on fresh samples, so that nobody's luck is reported.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,14 @@ from linesmith.tuner.judge.ranking import winner
 from linesmith.tuner.judge.stopping import enough
 from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.journal_tables import PLACEBO, Block, Purpose, Stage, efforts_of, keep_variant
+from linesmith.tuner.run.journal_tables import PLACEBO, MeasuredBlock, Purpose, Stage, efforts_of, keep_variant
 from linesmith.tuner.run.judgement import Judge
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.result import BEST, FINISHED, keep_terms, kept_terms
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class BlockCourse:
     """How variants are measured for a purpose; no block is begun any more once ``in_time`` says no.
 
     At most ``parallel`` blocks of a variant are measured at a time.
@@ -38,7 +42,7 @@ class Course:
         return Stage(self.rig.fidelity, self.purpose)
 
 
-async def assessed(lab: Laboratory, course: Course, variant: Variant) -> tuple[Comparison, ...] | Failure:
+async def assessed(lab: Laboratory, course: BlockCourse, variant: Variant) -> tuple[Comparison, ...] | Failure:
     """What the judge says of a variant; nothing when the time was over before the least number of blocks was measured.
 
     Raises ``BaselineFailed`` and ``DiskFull``.
@@ -52,13 +56,17 @@ async def assessed(lab: Laboratory, course: Course, variant: Variant) -> tuple[C
         if failure := next((one.failure for one in blocks if one.failure is not None), None):
             return failure
         missing, late = _missing(blocks, course), not course.in_time()
-        found = () if missing else _compared(course, blocks, variant)
-        if isinstance(found, Failure) or late or (found and enough(found, course.judge.rules)):
+        samples = [] if missing else [sample for block in blocks for sample in block.samples]
+        try:
+            found = course.judge.comparisons(samples, variant.name) if samples else ()
+        except BenchmarkNonsense as error:
+            return Failure(FailureKind.NONSENSE, str(error))
+        if late or (found and enough(found, course.judge.rules)):
             return found
         await _measure(lab, course, variant, built, missing or (len(blocks),))
 
 
-async def measured(lab: Laboratory, course: Course, variant: Variant) -> Failure | None:
+async def measured(lab: Laboratory, course: BlockCourse, variant: Variant) -> Failure | None:
     """Measure the least number of blocks of a variant, whatever they say; its failure when it has one."""
     built = await lab.built(variant)
     if isinstance(built, Failure):
@@ -73,34 +81,23 @@ async def measured(lab: Laboratory, course: Course, variant: Variant) -> Failure
     return None
 
 
-async def _measure(lab: Laboratory, course: Course, variant: Variant, built: Built, ordinals: Sequence[int]) -> None:
+async def _measure(
+    lab: Laboratory, course: BlockCourse, variant: Variant, built: Built, ordinals: Sequence[int]
+) -> None:
     wave = ordinals[: course.parallel]
     await asyncio.gather(*(lab.block(course.rig, course.purpose, variant, built, ordinal) for ordinal in wave))
 
 
-def _missing(blocks: Sequence[Block], course: Course) -> tuple[int, ...]:
+def _missing(blocks: Sequence[MeasuredBlock], course: BlockCourse) -> tuple[int, ...]:
     """Which of the blocks that are measured in any case are not there yet."""
     present = {one.ordinal for one in blocks}
     rules = course.judge.rules
     return tuple(sorted(set(range(min(rules.least_blocks, rules.most_blocks))) - present))
 
 
-def _compared(course: Course, blocks: Sequence[Block], variant: Variant) -> tuple[Comparison, ...] | Failure:
-    samples = [sample for block in blocks for sample in block.samples]
-    if not samples:
-        return ()
-    try:
-        return course.judge.comparisons(samples, variant.name)
-    except BenchmarkNonsense as error:
-        return Failure(FailureKind.NONSENSE, str(error))
-
-
-# The noise floor of a run: placebos are built and measured before anything else.
-
-
 async def calibrated(lab: Laboratory, rig: Rig) -> Judge:
     """The rig's judge, who knows what equal layouts differ by. Raises ``BaselineFailed`` and ``DiskFull``."""
-    course = Course(rig, rig.judge, Purpose.NOISE, lambda: lab.narration.left > 0, lab.slots)
+    course = BlockCourse(rig, rig.judge, Purpose.NOISE, lambda: lab.narration.left > 0, lab.slots)
     placebos = tuple(Variant(f"{PLACEBO}-{salt}", salt=salt) for salt in range(1, rig.judge.rules.placebos + 1))
     for placebo in placebos:
         with lab.run.journal.transaction():
@@ -117,9 +114,6 @@ def remark(journal: Journal, sentence: str) -> None:
         journal.write("INSERT OR IGNORE INTO remarks (sentence) VALUES (?)", (sentence,))
 
 
-# The last part of a run: the best variants on fresh samples, so that nobody's luck is reported.
-
-
 async def confirm(
     lab: Laboratory, rig: Rig, judge: Judge, finalists: Sequence[Variant]
 ) -> dict[str, tuple[Comparison, ...] | Failure]:
@@ -129,7 +123,7 @@ async def confirm(
     """
     keep_terms(lab.run.journal, replace(kept_terms(lab.run.journal), confirmed=len(finalists)))
     sharing = replace(judge, variants=len(finalists))
-    course = Course(rig, sharing, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
+    course = BlockCourse(rig, sharing, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
     outcomes = await asyncio.gather(*(assessed(lab, course, one) for one in finalists))
     for variant, outcome in zip(finalists, outcomes, strict=True):
         if not outcome:

@@ -12,7 +12,6 @@ from linesmith.plugins.api import Pool
 from linesmith.tuner.replay.simulated import MeasuredRecord
 from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
 from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
-from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
     PLACEBO,
@@ -28,7 +27,7 @@ from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.preparation import check, check_ladder, refusals, reopen, settled, without_search
 from linesmith.tuner.run.progress import Narration, TellProgress
 from linesmith.tuner.run.result import Terms, keep_terms, result_of, with_measures
-from linesmith.tuner.run.run_directory import RunDirectory, bench_of, keep_errand, keep_patch_file
+from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file, keep_purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark
 
 _MINUTE = 60.0
@@ -43,13 +42,16 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     settling = settled(plan)
     check_ladder(settling.plan)
     plan = without_search(settling.plan)
-    keep_errand(run.journal, bench_of(variants))
+    keep_purpose(run.journal, f"a bench of {', '.join(sorted(one.name for one in variants))}")
     check(plan, pool)
     refused = refusals(plan.recipe, variants, pool)
     reopen(run.journal)
     for sentence in settling.remarks:
         remark(run.journal, sentence)
-    rig = _rig(plan, run)
+    rig: Rig = machine_rig(plan)
+    if plan.evidence is not None:  # what is recorded is simulated
+        question, folder = MeasuredRecord(plan.search.type), run.path / "recordings"
+        rig = simulation_rig(plan, SimulatedBenchmark(plan.evidence, question, folder))
     title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
     keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
@@ -61,20 +63,16 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
 
 async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant], refused: Mapping[str, str]) -> None:
     await lab.baseline()
-    _keep_refused(lab.run.journal, {one.name: refused[one.name] for one in variants if one.name in refused})
+    # The refused patches need no build; the tree is known to be that of the run.
+    with lab.run.journal.transaction():
+        for name in (one.name for one in variants if one.name in refused):
+            keep_build(lab.run.journal, name, Failure(FailureKind.PATCH, refused[name]))
     # A patch that does not apply or build is known before anything is measured.
     made = await asyncio.gather(*(lab.built(one) for one in variants))
     judge = await calibrated(lab, rig) if any(isinstance(one, Built) for one in made) else rig.judge
     confirmed = await confirm(lab, rig, judge, variants)
     _keep_trials(lab, rig, confirmed)
     finish(lab.run.journal, confirmed)
-
-
-def _keep_refused(journal: Journal, refused: Mapping[str, str]) -> None:
-    """The refused patches need no build; the tree is known to be that of the run."""
-    with journal.transaction():
-        for name, reason in refused.items():
-            keep_build(journal, name, Failure(FailureKind.PATCH, reason))
 
 
 def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
@@ -86,15 +84,6 @@ def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Compar
         for name in fresh:
             seconds = sum(block.seconds for block in lab.measured(stage, name))
             keep_trial(journal, trial_of(Trial(0, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
-
-
-def _rig(plan: TunePlan, run: RunDirectory) -> Rig:
-    """The highest rung of the plan's ladder: what is recorded is simulated."""
-    if plan.evidence is None:
-        return machine_rig(plan)
-    return simulation_rig(
-        plan, SimulatedBenchmark(plan.evidence, MeasuredRecord(plan.search.type), run.path / "recordings")
-    )
 
 
 def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One block on a machine: boots in the judge's order, in each of them all benchmarks with all numbers of threads."""
+"""One block on a machine: boots in the judge's order, in each of them all benchmarks with all numbers of threads.
+
+Two runs that measure on one machine at a time would measure each other, so they take turns: each of the user's runs
+locks a file in the cache directory that is named after the machine (flock(2), which ends with its holder); it has the
+name of the run in it. Builds and simulations need no turn.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +26,18 @@ from linesmith.tuner.judge.stopping import order
 from linesmith.tuner.run.journal_tables import BASELINE, Purpose
 from linesmith.tuner.run.judgement import Judge, measures, simulated_measures
 from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark
-from linesmith.tuner.run.tasks import BlockTask, Made, Outcome, SimulatedBlockTask
-
-# What a block is measured with: a machine with benchmarks, or a simulation.
+from linesmith.tuner.run.tasks import BlockTask, Made, SimulatedBlockTask, TaskOutcome
 
 # Simulations that confirm have other seeds than those on which the search went.
 _FRESH_SEEDS = 1000
+# Beside the log of a task that waits.
+_WAITING = "waiting"
+_MOST_CHARACTERS = 4096
+_PLAIN = re.compile(r"[^\w.-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPlace:
     """Which block it is: its ``number`` in the run, and its ``ordinal`` among those of its variant for a purpose."""
 
     number: int
@@ -50,7 +57,7 @@ class Rig(Protocol):
     def judge(self) -> Judge:
         """Who compares; no noise floor is known yet."""
 
-    def task(self, place: Place, baseline: Made, variant: Made) -> BlockTask | SimulatedBlockTask:
+    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> BlockTask | SimulatedBlockTask:
         """The block as a task."""
 
 
@@ -63,7 +70,7 @@ class MachineRig:
     judge: Judge
     fidelity: Fidelity = Fidelity.BENCHMARK
 
-    def task(self, place: Place, baseline: Made, variant: Made) -> BlockTask:
+    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> BlockTask:
         """Four boots: the baseline's and the variant's, twice each."""
         rules = self.judge.rules
         sides = order(baseline[0], variant[0], place.ordinal, rules.seed)
@@ -78,7 +85,7 @@ class SimulationRig:
     judge: Judge
     fidelity: Fidelity = Fidelity.SIMULATION
 
-    def task(self, place: Place, baseline: Made, variant: Made) -> SimulatedBlockTask:
+    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> SimulatedBlockTask:
         """One recording of each."""
         seed = place.ordinal + 1 + (_FRESH_SEEDS if place.purpose is Purpose.CONFIRMATION else 0)
         return SimulatedBlockTask(place.number, self.simulation, baseline, variant, seed, place.run)
@@ -100,17 +107,6 @@ def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> Simulation
     return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))
 
 
-# Whose turn it is to benchmark on a machine: two runs that measure on one at a time would measure each other.
-#
-# Each of the user's runs locks a file in the cache directory that is named after the machine (flock(2), which ends
-# with its holder); it has the name of the run in it. Builds and simulations need no turn.
-
-# Beside the log of a task that waits.
-_WAITING = "waiting"
-_MOST_CHARACTERS = 4096
-_PLAIN = re.compile(r"[^\w.-]")
-
-
 def measured_machine(site: Site) -> str:
     """The name of the computer whose time is measured: the host that is named, else this one, guests included."""
     return str(dict(site.settings).get("host") or os.uname().nodename)
@@ -123,7 +119,8 @@ def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
     What it waits for is told, and stands in ``logs`` meanwhile. Where no lock can be kept there are no turns.
     """
     try:
-        lock = _opened(cache_directory("machines") / _PLAIN.sub("_", machine))
+        path = cache_directory("machines") / _PLAIN.sub("_", machine)
+        lock = path.open("a+", encoding="utf-8", errors="surrogateescape")
     except (CacheError, OSError) as error:
         tell(f"no other run is kept from benchmarking on {machine} meanwhile ({error})")
         yield
@@ -145,10 +142,6 @@ def waiting_for(logs: Path, task: str) -> str:
     return ""
 
 
-def _opened(path: Path) -> IO[str]:
-    return path.open("a+", encoding="utf-8", errors="surrogateescape")
-
-
 def _wait(lock: IO[str], machine: str, note: Path, tell: Tell) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,7 +155,7 @@ def _wait(lock: IO[str], machine: str, note: Path, tell: Tell) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Course:
+class _BootCourse:
     """The steps of one benchmark with one number of threads; they run ``times`` in a boot, and the last run counts."""
 
     use: Use
@@ -185,14 +178,14 @@ class _Course:
             raise type(error)(f"{title}{error}") from error
 
 
-def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> Outcome:
+def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> TaskOutcome:
     """The samples of all boots of the block; raises ``Interrupted`` with the variant whose boot failed."""
     courses = tuple(_courses(task, warm / "benchmarks"))
     with turn(measured_machine(task.site), task.run, logs, tell):
         return _booted(task, courses, logs, tell)
 
 
-def _booted(task: BlockTask, courses: Sequence[_Course], logs: Path, tell: Tell) -> Outcome:
+def _booted(task: BlockTask, courses: Sequence[_BootCourse], logs: Path, tell: Tell) -> TaskOutcome:
     samples: list[Sample] = []
     facts: dict[tuple[str, str], None] = {}
     for position, variant in enumerate(task.order):
@@ -200,31 +193,28 @@ def _booted(task: BlockTask, courses: Sequence[_Course], logs: Path, tell: Tell)
         scratch = logs / f"boot-{position + 1}"
         scratch.mkdir()
         try:
-            session = _session(task, variant, courses, scratch, tell)
+            steps = tuple(step for course in courses for step in course.all_steps)
+            built = dict(task.made)[variant]
+            session = registry.machine(task.site.name).run(task.site, built, steps, scratch, tell)
             samples += _samples(task, position, courses, session)
         except Exception as error:
             raise Interrupted(variant, error) from error
-        facts |= dict.fromkeys(_facts(session))
-    return Outcome(0.0, samples=tuple(samples), facts=tuple(facts))
+        release = (("kernel release", session.release),) if session.release else ()
+        facts |= dict.fromkeys((*release, *session.facts))
+    return TaskOutcome(0.0, samples=tuple(samples), facts=tuple(facts))
 
 
-def _courses(task: BlockTask, scratch: Path) -> Iterator[_Course]:
+def _courses(task: BlockTask, scratch: Path) -> Iterator[_BootCourse]:
     """Benchmarks from the fewest threads to the most, those that decide before the guards, as the plan has them."""
     scratch.mkdir(parents=True, exist_ok=True)
     for use in task.uses:
         plugin = registry.benchmark(use.benchmark)
         for threads in use.threads:
             steps = plugin.steps(dict(use.settings), threads, scratch)
-            yield _Course(use, threads, steps, task.warm_up + 1)
+            yield _BootCourse(use, threads, steps, task.warm_up + 1)
 
 
-def _session(task: BlockTask, variant: str, courses: Sequence[_Course], scratch: Path, tell: Tell) -> Session:
-    machine = registry.machine(task.site.name)
-    steps = tuple(step for course in courses for step in course.all_steps)
-    return machine.run(task.site, dict(task.made)[variant], steps, scratch, tell)
-
-
-def _samples(task: BlockTask, position: int, courses: Sequence[_Course], session: Session) -> Iterator[Sample]:
+def _samples(task: BlockTask, position: int, courses: Sequence[_BootCourse], session: Session) -> Iterator[Sample]:
     boot = task.number * len(task.order) + position
     begin = 0
     for course in courses:
@@ -233,9 +223,3 @@ def _samples(task: BlockTask, position: int, courses: Sequence[_Course], session
             label, threads = course.use.label, course.threads
             yield Sample(task.order[position], label, metric, threads, value, task.number, boot, position)
         begin = end
-
-
-def _facts(session: Session) -> Iterator[tuple[str, str]]:
-    if session.release:
-        yield "kernel release", session.release
-    yield from session.facts

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a search goes out from: a profile of the tree as it is, explained by the layouts of its build."""
+"""What a search goes out from: a profile of the tree as it is, explained by the layouts of its build.
+
+The profile is recorded in the run directory, or is a file that the plan names, which is read before anything is built.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ from linesmith.tuner.run.plan_file import plan_in
 from linesmith.tuner.run.run_directory import PLAN, journal_of
 from linesmith.tuner.run.simulated import product_of
 from linesmith.tuner.run.tasks import RecordTask
-
-# The profile that a run goes out from: recorded in its directory, or given by its plan.
 
 RECORDED = "profile.json"
 
@@ -62,9 +63,6 @@ def profile_given(plan: TunePlan) -> RunProfile | None:
     return RunProfile(named, plan.search.section) if named else None
 
 
-# The profile that a plan names, read before anything is built.
-
-
 def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
     """The profile in the plan's file, ``None`` where it is to be recorded.
 
@@ -86,7 +84,7 @@ def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedRun:
     """A profile of ``elf`` and what it says; there is a ``trace`` where it was recorded for this run."""
 
     elf: Path
@@ -96,7 +94,7 @@ class Explained:
     trace: Path | None
 
 
-async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
+async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     """Read the plan's profile, or record one on the baseline's build, and explain it.
 
     Raises ``PlanError``, ``NotRecorded``, ``NothingToSuggest``, ``ProfileError``, ``BuildIdDiffers``, ``ElfError``,
@@ -118,10 +116,10 @@ async def explained(lab: Laboratory, plan: TunePlan) -> Explained:
         raise NothingToSuggest(
             f"no line of {profile.source} holds {wanted or 'anything'}; look at `linesmith hot {elf} {profile.source}`"
         )
-    return Explained(elf, profile, reading.layouts, kept, trace)
+    return ExplainedRun(elf, profile, reading.layouts, kept, trace)
 
 
-def with_all_lines(seen: Explained, type_: str) -> Explained:
+def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
     """The same with a finding for every line on which the recording knows an object that holds the record.
 
     Where in its line the object of the hottest line begins is chance, and so is which members meet there.

@@ -13,7 +13,7 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import Ask, Fidelity, Searching, Told, Trial
 from linesmith.plugins.api import Search
 from linesmith.tuner.run.assessment import remark
-from linesmith.tuner.run.evidence import Explained, with_all_lines
+from linesmith.tuner.run.evidence import ExplainedRun, with_all_lines
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import keep_trial, trials
 from linesmith.tuner.run.progress import Narration
@@ -22,6 +22,7 @@ from linesmith.tuner.space.proposals import Proposals, proposals
 
 # Answers that cost nothing are kept some at a time: should they be lost, they are given again alike.
 _MOST_UNKEPT = 256
+_HOT = "`linesmith hot`"
 
 
 class Exploration:
@@ -59,8 +60,11 @@ class Exploration:
             for task in pending:
                 task.cancel()
         self._keep()
-        if not in_time():
-            self._note_the_rest()
+        # Whether the time was over before the optimizer had an answer to all that it would ask.
+        if not in_time() and (self._cut_off or self._search.ask(1)):
+            spent = len({one.point for one in self._finished if one.fidelity in COSTLY})
+            made = f"after {spent} of {self._budget} trials" if spent else "before the first trial came to its end"
+            remark(self._journal, f"the time was over {made}; the search goes on with --resume and more --minutes")
 
     async def _answer(self, ask: Ask) -> None:
         """Judge a point and tell; nothing is told of a point for which there was no time."""
@@ -110,21 +114,9 @@ class Exploration:
         spent = len({one.point for one in judged})
         self._narration.score(spent, self._budget, best)
 
-    def _note_the_rest(self) -> None:
-        """Say so when the time was over before the optimizer had an answer to all that it would ask."""
-        spent = len({one.point for one in self._finished if one.fidelity in COSTLY})
-        if self._cut_off or self._search.ask(1):
-            made = f"after {spent} of {self._budget} trials" if spent else "before the first trial came to its end"
-            remark(self._journal, f"the time was over {made}; the search goes on with --resume and more --minutes")
 
-
-# What is searched: layouts of the hottest record that may be changed, for all lines that hold one.
-
-_HOT = "`linesmith hot`"
-
-
-def searched(seen: Explained, search: Searching) -> tuple[Explained, Proposals]:
-    """The profile with every line of the record, and its layouts.
+def searched(seen: ExplainedRun, search: Searching) -> tuple[ExplainedRun, Proposals]:
+    """The profile with every line of the hottest record that may be changed, and its layouts.
 
     Raises ``NothingToSuggest``, with the files to look at.
     """
@@ -136,12 +128,8 @@ def searched(seen: Explained, search: Searching) -> tuple[Explained, Proposals]:
             return widened, first  # asked the same again, which takes minutes where many lines hold the record
         return widened, proposals(widened.findings, widened.layouts, replace(search, type=hottest))
     except NothingToSuggest as error:
-        raise NothingToSuggest(_placed(str(error), seen)) from error
-
-
-def _placed(reason: str, seen: Explained) -> str:
-    """The reason with the line's file, and with what to look at."""
-    text = re.sub(r"^Line (\d+):", rf"line \1 of {seen.profile.source}:", reason).rstrip(".")
-    text = text.replace(_HOT, f"{_HOT[:-1]} {seen.elf} {seen.profile.source}`")
-    foreign = any("::" in name for name in seen.layouts.names())
-    return f"{text}; {seen.elf.name} has types of C++, and linesmith knows those of C" if foreign else text
+        text = re.sub(r"^Line (\d+):", rf"line \1 of {seen.profile.source}:", str(error)).rstrip(".")
+        text = text.replace(_HOT, f"{_HOT[:-1]} {seen.elf} {seen.profile.source}`")
+        if any("::" in name for name in seen.layouts.names()):
+            text = f"{text}; {seen.elf.name} has types of C++, and linesmith knows those of C"
+        raise NothingToSuggest(text) from error

@@ -2,7 +2,8 @@
 """The journal of a run: an SQLite database in which whatever is finished is on disk before anything builds on it.
 
 Each transaction is synced (``synchronous=EXTRA``), so a process may be killed and the power may fail at any moment.
-No write-ahead log is used: a run directory that is shared by machines may lie on a network file system.
+No write-ahead log is used: a run directory that is shared by machines may lie on a network file system. The keys of the
+tables are what makes it impossible to count anything twice. Values of the model are kept as JSON.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ import msgspec
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import DiskFull, JournalError
-
-# The tables of a journal. Its keys are what makes it impossible to count anything twice.
 
 # Read by file(1) and by us: a database of another program is not taken for a journal.
 APPLICATION = 0x6C736D31
@@ -98,7 +97,7 @@ class Journal:
         # SQLite would take what a killed process left of its transaction for a part of this one's.
         rollback.unlink(missing_ok=True)
         part.unlink(missing_ok=True)
-        with _told(path):
+        with _explaining(path):
             database = sqlite3.connect(part, isolation_level=None)
             database.executescript(
                 f"PRAGMA synchronous = EXTRA; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; "
@@ -115,7 +114,7 @@ class Journal:
         """The journal at ``path``, to be gone on with; raises ``JournalError`` when it is damaged or not ours."""
         journal = cls.read(path)
         journal.check()
-        with _told(path):
+        with _explaining(path):
             journal._database.execute("PRAGMA query_only = 0")
         journal._begin_session()
         return journal
@@ -123,7 +122,7 @@ class Journal:
     @classmethod
     def read(cls, path: Path) -> Journal:
         """The journal at ``path``, only to be read, also while another process writes it; raises ``JournalError``."""
-        with _told(path):
+        with _explaining(path):
             address = f"{path.absolute().as_uri()}?mode=rw"
             database = sqlite3.connect(address, uri=True, isolation_level=None, timeout=_WAIT_SECONDS)
             database.executescript(
@@ -144,12 +143,12 @@ class Journal:
 
     def rows(self, query: str, values: Sequence[Value] = ()) -> list[Row]:
         """All rows that answer a query."""
-        with _told(self.path):
+        with _explaining(self.path):
             return self._database.execute(query, values).fetchall()
 
     def write(self, statement: str, values: Sequence[Value] = ()) -> None:
         """One statement of the transaction that is open."""
-        with _told(self.path):
+        with _explaining(self.path):
             self._database.execute(statement, values)
 
     @contextmanager
@@ -223,7 +222,7 @@ class Journal:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _explaining(path: Path) -> Iterator[None]:
     """What SQLite raises, as a sentence. See https://sqlite.org/rescode.html."""
     try:
         yield
@@ -235,14 +234,12 @@ def _told(path: Path) -> Iterator[None]:
         raise JournalError(message) from error
 
 
-# Frozen values of the model as text in the journal, and back.
-
 T = TypeVar("T")
 
 
 def encoded(value: object) -> str:
     """The value as JSON; paths become their text."""
-    return msgspec.json.encode(value, enc_hook=_path_text).decode()
+    return msgspec.json.encode(value, enc_hook=str).decode()
 
 
 def decoded(text: object, kind: type[T]) -> T:
@@ -253,12 +250,6 @@ def decoded(text: object, kind: type[T]) -> T:
         raise JournalError(
             f"the journal has no {kind.__name__} where one should be ({error}); begin another run"
         ) from error
-
-
-def _path_text(value: object) -> str:
-    if isinstance(value, Path):
-        return str(value)
-    raise NotImplementedError
 
 
 def _path_of(kind: type, value: object) -> Path:

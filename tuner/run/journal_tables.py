@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measured blocks in the journal of a run: all samples of a block are there, or none."""
+"""What a run measured, built, judged and tried, as rows of its journal: variants, builds, blocks with samples, trials.
+
+``keep_*`` functions write within a transaction, the others read. All samples of a block are there, or none. Trials that
+are told to a new search in their order bring it to where the last one was. Each source is one variant, however it was
+come by.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,15 @@ _SELECT_SAMPLES = (
     "SELECT variant, benchmark, metric, threads, value, block, boot, position FROM samples "
     "ORDER BY block, position, rowid"
 )
+_INSERT_TRIAL = (
+    "INSERT INTO trials (number, subject, point, fidelity, variant, moves, cost, spread, failure, seconds) "
+    "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM trials), ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT_TRIALS = (
+    "SELECT number, point, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
+)
+BASELINE = Variant("baseline")
+PLACEBO = "placebo"
 
 
 class Purpose(StrEnum):
@@ -46,7 +60,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MeasuredBlock:
     """A block of a variant beside the baseline; it has samples or the variant's failure.
 
     ``number`` is unique in the run, ``ordinal`` counts from 0 the blocks of this variant in this stage.
@@ -61,7 +75,7 @@ class Block:
     failure: Failure | None = None
 
 
-def keep_block(journal: Journal, block: Block) -> None:
+def keep_block(journal: Journal, block: MeasuredBlock) -> None:
     """Within a transaction: keep a block with its samples; a second one in its place cannot be kept."""
     failure = None if block.failure is None else encoded(block.failure)
     stage = block.stage.fidelity, block.stage.purpose
@@ -71,30 +85,22 @@ def keep_block(journal: Journal, block: Block) -> None:
         journal.write(_INSERT_SAMPLE, row)
 
 
-def blocks(journal: Journal) -> tuple[Block, ...]:
+def blocks(journal: Journal) -> tuple[MeasuredBlock, ...]:
     """All blocks in the order of their numbers."""
     samples: dict[int, list[Sample]] = {}
-    for row in journal.rows(_SELECT_SAMPLES):
-        sample = _sample(row)
+    for *what, threads, value, block, boot, position in journal.rows(_SELECT_SAMPLES):
+        variant, benchmark, metric = map(str, what)
+        place = (int(block or 0), int(boot or 0), int(position or 0))
+        sample = Sample(variant, benchmark, metric, int(threads or 0), float(value or 0.0), *place)
         samples.setdefault(sample.block, []).append(sample)
-    return tuple(_block(row, samples) for row in journal.rows(_SELECT_BLOCKS))
-
-
-def _block(row: Row, samples: dict[int, list[Sample]]) -> Block:
-    number, fidelity, purpose, variant, ordinal, seconds, failure = row
-    stage = Stage(Fidelity(str(fidelity)), Purpose(str(purpose)))
-    why = None if failure is None else decoded(failure, Failure)
-    own = tuple(samples.get(int(number or 0), ()))
-    return Block(int(number or 0), stage, str(variant), int(ordinal or 0), float(seconds or 0), own, why)
-
-
-def _sample(row: Row) -> Sample:
-    variant, benchmark, metric, threads, value, block, boot, position = row
-    place = (int(block or 0), int(boot or 0), int(position or 0))
-    return Sample(str(variant), str(benchmark), str(metric), int(threads or 0), float(value or 0.0), *place)
-
-
-# What was built, in the journal of a run: products of a variant, or why there are none.
+    found = []
+    for number, fidelity, purpose, name, ordinal, seconds, failure in journal.rows(_SELECT_BLOCKS):
+        stage = Stage(Fidelity(str(fidelity)), Purpose(str(purpose)))
+        own, why = tuple(samples.get(int(number or 0), ())), None if failure is None else decoded(failure, Failure)
+        found.append(
+            MeasuredBlock(int(number or 0), stage, str(name), int(ordinal or 0), float(seconds or 0), own, why)
+        )
+    return tuple(found)
 
 
 def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None:
@@ -136,22 +142,13 @@ def read_build(path: Path, variant: str) -> Built | None:
     return found if isinstance(found, Built) else None
 
 
-# Finished trials in the journal: told to a new search in their order, they bring it to where the last one was.
-
-_INSERT = (
-    "INSERT INTO trials (number, subject, point, fidelity, variant, moves, cost, spread, failure, seconds) "
-    "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM trials), ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT = "SELECT number, point, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
-
-
 def keep_trial(journal: Journal, trial: Trial) -> None:
     """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
     failure = None if trial.failure is None else encoded(trial.failure)
     point = encoded(trial.point)
     judged = (point if trial.point else trial.variant, point, trial.fidelity)
     what = (trial.variant or None, encoded(trial.moves))
-    journal.write(_INSERT, (*judged, *what, trial.cost, trial.spread, failure, trial.seconds))
+    journal.write(_INSERT_TRIAL, (*judged, *what, trial.cost, trial.spread, failure, trial.seconds))
 
 
 def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
@@ -164,28 +161,20 @@ def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
 
 def trials(journal: Journal) -> tuple[Trial, ...]:
     """All finished trials in the order in which they were told."""
-    return tuple(_trial(row) for row in journal.rows(_SELECT))
-
-
-def _trial(row: Row) -> Trial:
-    number, point, fidelity, variant, moves, cost, spread, failure, seconds = row
-    return Trial(
-        number=int(number or 0),
-        variant=str(variant or ""),
-        moves=decoded(moves, tuple[str, ...]),
-        fidelity=Fidelity(str(fidelity)),
-        point=decoded(point, tuple[int, ...]),
-        cost=None if cost is None else float(cost),
-        spread=float(spread or 0.0),
-        failure=None if failure is None else decoded(failure, Failure),
-        seconds=float(seconds or 0.0),
+    return tuple(
+        Trial(
+            number=int(number or 0),
+            variant=str(variant or ""),
+            moves=decoded(moves, tuple[str, ...]),
+            fidelity=Fidelity(str(fidelity)),
+            point=decoded(point, tuple[int, ...]),
+            cost=None if cost is None else float(cost),
+            spread=float(spread or 0.0),
+            failure=None if failure is None else decoded(failure, Failure),
+            seconds=float(seconds or 0.0),
+        )
+        for number, point, fidelity, variant, moves, cost, spread, failure, seconds in journal.rows(_SELECT_TRIALS)
     )
-
-
-# The variants of a run in its journal: each source is one variant, by whatever way it was come to.
-
-BASELINE = Variant("baseline")
-PLACEBO = "placebo"
 
 
 def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
@@ -193,7 +182,8 @@ def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) 
 
     Raises ``PlanError`` when another source has its name.
     """
-    patches = _bytes_of(variant.patches)
+    # JSON has no lone surrogates, which stand for bytes that are no UTF-8: each byte is kept as a character.
+    patches = tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in variant.patches)
     digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
     known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
     if known:
@@ -220,11 +210,6 @@ def _variant(row: Row) -> Variant:
     name, kept, salt = row
     patches = (one.encode("latin-1").decode("utf-8", "surrogateescape") for one in decoded(kept, tuple[str, ...]))
     return Variant(str(name), tuple(patches), int(salt or 0))
-
-
-def _bytes_of(patches: Sequence[str]) -> tuple[str, ...]:
-    """Each byte of the patches as a character: those that are no UTF-8 are lone surrogates, which JSON has not."""
-    return tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in patches)
 
 
 def efforts_of(journal: Journal) -> dict[str, int]:

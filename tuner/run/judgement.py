@@ -36,7 +36,15 @@ def searching(rules: Rules) -> Rules:
 
 def measures(uses: Iterable[Use]) -> tuple[Measure, ...]:
     """The deciding metric of each benchmark; raises ``BenchmarkUnknown`` for a metric that it has not."""
-    return tuple(Measure(use, _deciding(use)) for use in uses)
+    found = []
+    for use in uses:
+        offered = benchmark(use.benchmark).metrics(dict(use.settings))
+        metric = next((one for one in offered if one.name == use.metric), None) if use.metric else offered[0]
+        if metric is None:
+            names = ", ".join(one.name for one in offered)
+            raise BenchmarkUnknown(f"the benchmark {use.label} has no metric {use.metric}; it has {names}")
+        found.append(Measure(use, metric))
+    return tuple(found)
 
 
 def simulated_measures(metrics: Sequence[Metric], cpus: int) -> tuple[Measure, ...]:
@@ -49,17 +57,6 @@ def simulated_measures(metrics: Sequence[Metric], cpus: int) -> tuple[Measure, .
     guards = [Measure(replace(use, guard=True), one) for one in others if one in OF_THE_RECORD[:1]]
     shown = [Measure(use, one, only_shown=True) for one in others if one not in OF_THE_RECORD[:1]]
     return (Measure(use, deciding), *guards, *shown)
-
-
-def _deciding(use: Use) -> Metric:
-    offered = benchmark(use.benchmark).metrics(dict(use.settings))
-    if not use.metric:
-        return offered[0]
-    found = next((one for one in offered if one.name == use.metric), None)
-    if found is None:
-        names = ", ".join(one.name for one in offered)
-        raise BenchmarkUnknown(f"the benchmark {use.label} has no metric {use.metric}; it has {names}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +74,15 @@ class Judge:
 
     def comparisons(self, samples: Sequence[Sample], variant: str) -> tuple[Comparison, ...]:
         """One for each benchmark and number of threads, on the blocks in which both ran."""
-        each = zip(self._each(), self.floors or self._no_floors(), strict=True)
-        return tuple(self._comparison(samples, variant, one, threads, least) for (one, threads), least in each)
-
-    def _comparison(
-        self, samples: Sequence[Sample], variant: str, one: Measure, threads: int, least: float
-    ) -> Comparison:
-        looks, rules = planned_looks(self.rules), self._shared() if one.decides else self.rules
-        found = compare(samples, one.metric, one.use, threads, self.baseline, variant, rules, least, looks)
-        return replace(found, only_shown=one.only_shown)
-
-    def _shared(self) -> Rules:
-        """The rules for each comparison that may make a variant better: together they err as often as one."""
-        return together(self.rules, max(1, self.variants) * sum(one.decides for one, _ in self._each()))
+        each, looks = self._each(), planned_looks(self.rules)
+        # Those that may make a variant better together err as seldom as one.
+        shared = together(self.rules, max(1, self.variants) * sum(one.decides for one, _ in each))
+        found = []
+        for (one, threads), least in zip(each, self.floors or (0.0,) * len(each), strict=True):
+            rules = shared if one.decides else self.rules
+            seen = compare(samples, one.metric, one.use, threads, self.baseline, variant, rules, least, looks)
+            found.append(replace(seen, only_shown=one.only_shown))
+        return tuple(found)
 
     def noise(self, samples: Sequence[Sample], placebos: Sequence[str]) -> tuple[Comparison, ...]:
         """The baseline against itself and the placebos against it."""
@@ -106,6 +99,3 @@ class Judge:
 
     def _each(self) -> tuple[tuple[Measure, int], ...]:
         return tuple(pair for one in self.measures for pair in product((one,), one.use.threads))
-
-    def _no_floors(self) -> tuple[float, ...]:
-        return (0.0,) * len(self._each())

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept."""
+"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept.
+
+``perform`` carries out a task in a worker: plugins are found there by name, and their errors become failures there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,10 +22,10 @@ from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Reci
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool
 from linesmith.plugins.profiles.recorded import encode
-from linesmith.tuner.run.block import Place, Rig, run_block, waiting_for
+from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
-    Block,
+    MeasuredBlock,
     Purpose,
     Stage,
     blocks,
@@ -35,9 +37,15 @@ from linesmith.tuner.run.journal_tables import (
 from linesmith.tuner.run.progress import Narration
 from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.simulated import Interrupted, failure_of, recorded, simulated_block
-from linesmith.tuner.run.tasks import BlockTask, BuildTask, Outcome, RecordTask, SimulatedBlockTask, Task
+from linesmith.tuner.run.tasks import BlockTask, BuildTask, SimulatedBlockTask, Task, TaskOutcome
 
-# Carries out a task in a worker: plugins are found there by name, and their errors become failures there.
+_LISTENING_SECONDS = 2.0
+# A compiler that was killed for want of memory may not be killed again.
+_ATTEMPTS = 2
+_DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
+# What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
+_MOST_VALUES = 8
+_INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class Desk:
             self.tell(sentence)
 
 
-def perform(task: Task, warm: Path) -> Outcome:
+def perform(task: Task, warm: Path) -> TaskOutcome:
     """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
     begin = time.monotonic()
     try:
@@ -73,22 +81,20 @@ def perform(task: Task, warm: Path) -> Outcome:
         outcome = _failed(cut.error, str(log), cut.variant)
     except Exception as error:
         desk.tell_if_possible(f"failed: {type(error).__name__}: {error}")
-        outcome = _failed_build(task, error, str(log)) if isinstance(task, BuildTask) else _failed(error, str(log), "")
+        if isinstance(task, BuildTask) and isinstance(error, ToolMissing) and task.variant.patches:
+            # A patch may ask for a program that is not there, while the tree as it is does without.
+            failure = Failure(FailureKind.BUILD, str(error), str(log))
+            outcome = TaskOutcome(0.0, failure=failure, variant=task.variant.name)
+        else:
+            outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
     return replace(outcome, seconds=time.monotonic() - begin)
 
 
-def _failed(error: Exception, log: str, variant: str) -> Outcome:
+def _failed(error: Exception, log: str, variant: str) -> TaskOutcome:
     failure = failure_of(error, log)
     if failure is None:
         raise error
-    return Outcome(0.0, failure=failure, variant=variant)
-
-
-def _failed_build(task: BuildTask, error: Exception, log: str) -> Outcome:
-    """A patch may ask for a program that is not there, while the tree as it is does without."""
-    if isinstance(error, ToolMissing) and task.variant.patches:
-        return Outcome(0.0, failure=Failure(FailureKind.BUILD, str(error), log), variant=task.variant.name)
-    return _failed(error, log, task.variant.name)
+    return TaskOutcome(0.0, failure=failure, variant=variant)
 
 
 def _fresh(logs: Path, name: str) -> Path:
@@ -103,44 +109,23 @@ def _fresh(logs: Path, name: str) -> Path:
     raise AssertionError
 
 
-def _done(task: Task, desk: Desk) -> Outcome:
+def _done(task: Task, desk: Desk) -> TaskOutcome:
     if isinstance(task, BuildTask):
-        return _built(task, desk)
+        place = Workplace(desk.warm, task.run / "artifacts")
+        built = registry.builder(task.recipe.builder).build(task.recipe, task.variant, place, desk.tell)
+        return TaskOutcome(0.0, built=built)
     if isinstance(task, BlockTask):
         return run_block(task, desk.warm, desk.logs, desk.tell)
-    if isinstance(task, RecordTask):
-        return _recorded(task, desk)
-    return _simulated(task, desk.tell)
-
-
-def _built(task: BuildTask, desk: Desk) -> Outcome:
-    builder = registry.builder(task.recipe.builder)
-    place = Workplace(desk.warm, task.run / "artifacts")
-    return Outcome(0.0, built=builder.build(task.recipe, task.variant, place, desk.tell))
-
-
-def _recorded(task: RecordTask, desk: Desk) -> Outcome:
+    if isinstance(task, SimulatedBlockTask):
+        samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, desk.tell)
+        return TaskOutcome(0.0, samples=samples)
     trace = task.trace.with_name(task.trace.name + ".part")
     profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
     if trace.exists():
         files.sync(trace)
         trace.replace(task.trace)
     files.replace_file(task.profile, encode(profile))
-    return Outcome(0.0)
-
-
-def _simulated(task: SimulatedBlockTask, tell: Callable[[str], None]) -> Outcome:
-    samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, tell)
-    return Outcome(0.0, samples=samples)
-
-
-_LISTENING_SECONDS = 2.0
-# A compiler that was killed for want of memory may not be killed again.
-_ATTEMPTS = 2
-_DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
-# What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
-_MOST_VALUES = 8
-_INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
+    return TaskOutcome(0.0)
 
 
 class Laboratory:
@@ -148,7 +133,9 @@ class Laboratory:
 
     def __init__(self, run: RunDirectory, pool: Pool, recipe: Recipe, narration: Narration) -> None:
         self.run = run
-        self.recipe = recipe if recipe.jobs else replace(recipe, jobs=_jobs(pool))
+        # Builds on one machine share its CPUs; one that is alone has all of them (0).
+        jobs = 0 if pool.neighbours <= 1 else max(1, len(os.sched_getaffinity(0)) // pool.neighbours)
+        self.recipe = replace(recipe, jobs=recipe.jobs or jobs)
         self.narration = narration
         self._pool = pool
         self._building: dict[str, asyncio.Task[Built | Failure]] = {}
@@ -178,7 +165,7 @@ class Laboratory:
         """All samples of a stage."""
         return tuple(sample for block in self._blocks.values() if block.stage == stage for sample in block.samples)
 
-    def measured(self, stage: Stage, variant: str) -> tuple[Block, ...]:
+    def measured(self, stage: Stage, variant: str) -> tuple[MeasuredBlock, ...]:
         """The blocks of a variant that are there, oldest first."""
         found = [one for one in self._blocks.values() if (one.stage, one.variant) == (stage, variant)]
         return tuple(sorted(found, key=lambda one: one.ordinal))
@@ -188,42 +175,34 @@ class Laboratory:
         spent = [one.seconds for one in self._blocks.values() if one.stage.fidelity is fidelity]
         return sum(spent) / len(spent) if spent else 0.0
 
-    async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> Block:
+    async def block(self, rig: Rig, purpose: Purpose, variant: Variant, built: Built, ordinal: int) -> MeasuredBlock:
         """Measure the block of a variant with this ordinal, which is not there yet; raises ``BaselineFailed``.
 
         Machines have accidents, so a failure counts when it comes twice.
         """
         self._last += 1
-        place = Place(self._last, ordinal, purpose, self.run.path)
-        task = rig.task(place, (BASELINE.name, await self.baseline()), (variant.name, built))
-        doing = f"{self._measuring(rig, purpose, variant)} {variant.name}, block {ordinal + 1}"
+        place, stage = BlockPlace(self._last, ordinal, purpose, self.run.path), Stage(rig.fidelity, purpose)
+        baseline = (BASELINE.name, await self.baseline())
+        task = rig.task(place, baseline, (variant.name, built))
+        # What was measured for a search before is confirmed.
+        again = purpose is Purpose.CONFIRMATION and self.measured(replace(stage, purpose=Purpose.SEARCH), variant.name)
+        doing = f"{'confirming' if again else _DOING[rig.fidelity]} {variant.name}, block {ordinal + 1}"
         outcome = await self.done(task, doing)
         if outcome.failure is not None:
-            if not self._has_samples(rig) or _blames_baseline(outcome):
-                await self._check_baseline(rig, place)
+            # Once anything was measured on this rung, a failure is not that of the benchmark itself.
+            had_samples = any(one.samples for one in self._blocks.values() if one.stage.fidelity is rig.fidelity)
+            if not had_samples or _blames_baseline(outcome):
+                alone = await self.done(
+                    rig.task(place, baseline, baseline), f"{_DOING[rig.fidelity]} the baseline alone"
+                )
+                if alone.failure is not None:
+                    raise BaselineFailed(_complaint("cannot be measured", alone.failure))
             outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-        return self._kept(Block(place.number, Stage(rig.fidelity, purpose), variant.name, ordinal, 0.0), task, outcome)
+        return self._kept(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
 
-    def _measuring(self, rig: Rig, purpose: Purpose, variant: Variant) -> str:
-        """What a block is called while it is measured: what was measured for a search before is confirmed."""
-        if purpose is Purpose.CONFIRMATION and self.measured(Stage(rig.fidelity, Purpose.SEARCH), variant.name):
-            return "confirming"
-        return _DOING[rig.fidelity]
-
-    async def _check_baseline(self, rig: Rig, place: Place) -> None:
-        """Measure the baseline alone, for nothing but to see that it can be; raises ``BaselineFailed``."""
-        baseline = (BASELINE.name, await self.baseline())
-        outcome = await self.done(rig.task(place, baseline, baseline), f"{_DOING[rig.fidelity]} the baseline alone")
-        if outcome.failure is not None:
-            raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-
-    def _has_samples(self, rig: Rig) -> bool:
-        """Whether anything was measured on this rung: then a failure is not that of the benchmark itself."""
-        return any(one.samples for one in self._blocks.values() if one.stage.fidelity is rig.fidelity)
-
-    async def done(self, task: Task, doing: str) -> Outcome:
+    async def done(self, task: Task, doing: str) -> TaskOutcome:
         """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
 
         Raises ``DiskFull``, and what ``perform`` raises.
@@ -233,13 +212,13 @@ class Laboratory:
             try:
                 outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
             except WorkerLost as error:
-                return Outcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
+                return TaskOutcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
         return outcome
 
-    async def _heard(self, task: Task, doing: str, answer: Future[Outcome]) -> Outcome:
+    async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
         """The answer to a task; what it has to wait for meanwhile is told."""
         outcome, told = asyncio.wrap_future(answer), ""
         while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
@@ -254,7 +233,7 @@ class Laboratory:
         if kept is not None and variant != BASELINE:
             return kept
         task = BuildTask(self.recipe, variant, self.run.path)
-        outcome = Outcome(0.0)
+        outcome = TaskOutcome(0.0)
         for _ in range(_ATTEMPTS):
             outcome = await self.done(task, f"building {variant.name}")
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
@@ -279,7 +258,7 @@ class Laboratory:
                 "measured would not belong together: put it back as it was, or begin another run with --run"
             )
 
-    def _kept(self, block: Block, task: Task, outcome: Outcome) -> Block:
+    def _kept(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
         whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
         journal = self.run.journal
         with journal.transaction():
@@ -291,12 +270,7 @@ class Laboratory:
         return whole
 
 
-def _jobs(pool: Pool) -> int:
-    """Jobs of one build: builds on one machine share its CPUs; 0, which is all of them, for one that is alone."""
-    return 0 if pool.neighbours <= 1 else max(1, len(os.sched_getaffinity(0)) // pool.neighbours)
-
-
-def _blames_baseline(outcome: Outcome) -> bool:
+def _blames_baseline(outcome: TaskOutcome) -> bool:
     """Whether a block failed by no fault of its variant; a worker that was lost had both sides to run."""
     failure = outcome.failure
     return failure is not None and failure.kind is not FailureKind.WORKER and outcome.variant in ("", BASELINE.name)

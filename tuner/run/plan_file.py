@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads the file that says what to tune or to benchmark: TOML in, a plan of frozen values out.
 
-Paths in the file are relative to the folder that it lies in.
+Paths in the file are relative to the folder that it lies in, sizes are a number of bytes or text such as ``512M``.
+``{name}`` in the words of a command stands for a product of the build.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -33,60 +34,26 @@ from linesmith.analyzer.model import (
     Use,
 )
 
-# Sizes as people write them: a number of bytes with an optional K, M or G, powers of 1024.
-
-_SIZE = re.compile(r"(\d+)\s*([KMG]?)i?B?", re.IGNORECASE)
-_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
-
-
-def byte_size(text: str) -> int:
-    """The number of bytes; raises ``ValueError``, whose message says how to write one."""
-    match = _SIZE.fullmatch(text.strip())
-    if not match:
-        raise ValueError(f"{text!r} is no size; write 512M or 2G")
-    return int(match[1]) << _SHIFTS[match[2].upper()]
-
-
 _T = TypeVar("_T")
 _PLANS = "docs/tuning.md lists what a plan may say"
 _MOST_BYTES = 1 << 20
 _KBUILD_FILES = ("Kbuild", "Kconfig", "scripts/Kbuild.include")
 _OF_A_SITE = ("name", "cpus", "nodes", "memory", "timeout", "overlay")
 _OF_A_USE = ("name", "threads", "metric", "guard", "tolerance", "title")
+# The types that the file takes where the model has one.
+_TYPES = {"memory": ("`int`", "`int | str`"), "threads": ("`array`", "`int | array`")}
+_PATHS = ("configuration", "overlay", "profile")
+_KINDS: Mapping[type, str] = {list: "array", dict: "object"}
+_SIZE = re.compile(r"(\d+)\s*([KMG]?)i?B?", re.IGNORECASE)
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
+# Behind a `$` it is a variable of a shell, and a number alone says how often in a regular expression.
+_NAMED = re.compile(r"(?<!\$)\{(?!\d+\})([\w.+-]+)\}")
 
 
-class _Source(msgspec.Struct, forbid_unknown_fields=True):
-    tree: str
-    builder: str = ""
-    configuration: str = ""
-    base: str = ""
-    command: str = ""
-    products: tuple[str, ...] = ()
-    compiler: str = ""
-    jobs: int = 0
-    timeout: int = 3600
+class RecordTable(msgspec.Struct, forbid_unknown_fields=True):
+    """The table [record], where 0 and empty texts leave to us what is recorded, and how."""
 
-
-class _Site(msgspec.Struct):
-    name: str = ""
-    cpus: int = 4
-    nodes: int = 1
-    memory: int | str = "1G"
-    timeout: int = 600
-    overlay: str = ""
-
-
-class _Use(msgspec.Struct):
-    name: str
-    threads: int | tuple[int, ...] = 1
-    metric: str = ""
-    guard: bool = False
-    tolerance: float = 0.02
-    title: str = ""
-
-
-class _Record(msgspec.Struct, forbid_unknown_fields=True):
-    profile: str = ""
+    profile: Path | None = None
     elf: str = ""
     command: str = ""
     benchmark: dict[str, Any] = {}
@@ -94,18 +61,20 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     metric: Literal["", "type", "pair", "misses", "cycles"] = ""
     cpus: int = 0
     nodes: int = 0
-    memory: int | str = "512M"
-    overlay: str = ""
+    memory: int = 512 << 20
+    overlay: Path | None = None
     append: str = ""
-    timeout: int = 900
+    seconds: int = 900
     emulation: Emulation = Emulation()
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    source: _Source
+class PlanTables(msgspec.Struct, forbid_unknown_fields=True):
+    """The file; what is a mapping here becomes a value of the model by way of its own names and settings."""
+
+    source: dict[str, Any]
     machine: dict[str, Any] = {}
     benchmark: tuple[dict[str, Any], ...] = ()
-    record: _Record | None = None
+    record: dict[str, Any] | None = None
     search: Searching = Searching()
     judge: Rules = Rules()
     budget: Budget = Budget()
@@ -137,52 +106,60 @@ def plan_in(text: str, folder: Path) -> TunePlan:
     """
     document = tomllib.loads(text)
     _refuse_unknown_keys(document)
-    given = _converted(document, _File, "")
-    recipe = _recipe(given.source, folder)
-    site = _site(given.machine, recipe, folder)
-    benchmarks = tuple(_use(one) for one in given.benchmark)
-    evidence = _evidence(given.record, recipe, benchmarks, folder)
-    plan = TunePlan(
-        recipe=recipe,
-        site=site,
-        benchmarks=benchmarks,
-        evidence=_on_as_many_cpus(evidence, site) if evidence else None,
-        search=given.search,
-        rules=given.judge,
-        budget=given.budget,
-    )
-    return _checked(plan)
+    tables = _converted(document, PlanTables, folder)
+    recipe = _recipe(tables.source, folder)
+    site = _site(tables.machine, recipe, folder)
+    benchmarks = tuple(_use(one, folder) for one in tables.benchmark)
+    evidence = _evidence(tables.record, recipe, benchmarks, folder)
+    if evidence:  # the guest that is recorded is like the machine of the benchmarks, unless the file says otherwise
+        evidence = replace(evidence, cpus=evidence.cpus or site.cpus, nodes=evidence.nodes or site.nodes)
+    plan = TunePlan(recipe, site, benchmarks, evidence, tables.search, tables.judge, tables.budget)
+    _check(plan)
+    return plan
 
 
-def _converted(table: Mapping[str, Any], kind: type[_T], place: str) -> _T:
-    """The table as a value; raises ``PlanError``, which names the key behind ``place``."""
+def _converted(table: Mapping[str, Any], kind: type[_T], folder: Path, place: str = "", table_name: str = "") -> _T:
+    """The table as a value; raises ``PlanError``, which names the key behind ``place``.
+
+    Keys are called as in the file; a path that is an empty text is left out.
+    """
+
+    def path_of(_: type, value: object) -> Path:
+        if not isinstance(value, str):
+            raise TypeError(f"Expected `str`, got `{_KINDS.get(type(value), type(value).__name__)}`")
+        return _path(value, folder)
+
+    fields = {"timeout": "seconds"} | ({"name": "benchmark"} if kind is Use else {})
+    named = {fields.get(key, key): value for key, value in table.items() if value != "" or key not in _PATHS}
+    if isinstance(size := named.get("memory"), str):
+        named["memory"] = byte_size(size)
     try:
-        return msgspec.convert(dict(table), kind)
+        return msgspec.convert(named, kind, dec_hook=path_of)
     except msgspec.ValidationError as error:
         said, _, path = str(error).partition(" - at `$")
         key = path.rstrip("`").strip(".")
-        told = ": ".join(part for part in (place, f"`{key}`" if key else "", said) if part)
-        raise PlanError(f"{told}; {_PLANS}") from error
+        for name, field in fields.items():
+            key, said = name if key == field else key, said.replace(f"field `{field}`", f"field `{name}`")
+        key = ".".join(filter(None, (table_name, key)))
+        parts = (place, f"`{key}`" if key else "", said.replace(*_TYPES.get(key.rpartition(".")[2], ("", ""))))
+        raise PlanError(f"{': '.join(filter(None, parts))}; {_PLANS}") from error
 
 
 def _refuse_unknown_keys(document: Mapping[str, Any]) -> None:
     """Raise ``PlanError`` for a key of the tables whose values are dataclasses, which take any key in silence."""
-    _check_names("the plan has no [{}]", document, [field.name for field in msgspec.structs.fields(_File)])
+    _check_names("the plan has no [{}]", document, PlanTables)
     record = document.get("record", {})
     emulation = record.get("emulation", {}) if isinstance(record, dict) else {}
-    _check_keys("source", document.get("source", {}), [field.name for field in msgspec.structs.fields(_Source)])
-    _check_keys("record", document.get("record", {}), [field.name for field in msgspec.structs.fields(_Record)])
-    _check_keys("record.emulation", emulation, [field.name for field in fields(Emulation)])
-    for name, kind in {"search": Searching, "judge": Rules, "budget": Budget}.items():
-        _check_keys(name, document.get(name, {}), [field.name for field in fields(kind)])
+    tables = {"source": Recipe, "record": RecordTable, "search": Searching, "judge": Rules, "budget": Budget}
+    for name, kind in tables.items():
+        _check_names(f"[{name}] has no `{{}}`", document.get(name, {}), kind)
+    _check_names("[record.emulation] has no `{}`", emulation, Emulation)
 
 
-def _check_keys(name: str, table: object, known: Sequence[str]) -> None:
-    _check_names(f"[{name}] has no `{{}}`", table, known)
-
-
-def _check_names(complaint: str, table: object, known: Sequence[str]) -> None:
-    """Raise ``PlanError`` with ``complaint`` of a name that is none of the ``known``, and the one that may be meant."""
+def _check_names(complaint: str, table: object, kind: type) -> None:
+    """Raise ``PlanError`` with ``complaint`` of a name that the ``kind`` has not, and the one that may be meant."""
+    known = ["timeout" if name == "seconds" else name for name in get_type_hints(kind)]
+    known.sort(key="tree".__ne__)  # what a plan must have comes first
     for key in table if isinstance(table, dict) else ():
         if key not in known:
             near = get_close_matches(key, known, 1)
@@ -190,53 +167,32 @@ def _check_names(complaint: str, table: object, known: Sequence[str]) -> None:
             raise PlanError(f"{complaint.format(key)}{meant}; it may have {', '.join(known)}")
 
 
-def _recipe(given: _Source, folder: Path) -> Recipe:
-    tree = _path(given.tree, folder)
+def _recipe(table: Mapping[str, Any], folder: Path) -> Recipe:
+    recipe = _converted({"builder": "", **table}, Recipe, folder, table_name="source")
+    tree = recipe.tree
     if not tree.is_dir():
-        raise PlanError(f"[source] tree = {given.tree!r}: {tree} is no directory; name the root of the sources")
-    builder = given.builder or ("kbuild" if all((tree / name).is_file() for name in _KBUILD_FILES) else "command")
-    if builder == "command" and not (given.command and given.products):
+        raise PlanError(f"[source] tree = {table['tree']!r}: {tree} is no directory; name the root of the sources")
+    builder = recipe.builder or ("kbuild" if all((tree / name).is_file() for name in _KBUILD_FILES) else "command")
+    if builder == "command" and not (recipe.command and recipe.products):
         raise PlanError("[source] needs `command`, which builds the tree, and `products`, the files to keep of it")
-    return Recipe(
-        builder=builder,
-        tree=tree,
-        configuration=_path(given.configuration, folder) if given.configuration else None,
-        base=given.base,
-        command=given.command,
-        products=given.products,
-        compiler=given.compiler,
-        jobs=given.jobs,
-        seconds=given.timeout,
-    )
+    return replace(recipe, builder=builder)
 
 
-def _site(given: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
-    site = _converted(given, _Site, "[machine]")
-    return Site(
-        name=site.name or ("qemu" if recipe.builder == "kbuild" else "here"),
-        cpus=site.cpus,
-        nodes=site.nodes,
-        memory=_bytes(site.memory),
-        seconds=site.timeout,
-        overlay=_path(site.overlay, folder) if site.overlay else None,
-        settings=_settings(given, _OF_A_SITE, "machine"),
-    )
+def _site(table: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
+    own = {key: value for key, value in table.items() if key in _OF_A_SITE}
+    site = _converted({"name": "", **own}, Site, folder, "[machine]")
+    name = site.name or ("qemu" if recipe.builder == "kbuild" else "here")
+    return replace(site, name=name, settings=_settings(table, _OF_A_SITE, "machine"))
 
 
-def _use(given: Mapping[str, Any]) -> Use:
-    use = _converted(given, _Use, f"[[benchmark]] {given.get('name', '')}".rstrip())
-    threads = (use.threads,) if isinstance(use.threads, int) else use.threads
-    if not threads or min(threads) < 1:
-        raise PlanError(f"[[benchmark]] {use.name}: `threads` is a number from 1 on, or a list of them")
-    return Use(
-        benchmark=use.name,
-        settings=_settings(given, _OF_A_USE, f"[benchmark]] {use.name}"),
-        threads=threads,
-        metric=use.metric,
-        guard=use.guard,
-        tolerance=use.tolerance,
-        title=use.title,
-    )
+def _use(table: Mapping[str, Any], folder: Path) -> Use:
+    own = {key: value for key, value in table.items() if key in _OF_A_USE}
+    if isinstance(threads := own.get("threads"), int) and not isinstance(threads, bool):
+        own["threads"] = (threads,)
+    use = _converted(own, Use, folder, f"[[benchmark]] {table.get('name', '')}".rstrip())
+    if not use.threads or min(use.threads) < 1:
+        raise PlanError(f"[[benchmark]] {use.benchmark}: `threads` is a number from 1 on, or a list of them")
+    return replace(use, settings=_settings(table, _OF_A_USE, f"[benchmark]] {use.benchmark}"))
 
 
 def _settings(given: Mapping[str, Any], own: tuple[str, ...], place: str) -> tuple[tuple[str, Setting], ...]:
@@ -260,47 +216,42 @@ def _setting(value: object, place: str) -> Setting:
     raise PlanError(f"{place} is a table in a table or a date; write a word, a number or a list of words")
 
 
-def _evidence(given: _Record | None, recipe: Recipe, benchmarks: tuple[Use, ...], folder: Path) -> Evidence | None:
+def _evidence(
+    table: Mapping[str, Any] | None, recipe: Recipe, benchmarks: tuple[Use, ...], folder: Path
+) -> Evidence | None:
     """What is recorded: as the file says, else the first benchmark that decides."""
-    if given is None and not benchmarks:
+    if table is None and not benchmarks:
         return None
-    record = given or _Record()
-    use = _use(record.benchmark) if record.benchmark else None
+    record = _converted(table or {}, RecordTable, folder, table_name="record")
+    use = _use(record.benchmark, folder) if record.benchmark else None
     if not record.command and use is None:
         use = next((one for one in benchmarks if not one.guard), None)
     if not (record.profile or record.command or use):
         raise PlanError("[record] needs a `profile`, a `command` or a `benchmark` to find hot lines with")
+    if record.profile and not record.profile.is_file():
+        given = (table or {})["profile"]
+        raise PlanError(
+            f"[record] profile = {given!r}: there is no file {record.profile}; name one that `record` or perf wrote"
+        )
     return Evidence(
         elf=record.elf or ("vmlinux" if recipe.builder == "kbuild" else Path(recipe.products[0]).name),
-        profile=_profile(record.profile, folder) if record.profile else None,
+        profile=record.profile,
         command=tuple(shlex.split(record.command)),
         use=use,
         operations=record.operations,
         metric=record.metric,
         cpus=record.cpus,
         nodes=record.nodes,
-        memory=_bytes(record.memory),
-        overlay=_path(record.overlay, folder) if record.overlay else None,
+        memory=record.memory,
+        overlay=record.overlay,
         words=tuple(record.append.split()),
         emulation=record.emulation,
-        seconds=record.timeout,
+        seconds=record.seconds,
     )
 
 
-def _profile(given: str, folder: Path) -> Path:
-    path = _path(given, folder)
-    if not path.is_file():
-        raise PlanError(f"[record] profile = {given!r}: there is no file {path}; name one that `record` or perf wrote")
-    return path
-
-
-def _on_as_many_cpus(evidence: Evidence, site: Site) -> Evidence:
-    """The guest that is recorded is like the machine of the benchmarks, unless the file says otherwise."""
-    return replace(evidence, cpus=evidence.cpus or site.cpus, nodes=evidence.nodes or site.nodes)
-
-
-def _checked(plan: TunePlan) -> TunePlan:
-    """The same plan; raises ``PlanError`` where its parts contradict each other."""
+def _check(plan: TunePlan) -> None:
+    """Raises ``PlanError`` where its parts contradict each other."""
     ladder = plan.search.ladder
     order = [tuple(Fidelity).index(rung) for rung in ladder]
     if order != sorted(set(order)):
@@ -316,7 +267,6 @@ def _checked(plan: TunePlan) -> TunePlan:
     if plan.site.nodes < 1 or plan.site.cpus < 1 or plan.site.cpus % plan.site.nodes:
         raise PlanError(f"[machine] {plan.site.cpus} CPUs cannot be divided among {plan.site.nodes} nodes")
     _check_ranges(plan)
-    return plan
 
 
 def _check_ranges(plan: TunePlan) -> None:
@@ -344,18 +294,8 @@ def _check_ranges(plan: TunePlan) -> None:
             raise PlanError(f"{name} = {value:g} is too little; it is at least {bound:g}")
 
 
-def _bytes(given: int | str) -> int:
-    return given if isinstance(given, int) else byte_size(given)
-
-
 def _path(given: str, folder: Path) -> Path:
     return (folder / Path(given).expanduser()).absolute()
-
-
-# ``{name}`` in the words of a command, which stands for a product of the build.
-
-# Behind a `$` it is a variable of a shell, and a number alone says how often in a regular expression.
-_NAMED = re.compile(r"(?<!\$)\{(?!\d+\})([\w.+-]+)\}")
 
 
 def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
@@ -369,3 +309,11 @@ def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
         f"{{{unknown}}} is no product of the build; name one of {known}, or put blanks into braces that mean "
         f"something else: {{ {unknown} }}"
     )
+
+
+def byte_size(text: str) -> int:
+    """The number of bytes; raises ``ValueError``, whose message says how to write one."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise ValueError(f"{text!r} is no size; write 512M or 2G")
+    return int(match[1]) << _SHIFTS[match[2].upper()]

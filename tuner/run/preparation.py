@@ -30,14 +30,14 @@ _GUESTS = ("qemu", "virtme-ng")
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledPlan:
     """The whole plan, and what a reader of its results must know of how it was settled."""
 
     plan: TunePlan
     remarks: tuple[str, ...] = ()
 
 
-def settled(plan: TunePlan) -> Settled:
+def settled(plan: TunePlan) -> SettledPlan:
     """The plan with nothing left open; raises ``PlanError`` where its ladder asks for what cannot be done."""
     if plan.evidence is not None:
         plan = replace(plan, evidence=_with_metric(_counted(plan.evidence), plan.recipe))
@@ -46,7 +46,7 @@ def settled(plan: TunePlan) -> Settled:
         return _with_ladder(plan, timed)
     if timed and not set(_SIMULATED).isdisjoint(plan.search.ladder):
         raise PlanError(f"[search] `ladder` cannot have {' or '.join(_SIMULATED)}: {timed}")
-    return Settled(plan)
+    return SettledPlan(plan)
 
 
 def check_ladder(plan: TunePlan) -> None:
@@ -105,13 +105,13 @@ def _timed(evidence: Evidence | None) -> str:
     )
 
 
-def _with_ladder(plan: TunePlan, timed: str) -> Settled:
+def _with_ladder(plan: TunePlan, timed: str) -> SettledPlan:
     recorded = plan.evidence is not None and plan.evidence.profile is None and not timed
     emulated = _emulated(plan) if plan.benchmarks and recorded and plan.recipe.builder == _KBUILD else ""
     rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()))
     rungs += (Fidelity.BENCHMARK,) if plan.benchmarks and not emulated else ()
     search = replace(plan.search, ladder=rungs)
-    return Settled(replace(plan, search=search), tuple(_remarks(timed, emulated)))
+    return SettledPlan(replace(plan, search=search), tuple(_remarks(timed, emulated)))
 
 
 def _emulated(plan: TunePlan) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Keeps what a user is told up to date: every change of it is told at once."""
+"""What a user hears while a run goes on: every change of it at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.model import Fidelity, Trial
 from linesmith.tuner.run.journal import Journal
 
-# What a user hears while a run goes on.
-
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run is: ``doing`` is a sentence without its full stop, ``running`` names the tasks under way.
 
     ``trials`` of ``budget`` have been judged on the upper fidelities. ``best`` is the variant with the lowest ``cost``
@@ -34,7 +32,7 @@ class Progress:
     limit: float = 0.0
 
 
-TellProgress = Callable[[Progress], None]
+TellProgress = Callable[[RunProgress], None]
 
 
 class Narration:
@@ -43,7 +41,7 @@ class Narration:
     def __init__(self, tell: TellProgress, journal: Journal, limit: float) -> None:
         self._tell = tell
         self._begun = time.monotonic() - journal.seconds
-        self._now = Progress("beginning", limit=limit)
+        self._now = RunProgress("beginning", limit=limit)
         if journal.interrupted:
             self.say(f"going on; what was cut off is done again: {', '.join(journal.interrupted)}")
 

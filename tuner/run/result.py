@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's result, read from its journal: at its end, in its midst, or after it was killed."""
+"""A run's result, read from its journal: at its end, in its midst, or after it was killed.
+
+The terms on which a run is judged are in its journal too, so that no plan and no plugin is needed. Where measuring
+could not decide, the result says what would: more time, more blocks, or less noise.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, NothingToSuggest
-from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Result, Rules, VerdictKind
+from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Result, Rules, Sample, VerdictKind
 from linesmith.tuner.judge.stopping import MOST_FORESEEN, blocks_needed
 from linesmith.tuner.judge.verdict import NOISY
 from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, profile_given
 from linesmith.tuner.run.journal import Journal, decoded, encoded
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
-    Block,
+    MeasuredBlock,
     Purpose,
     Stage,
     blocks,
@@ -30,9 +35,10 @@ from linesmith.tuner.run.judgement import Judge, Measure, searching
 from linesmith.tuner.run.run_directory import journal_of
 from linesmith.tuner.run.simulated import product_of
 
-# On what terms a run is judged, kept in its journal so that its result can be read without its plan or plugins.
-
 _NOTE = "terms"
+FINISHED = "finished"
+BEST = "best"
+_MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,6 @@ def with_measures(terms: Terms, fidelity: Fidelity, measures: tuple[Measure, ...
     others = [one for one in terms.measures if one[0] is not fidelity]
     ranked = sorted((*others, (fidelity, measures)), key=lambda one: tuple(Fidelity).index(one[0]))
     return replace(terms, measures=tuple(ranked))
-
-
-# What would decide where measuring could not: more time, more blocks, or less noise.
-
-_MINUTE = 60.0
 
 
 def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent: float) -> Iterator[str]:
@@ -126,10 +127,6 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:,.0f} min"
 
 
-FINISHED = "finished"
-BEST = "best"
-
-
 def read_result(path: Path) -> Result:
     """What the run in the directory ``path`` has found so far; the run may be in progress. Raises ``JournalError``."""
     journal = Journal.read(journal_of(path))
@@ -140,98 +137,81 @@ def read_result(path: Path) -> Result:
 
 
 def result_of(journal: Journal, path: Path) -> Result:
-    """What the journal of the run directory ``path`` says."""
+    """What the journal of the run directory ``path`` says; what would decide is said of a run that is finished."""
     terms, measured = kept_terms(journal), blocks(journal)
+    files = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
+    fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
+    finished = journal.note(FINISHED) is not None
     return Result(
         title=terms.title,
         baseline=BASELINE.name,
         trials=trials(journal),
         confirmed=_compared(terms, measured, Purpose.CONFIRMATION),
         explored=_compared(terms, measured, Purpose.SEARCH),
-        noise=_noise(terms, measured),
+        noise=tuple(_noise(terms, measured)),
         best=journal.note(BEST) or None,
         builds=builds(journal),
         samples=tuple(sample for block in measured for sample in block.samples),
-        patches=_patches(journal, path),
+        patches=tuple((name, file) for name, file in files if (path / file).is_file()),
         facts=tuple((str(name), str(value)) for name, value in journal.rows("SELECT name, value FROM facts")),
         remarks=tuple(str(said) for (said,) in journal.rows("SELECT sentence FROM remarks ORDER BY number")),
-        finished=journal.note(FINISHED) is not None,
+        finished=finished,
         seconds=journal.seconds,
-        confirming=_confirming(measured),
-        advice=_advice(journal, terms, measured),
+        confirming=tuple(sorted({sample.block for one in fresh for sample in one.samples})),
+        advice=tuple(_advice(terms, measured, journal.seconds)) if finished else (),
     )
 
 
-def comparisons(terms: Terms, measured: Sequence[Block], stage: Stage) -> tuple[Comparison, ...]:
+def comparisons(terms: Terms, measured: Sequence[MeasuredBlock], stage: Stage) -> tuple[Comparison, ...]:
     """All variants of a stage that never failed in it, against the baseline, with the noise seen on the same rung."""
-    judge = _with_floors(terms, measured, stage)
+    judge, placebos = terms.judge(stage), _in_stage(measured, Stage(stage.fidelity, Purpose.NOISE))
+    if any(one.samples for one in placebos):
+        judge = judge.with_floors(_samples(placebos), _variants(placebos))
     found: list[Comparison] = []
-    failed = {one.variant for one in measured if one.stage == stage and one.failure is not None}
-    for variant in dict.fromkeys(one.variant for one in measured if one.stage == stage and one.variant not in failed):
-        samples = [sample for one in measured if (one.stage, one.variant) == (stage, variant) for sample in one.samples]
-        try:
-            found += judge.comparisons(samples, variant) if samples else ()
-        except BenchmarkNonsense:
-            continue  # its trial has failed for this
+    own = _in_stage(measured, stage)
+    failed = {one.variant for one in own if one.failure is not None}
+    for variant in _variants(own):
+        samples = _samples([one for one in own if one.variant == variant])
+        if samples and variant not in failed:
+            with suppress(BenchmarkNonsense):  # its trial has failed for this
+                found += judge.comparisons(samples, variant)
     return tuple(found)
 
 
-def _compared(terms: Terms, measured: Sequence[Block], purpose: Purpose) -> tuple[Comparison, ...]:
+def _in_stage(measured: Sequence[MeasuredBlock], stage: Stage) -> list[MeasuredBlock]:
+    return [one for one in measured if one.stage == stage]
+
+
+def _samples(measured: Sequence[MeasuredBlock]) -> list[Sample]:
+    return [sample for one in measured for sample in one.samples]
+
+
+def _variants(measured: Sequence[MeasuredBlock]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.variant for one in measured))
+
+
+def _compared(terms: Terms, measured: Sequence[MeasuredBlock], purpose: Purpose) -> tuple[Comparison, ...]:
     return tuple(one for fidelity in terms.fidelities for one in comparisons(terms, measured, Stage(fidelity, purpose)))
 
 
-def _advice(journal: Journal, terms: Terms, measured: Sequence[Block]) -> tuple[str, ...]:
-    """What would decide; nothing while the run goes on."""
-    if journal.note(FINISHED) is None:
-        return ()
-    stages = (Stage(fidelity, Purpose.CONFIRMATION) for fidelity in terms.fidelities)
-    return tuple(
-        said
-        for stage in stages
-        for said in advice(comparisons(terms, measured, stage), terms.rules, _spent(measured, stage), journal.seconds)
-    )
+def _advice(terms: Terms, measured: Sequence[MeasuredBlock], spent: float) -> Iterator[str]:
+    for fidelity in terms.fidelities:
+        stage = Stage(fidelity, Purpose.CONFIRMATION)
+        seconds = [one.seconds for one in _in_stage(measured, stage)]
+        block = sum(seconds) / len(seconds) if seconds else 0.0
+        yield from advice(comparisons(terms, measured, stage), terms.rules, block, spent)
 
 
-def _spent(measured: Sequence[Block], stage: Stage) -> float:
-    """What a block of the stage took, in seconds."""
-    seconds = [one.seconds for one in measured if one.stage == stage]
-    return sum(seconds) / len(seconds) if seconds else 0.0
-
-
-def _confirming(measured: Sequence[Block]) -> tuple[int, ...]:
-    fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
-    return tuple(sorted({sample.block for one in fresh for sample in one.samples}))
-
-
-def _noise(terms: Terms, measured: Sequence[Block]) -> tuple[Comparison, ...]:
-    return tuple(one for fidelity in terms.fidelities for one in _noise_of(terms, measured, fidelity))
-
-
-def _noise_of(terms: Terms, measured: Sequence[Block], fidelity: Fidelity) -> tuple[Comparison, ...]:
-    stage = Stage(fidelity, Purpose.NOISE)
-    own = [one for one in measured if one.stage == stage]
-    placebos = tuple(dict.fromkeys(one.variant for one in own))
-    return terms.judge(stage).noise([sample for one in own for sample in one.samples], placebos) if own else ()
-
-
-def _with_floors(terms: Terms, measured: Sequence[Block], stage: Stage) -> Judge:
-    own = [one for one in measured if one.stage == Stage(stage.fidelity, Purpose.NOISE)]
-    samples = [sample for one in own for sample in one.samples]
-    judge = terms.judge(stage)
-    return judge.with_floors(samples, tuple(dict.fromkeys(one.variant for one in own))) if samples else judge
-
-
-def _patches(journal: Journal, path: Path) -> tuple[tuple[str, str], ...]:
-    named = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
-    return tuple((name, file) for name, file in named if (path / file).is_file())
-
-
-# The best variant of a finished run beside the baseline: their builds, what parts them, what was measured.
+def _noise(terms: Terms, measured: Sequence[MeasuredBlock]) -> Iterator[Comparison]:
+    for fidelity in terms.fidelities:
+        stage = Stage(fidelity, Purpose.NOISE)
+        if own := _in_stage(measured, stage):
+            yield from terms.judge(stage).noise(_samples(own), _variants(own))
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """``before`` and ``after`` are the ELF files of the baseline and of the variant called ``name``.
+    """The best variant of a finished run: ``before`` and ``after`` are the baseline's ELF file and that of ``name``.
 
     ``profile`` is what the search went out from, its report ``section``. ``moves`` tell the change in words,
     ``confirmed`` are the comparisons that a verdict on it rests on.
@@ -255,28 +235,25 @@ def winner(run: Path) -> Winner:
     """
     journal = Journal.read(journal_of(run))
     try:
-        return _winner(journal, run, result_of(journal, run))
+        result = result_of(journal, run)
+        if result.best is None:
+            raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
+        plan = plan_of(run, journal)
+        if plan.evidence is None:
+            raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
+        profile = profile_given(plan) or RunProfile(run / RECORDED)
+        return Winner(
+            result.title,
+            result.best,
+            _product(journal, result.baseline, plan.evidence, run),
+            _product(journal, result.best, plan.evidence, run),
+            profile.path,
+            profile.section,
+            moves_of(journal).get(result.best, ()),
+            tuple(one for one in result.confirmed if one.variant == result.best and one.decides),
+        )
     finally:
         journal.close()
-
-
-def _winner(journal: Journal, run: Path, result: Result) -> Winner:
-    if result.best is None:
-        raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
-    plan = plan_of(run, journal)
-    if plan.evidence is None:
-        raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
-    profile = profile_given(plan) or RunProfile(run / RECORDED)
-    return Winner(
-        result.title,
-        result.best,
-        _product(journal, result.baseline, plan.evidence, run),
-        _product(journal, result.best, plan.evidence, run),
-        profile.path,
-        profile.section,
-        moves_of(journal).get(result.best, ()),
-        _confirmed(result.confirmed, result.best),
-    )
 
 
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
@@ -284,7 +261,3 @@ def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> P
     if not isinstance(built, Built):
         raise JournalError(f"the build of {variant} is not in {run} any more; name the profile instead")
     return product_of(built, evidence)
-
-
-def _confirmed(comparisons: Sequence[Comparison], variant: str) -> tuple[Comparison, ...]:
-    return tuple(one for one in comparisons if one.variant == variant and one.decides)

@@ -6,17 +6,16 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import DiskFull, JournalError
-from linesmith.analyzer.model import Variant
 from linesmith.tuner.run.journal import Journal, unfinished
 
 PLAN = "tune.toml"
+_NOTE = "errand"
 _LOCK = "lock"
 _IGNORED = ".gitignore"
 _JOURNAL = "journal.sqlite"
@@ -165,27 +164,13 @@ def _furnish(path: Path, plan: str) -> None:
         raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
 
 
-# What a run directory was begun for: whoever goes on with it must want the same.
-
-SEARCH = "a search"
-_NOTE = "errand"
-
-
-def bench_of(variants: Sequence[Variant]) -> str:
-    """The errand of measuring these, in words."""
-    return f"a bench of {', '.join(sorted(one.name for one in variants))}"
-
-
-def keep_errand(journal: Journal, errand: str) -> None:
-    """Note what the run is for; raises ``JournalError`` when it was begun for something else."""
+def keep_purpose(journal: Journal, purpose: str) -> None:
+    """Note what the run is for, in words; raises ``JournalError`` when it was begun for something else."""
     known = journal.note(_NOTE)
-    if known not in (None, errand):
-        raise JournalError(f"this run was begun as {known} and is not {errand}; choose another --run for that")
+    if known not in (None, purpose):
+        raise JournalError(f"this run was begun as {known} and is not {purpose}; choose another --run for that")
     with journal.transaction():
-        journal.keep_note(_NOTE, errand)
-
-
-# The patch of each variant as a file of the run directory.
+        journal.keep_note(_NOTE, purpose)
 
 
 def keep_patch_file(run: RunDirectory, variant: str, text: str) -> None:

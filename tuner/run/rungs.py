@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The ladder of fidelities: each rung judges a point, the cheap ones here and at once, the upper ones by workers."""
+"""The ladder of fidelities: each rung judges a point, the cheap ones here and at once, the upper ones by workers.
+
+The first rung estimates, the second replays the recorded trace. On the upper ones, which cost a build and so count
+against the budget, a point becomes a patch, whose build must have the layout promised before anything is measured.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Protocol
 
@@ -25,24 +30,23 @@ from linesmith.analyzer.model import (
     Patch,
     Point,
     Profile,
-    SimulatedLines,
     Trial,
     TunePlan,
     Variant,
     VerdictKind,
 )
 from linesmith.patches.edit.patch import edited, file_text, is_kernel_code
-from linesmith.patches.edit.verify import Verification, locate, verify
+from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.replay.plan import ReplayPlan, at_every_start, plan_for, unchanged
-from linesmith.tuner.replay.replayer import PlacePair, open_trace
+from linesmith.tuner.replay.replayer import open_trace
 from linesmith.tuner.replay.scene import scene
 from linesmith.tuner.replay.simulated import outcomes, question_of, run
-from linesmith.tuner.run.assessment import Course, assessed, remark
+from linesmith.tuner.run.assessment import BlockCourse, assessed, remark
 from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
-from linesmith.tuner.run.evidence import Explained
+from linesmith.tuner.run.evidence import ExplainedRun
 from linesmith.tuner.run.journal_tables import Purpose, keep_variant, trial_of, variants
 from linesmith.tuner.run.judgement import Judge, searching
 from linesmith.tuner.run.laboratory import Laboratory
@@ -50,8 +54,7 @@ from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file
 from linesmith.tuner.run.simulated import SimulatedBenchmark, failure_of
 from linesmith.tuner.space.proposals import Proposals
 
-# The second rung: the recorded trace replayed under a candidate, in this process.
-
+COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 Pairs = frozenset[frozenset[str]]
 
 
@@ -83,7 +86,8 @@ class TraceRung:
         """Misses as a ratio to those now, and half the interval of the record's; raises ``NotSimulated``."""
         plan = plan_for(self._replay.scenes[0], candidate, self._layouts)
         found = run(self._replay, 0, plan, self._before, self._layouts)
-        lines = max((one for one in found.lines if one.line_bytes == CACHE_LINE_BYTES), key=_phases, default=None)
+        phases = attrgetter("phases")
+        lines = max((one for one in found.lines if one.line_bytes == CACHE_LINE_BYTES), key=phases, default=None)
         if lines is None or not lines.before.total:
             raise NotSimulated("the trace has no miss on the record that another layout could save")
         cost, spread = 1.0 + lines.change, (lines.interval.high - lines.interval.low) / 2
@@ -91,25 +95,14 @@ class TraceRung:
 
     def _meetings(self, plan: ReplayPlan) -> float:
         """Misses of the pairs, the mean of all places where objects could begin, here or in another build."""
-        runs = [self._replay.run(0, shifted) for shifted in at_every_start(plan, self._replay.scenes[0])]
-        return sum(one.local + one.remote for run in runs for one in run.pairs if self._asked(one)) / len(runs)
-
-    def _asked(self, one: PlacePair) -> bool:
         here = self._replay.scenes[0]
-        victim = here.member(one.victim_kind, one.victim_offset, self._layouts)
-        return frozenset((victim, here.member(one.writer_kind, one.writer_offset, self._layouts))) in self._pairs
-
-
-def _phases(lines: SimulatedLines) -> int:
-    return lines.phases
-
-
-# Which fidelities cost a build: those count against the budget.
-
-COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
-
-
-# Points of the search space as variants: a point becomes a patch, and its build must have the layout promised.
+        runs = [self._replay.run(0, shifted) for shifted in at_every_start(plan, here)]
+        misses = 0
+        for one in (pair for ran in runs for pair in ran.pairs):
+            victim = here.member(one.victim_kind, one.victim_offset, self._layouts)
+            if frozenset((victim, here.member(one.writer_kind, one.writer_offset, self._layouts))) in self._pairs:
+                misses += one.local + one.remote
+        return misses / len(runs)
 
 
 class Points:
@@ -156,19 +149,18 @@ class Points:
         self._confirmed.add(variant.name)
 
     def _file(self, candidate: Candidate, finding: Finding, diff: str, built: Built, layouts: Layouts) -> str:
+        """The patch as the file that a person sends."""
         before = locate(candidate, self.proposals.layouts)
         seen = verify(candidate, before, locate(candidate, layouts))
-        patch = self._patch(candidate, finding, seen, built)
-        return file_text(replace(patch, diff=diff)).decode("utf-8", "surrogateescape")
-
-    def _patch(self, candidate: Candidate, finding: Finding, seen: Verification, built: Built) -> Patch:
         declared = edited(candidate, self._tree).declared
         kernel = is_kernel_code(Tree(self._tree), declared)
         title, usual = declared.record.title, style(self._tree, declared.file)
         text = message(
             candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
         )
-        return Patch(candidate.type, declared.file, "", text, f"compiled with {built.compiler}", 0, seen.exact)
+        how = f"compiled with {built.compiler}"
+        patch = Patch(candidate.type, declared.file, diff, text, how, 0, seen.exact)
+        return file_text(patch).decode("utf-8", "surrogateescape")
 
 
 class Rung(Protocol):
@@ -220,7 +212,7 @@ class ReplayRung:
 class BlockRung:
     """What the rebuilt variant costs, simulated or on a machine."""
 
-    def __init__(self, points: Points, lab: Laboratory, course: Course) -> None:
+    def __init__(self, points: Points, lab: Laboratory, course: BlockCourse) -> None:
         self.fidelity = course.rig.fidelity
         self._points = points
         self._lab = lab
@@ -236,7 +228,11 @@ class BlockRung:
             return _failed(trial, error)
         if variant.name not in self._measuring:
             self._measuring[variant.name] = asyncio.create_task(self._measured(point, variant))
-        outcome = _guarded(await self._measuring[variant.name])
+        outcome = await self._measuring[variant.name]
+        if not isinstance(outcome, Failure):  # nothing that a variant gains counts where a guard became worse
+            worse = next((one for one in outcome if one.guard and one.verdict is VerdictKind.WORSE), None)
+            if worse is not None:
+                outcome = Failure(FailureKind.GUARD, f"{worse.benchmark} became worse: {worse.reason}")
         return trial_of(replace(trial, variant=variant.name), outcome) if outcome else None
 
     async def _measured(self, point: Point, variant: Variant) -> tuple[Comparison, ...] | Failure:
@@ -248,14 +244,6 @@ class BlockRung:
         except VerificationFailed as error:
             return Failure(FailureKind.ILLEGAL, str(error))
         return await assessed(self._lab, self._course, variant)
-
-
-def _guarded(outcome: tuple[Comparison, ...] | Failure) -> tuple[Comparison, ...] | Failure:
-    """The outcome, unless a guard became worse: then nothing that the variant gains counts."""
-    if isinstance(outcome, Failure):
-        return outcome
-    worse = next((one for one in outcome if one.guard and one.verdict is VerdictKind.WORSE), None)
-    return outcome if worse is None else Failure(FailureKind.GUARD, f"{worse.benchmark} became worse: {worse.reason}")
 
 
 def _told(fidelity: Fidelity, point: Point, points: Points, cost: Callable[[], tuple[float, float]]) -> Trial:
@@ -274,9 +262,6 @@ def _failed(trial: Trial, error: LinesmithError) -> Trial:
     return replace(trial, failure=failure)
 
 
-# The ladder of a plan: which rungs it has, and what they need to judge.
-
-
 def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...]:
     """What the upper rungs are measured with, the highest last; raises ``BenchmarkUnknown``."""
     found: list[Rig] = []
@@ -290,7 +275,7 @@ def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class RungLadder:
     """All that the rungs of a search have in common; ``in_time`` tells whether a block may still be begun.
 
     ``judge`` is that of the highest rung, who knows the noise floor. ``metric`` is the simulated one that decides.
@@ -298,7 +283,7 @@ class Ladder:
 
     lab: Laboratory
     points: Points
-    seen: Explained
+    seen: ExplainedRun
     judge: Judge
     in_time: Callable[[], bool]
     metric: str = "type"
@@ -308,9 +293,12 @@ class Ladder:
         cheap: list[Rung] = [EstimateRung(self.points)] if Fidelity.ESTIMATE in fidelities else []
         if Fidelity.REPLAY in fidelities:
             cheap += self._replay()
-        judges = [*(rig.judge for rig in upper[:-1]), self.judge]
-        courses = [self._course(rig, judge) for rig, judge in zip(upper, judges, strict=True)]
-        return (*cheap, *(BlockRung(self.points, self.lab, course) for course in courses))
+        costly = []
+        for rig, judge in zip(upper, (*(rig.judge for rig in upper[:-1]), self.judge), strict=True):
+            hasty = replace(judge, rules=searching(judge.rules))
+            course = BlockCourse(rig, hasty, Purpose.SEARCH, self.in_time, self.lab.slots)
+            costly.append(BlockRung(self.points, self.lab, course))
+        return (*cheap, *costly)
 
     def _replay(self) -> Iterator[Rung]:
         record, seen = self.points.proposals.record, self.seen
@@ -322,7 +310,3 @@ class Ladder:
             yield ReplayRung(self.points, trace)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
-
-    def _course(self, rig: Rig, judge: Judge) -> Course:
-        hasty = replace(judge, rules=searching(judge.rules))
-        return Course(rig, hasty, Purpose.SEARCH, self.in_time, self.lab.slots)

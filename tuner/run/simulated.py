@@ -3,6 +3,10 @@
 
 Emulation in exact turns is deterministic: the same build with the same seed gives the same numbers on every machine
 and under any load. So a recording's numbers are kept, and one recording of the baseline serves all variants.
+
+What is recorded is the plan's command, or one run of a benchmark: a kernel boots and does all of its steps; of a
+program one step is recorded, after the silent ones have been run. Errors of a task become data at its border:
+``failure_of`` says which of them are results of a trial.
 """
 
 from __future__ import annotations
@@ -69,24 +73,13 @@ from linesmith.plugins.recording.text import with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
-# What is recorded of a build: the steps of a benchmark, or a command of the plan, as one order for a recorder.
-
 KERNEL = "kernel"
-
-
-def is_kernel(built: Built) -> bool:
-    """Whether the build is booted; any other is run."""
-    return KERNEL in dict(built.products)
+_HERE = "here"
 
 
 def unbuilt(products: Iterable[str], folder: Path) -> Built:
     """Stands for a build that is yet to be made, with its products in ``folder`` (which need not be there)."""
     return Built(folder.name, folder, tuple((name, folder / name) for name in products))
-
-
-def steps_of_command(evidence: Evidence) -> tuple[Step, ...]:
-    """The plan's command as a step."""
-    return (Step(evidence.command, evidence.seconds),)
 
 
 def product_of(built: Built, evidence: Evidence) -> Path:
@@ -96,33 +89,6 @@ def product_of(built: Built, evidence: Evidence) -> Path:
     except KeyError:
         known = ", ".join(name for name, _ in built.products)
         raise PlanError(f"[record] elf = {evidence.elf!r} is no product of the build; name one of {known}") from None
-
-
-def kernel_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: int, folder: Path) -> Order:
-    """Boot the build and run all steps; the console's log goes into ``folder``."""
-    guest = Guest(
-        kernel=built.product(KERNEL),
-        vmlinux=product_of(built, evidence),
-        cpus=evidence.cpus,
-        nodes=evidence.nodes,
-        memory=evidence.memory,
-        overlay=evidence.overlay,
-        words=evidence.words,
-    )
-    words = [_guest_words(step, built) for step in steps]
-    command = words[0] if len(words) == 1 else ("sh", "-c", " && ".join(map(shlex.join, words)))
-    return replace(_order(command, evidence, seed), guest=guest, log=folder / "console.log")
-
-
-def program_order(built: Built, evidence: Evidence, step: Step, seed: int, folder: Path) -> Order:
-    """Run the program of one step in a folder within ``folder``, where what it prints goes too."""
-    product_of(built, evidence)
-    order = _order(words_of(step, built), evidence, seed)
-    return replace(order, environment=step.environment, output=folder / "output.txt", directory=folder / "place")
-
-
-def _order(command: tuple[str, ...], evidence: Evidence, seed: int) -> Order:
-    return Order(command, replace(evidence.emulation, seed=seed), seconds=evidence.seconds)
 
 
 def _guest_words(step: Step, built: Built) -> tuple[str, ...]:
@@ -135,11 +101,6 @@ def _guest_words(step: Step, built: Built) -> tuple[str, ...]:
     return words
 
 
-# What is recorded of a benchmark, and what has to be done before.
-
-_HERE = "here"
-
-
 def order_of(built: Built, evidence: Evidence, folder: Path, seed: int, tell: Tell) -> Order:
     """The order to record one run of the plan's benchmark, or its command, on this build; what has to be done is.
 
@@ -150,7 +111,15 @@ def order_of(built: Built, evidence: Evidence, folder: Path, seed: int, tell: Te
     steps = steps_of(evidence, folder.parent / "programs")
     order = planned_order(built, evidence, steps, seed, folder)
     if order.directory is not None:
-        _prepare(built, _silent_of(steps), folder, tell)
+        if silent := _silent_of(steps):
+            scratch = folder / "prepared"
+            scratch.mkdir(exist_ok=True)
+            for done in machine(_HERE).run(Site(_HERE), built, silent, scratch, tell).done:
+                if done.status:
+                    words = " ".join(done.step.command)
+                    raise BenchmarkFailed(
+                        f"{words} ended with status {done.status} before the recording; see {scratch}"
+                    )
         shutil.rmtree(order.directory, ignore_errors=True)
         order.directory.mkdir()
     return order
@@ -162,22 +131,44 @@ def steps_of(evidence: Evidence, programs: Path) -> Sequence[Step]:
     Programs that have to be compiled are, into ``programs``.
     """
     if evidence.use is None:
-        return steps_of_command(evidence)
+        return (Step(evidence.command, evidence.seconds),)
     programs.mkdir(parents=True, exist_ok=True)
     return benchmark(evidence.use.benchmark).steps(dict(evidence.use.settings), max(evidence.use.threads), programs)
 
 
 def planned_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed: int, folder: Path) -> Order:
-    """The order alone: nothing is run or made. Raises ``PlanError`` when there is not one program to record."""
-    if is_kernel(built):
-        return kernel_order(built, evidence, steps, seed, folder)
+    """The order alone: nothing is run or made. Raises ``PlanError`` when there is not one program to record.
+
+    The log of a kernel's console goes into ``folder``, and so does what a program prints, which runs in a folder there.
+    """
+    elf = product_of(built, evidence)
+    order = Order((), replace(evidence.emulation, seed=seed), seconds=evidence.seconds)
+    if KERNEL in dict(built.products):
+        guest = Guest(
+            kernel=built.product(KERNEL),
+            vmlinux=elf,
+            cpus=evidence.cpus,
+            nodes=evidence.nodes,
+            memory=evidence.memory,
+            overlay=evidence.overlay,
+            words=evidence.words,
+        )
+        words = [_guest_words(step, built) for step in steps]
+        command = words[0] if len(words) == 1 else ("sh", "-c", " && ".join(map(shlex.join, words)))
+        return replace(order, command=command, guest=guest, log=folder / "console.log")
     loud = [step for step in steps if not step.silent]
     if len(loud) != 1:
         raise PlanError(
             f"one run of the benchmark to record is {len(loud)} commands, and one program can be recorded; "
             "give that one as `command` in [record]"
         )
-    return program_order(built, evidence, loud[0], seed, folder)
+    return replace(
+        order,
+        command=words_of(loud[0], built),
+        environment=loud[0].environment,
+        output=folder / "output.txt",
+        directory=folder / "place",
+    )
 
 
 def recording_commands(built: Built, order: Order, steps: Sequence[Step]) -> Iterator[str]:
@@ -199,23 +190,10 @@ def recorder_of(order: Order) -> Recorder:
     return recorder("qemu" if order.guest else "qemu-user")
 
 
-def _prepare(built: Built, steps: Sequence[Step], folder: Path, tell: Tell) -> None:
-    if not steps:
-        return
-    scratch = folder / "prepared"
-    scratch.mkdir(exist_ok=True)
-    for done in machine(_HERE).run(Site(_HERE), built, steps, scratch, tell).done:
-        if done.status:
-            words = " ".join(done.step.command)
-            raise BenchmarkFailed(f"{words} ended with status {done.status} before the recording; see {scratch}")
-
-
 def _silent_of(steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps that prepare the one to record."""
     return tuple(step for step in steps if step.silent)
 
-
-# At the border of a task, errors become data: which of them are results of a trial, and of what kind.
 
 # The first class that an error is of tells; what is of none is no result, but ends the run.
 _KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
@@ -301,23 +279,21 @@ class SimulatedBenchmark:
 
     def values(self, built: Built, seed: int, tell: Tell) -> _Values:
         """The value of each metric, by name; raises what ``recorded`` raises."""
-        kept = self.folder / f"{self._digest(built, seed)}.json"
+        parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
+        kept = self.folder / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
         # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
         with locked(kept.with_suffix(".lock")):
             if kept.is_file():
                 return msgspec.json.decode(kept.read_bytes(), type=_Values)
             folder = self.folder / f"{kept.stem}.logs"
-            values = self._measured(built, recorded(built, self.evidence, folder, seed, tell), tell)
+            profile = recorded(built, self.evidence, folder, seed, tell)
+            tell("counting misses")
+            elf = built.product(self.evidence.elf)
+            reading = read_layouts(elf)
+            places = RecordedMembers(self.question.type, profile, reading.layouts, self._holding(profile, elf, reading))
+            values = simulated_metrics(profile, places, self.question, self.evidence.operations)
             files.replace_file(kept, msgspec.json.encode(values))
             return values
-
-    def _measured(self, built: Built, profile: Profile, tell: Tell) -> _Values:
-        tell("counting misses")
-        elf = built.product(self.evidence.elf)
-        reading = read_layouts(elf)
-        found = self._holding(profile, elf, reading)
-        places = RecordedMembers(self.question.type, profile, reading.layouts, found)
-        return simulated_metrics(profile, places, self.question, self.evidence.operations)
 
     def _holding(self, profile: Profile, elf: Path, reading: Reading) -> tuple[Finding, ...]:
         """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
@@ -325,10 +301,6 @@ class SimulatedBenchmark:
             return ()
         found = explain(reading, elf, profile, self.question.type, accesses=accesses_if_any(elf)).findings
         return holding(found, self.question.type)
-
-    def _digest(self, built: Built, seed: int) -> str:
-        parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
 def simulated_block(
@@ -346,16 +318,11 @@ def simulated_block(
     found = []
     for position, (name, built) in enumerate((baseline, variant)):
         try:
-            values = simulation.values(built, seed, partial(_telling, tell, name))
+            values = simulation.values(built, seed, lambda doing, name=name: tell(f"{name}: {doing}"))  # type: ignore[misc]
         except Exception as error:
             raise Interrupted(name, error) from error
-        found += [_sample(name, metric, value, simulation, block, position) for metric, value in values]
+        threads = simulation.evidence.cpus
+        found += [
+            Sample(name, SIMULATED, metric, threads, value, block, position, position) for metric, value in values
+        ]
     return tuple(found)
-
-
-def _telling(tell: Tell, name: str, doing: str) -> None:
-    tell(f"{name}: {doing}")
-
-
-def _sample(name: str, metric: str, value: float, simulation: SimulatedBenchmark, block: int, position: int) -> Sample:
-    return Sample(name, SIMULATED, metric, simulation.evidence.cpus, value, block, position, position)

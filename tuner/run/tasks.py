@@ -100,7 +100,7 @@ Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TaskOutcome:
     """What a task came to: a build, or samples with what the machine said of itself; or the failure of ``variant``."""
 
     seconds: float

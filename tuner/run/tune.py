@@ -10,11 +10,11 @@ from linesmith.analyzer.base.errors import PlanError
 from linesmith.analyzer.model import Failure, Result, TunePlan, Variant
 from linesmith.patches.message.message import Excerpt
 from linesmith.plugins import registry
-from linesmith.plugins.api import Pool, Search
+from linesmith.plugins.api import Pool
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
 from linesmith.tuner.run.block import Rig
-from linesmith.tuner.run.evidence import Explained, explained
+from linesmith.tuner.run.evidence import ExplainedRun, explained
 from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import encoded
 from linesmith.tuner.run.journal_tables import (
@@ -32,8 +32,8 @@ from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.preparation import check, check_ladder, reopen, settled
 from linesmith.tuner.run.progress import Narration, TellProgress
 from linesmith.tuner.run.result import Terms, comparisons, keep_terms, kept_terms, result_of, with_measures
-from linesmith.tuner.run.run_directory import SEARCH, RunDirectory, keep_errand
-from linesmith.tuner.run.rungs import Ladder, Points, rigs
+from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
+from linesmith.tuner.run.rungs import Points, RungLadder, rigs
 from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import Proposals
 
@@ -52,7 +52,7 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     """
     settling = settled(plan)
     plan = settling.plan
-    keep_errand(run.journal, SEARCH)
+    keep_purpose(run.journal, "a search")
     check_ladder(plan)
     check(plan, pool)
     for sentence in settling.remarks:
@@ -67,6 +67,8 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
 
 @dataclass(frozen=True, slots=True)
 class _Tuning:
+    """One process's work on a run."""
+
     plan: TunePlan
     lab: Laboratory
     excerpt: Excerpt
@@ -77,8 +79,14 @@ class _Tuning:
         seen, proposed = searched(seen, self.plan.search)
         upper = rigs(self.plan, proposed, self.lab)
         self._check_space(proposed)
-        self._remark_on_room(proposed)
-        self._keep_terms(proposed, upper)
+        title, growth = proposed.record.subject.layout.title, self.plan.search.growth
+        # Alignments, often the obvious change, are not searched for want of bytes.
+        if wanted := room_wanted(proposed.record, growth):
+            remark(self.lab.run.journal, wanted.told(title, growth))
+        terms = Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules)
+        for rig in upper:
+            terms = with_measures(terms, rig.fidelity, rig.judge.measures)
+        keep_terms(self.lab.run.journal, terms)
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
         chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
@@ -101,42 +109,24 @@ class _Tuning:
         with journal.transaction():
             journal.keep_note(_SPACE, now)
 
-    def _remark_on_room(self, proposed: Proposals) -> None:
-        """Say so when alignments, often the obvious change, are not searched for want of bytes."""
-        growth, title = self.plan.search.growth, proposed.record.subject.layout.title
-        if wanted := room_wanted(proposed.record, growth):
-            remark(self.lab.run.journal, wanted.told(title, growth))
-
-    def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
-        terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
-        for rig in upper:
-            terms = with_measures(terms, rig.fidelity, rig.judge.measures)
-        keep_terms(self.lab.run.journal, terms)
-
-    async def _explore(self, seen: Explained, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
+    async def _explore(self, seen: ExplainedRun, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
         plan, run = self.plan, self.lab.run
         elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
         points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
-        ladder = Ladder(
-            self.lab, points, seen, judge, lambda: self.lab.narration.left > self._reserved(upper[-1]), metric
-        )
+        ladder = RungLadder(self.lab, points, seen, judge, lambda: self._in_time(upper[-1]), metric)
         rungs = ladder.rungs(plan.search.ladder, upper)
-        search = self._search(proposed, len(rungs), len(upper))
+        optimizer = registry.optimizer(plan.search.optimizer)
+        if reason := optimizer.obstacle():
+            raise PlanError(f"[search] optimizer = {plan.search.optimizer!r} cannot be used: {reason}")
+        search = optimizer.search(proposed.space, len(rungs), plan.search.seed, plan.budget.trials, len(upper))
         exploration = Exploration(rungs, search, run.journal, self.lab.narration, plan.budget.trials)
         await exploration.run(self.lab.slots, ladder.in_time)
 
-    def _search(self, proposed: Proposals, rungs: int, costly: int) -> Search:
-        search = self.plan.search
-        optimizer = registry.optimizer(search.optimizer)
-        if reason := optimizer.obstacle():
-            raise PlanError(f"[search] optimizer = {search.optimizer!r} cannot be used: {reason}")
-        return optimizer.search(proposed.space, rungs, search.seed, self.plan.budget.trials, costly)
-
-    def _reserved(self, rig: Rig) -> float:
-        """Seconds that the confirmation will need: at the least its first look at each finalist."""
+    def _in_time(self, rig: Rig) -> bool:
+        """Whether more time is left than confirming needs: at the least its first look at each finalist."""
         least = self.plan.rules.least_blocks * self.plan.search.confirm
         needed = least * self.lab.block_seconds(rig.fidelity)
-        return min(needed, _MOST_RESERVED * self.plan.budget.minutes * _MINUTE)
+        return self.lab.narration.left > min(needed, _MOST_RESERVED * self.plan.budget.minutes * _MINUTE)
 
     def _finalists(self, stage: Stage) -> tuple[Variant, ...]:
         journal = self.lab.run.journal

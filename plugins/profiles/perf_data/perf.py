@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
+from linesmith.analyzer.base.child import Streams, child, find, wait
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing
 from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.machines.child import Streams, child, find, wait
 from linesmith.plugins.profiles.samples import Code, Mode, Samples
 from linesmith.plugins.profiles.script_line import read_sample
 
