@@ -132,7 +132,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.premises import with_blocks
     from linesmith.analyzer.cli.suggest import whatever_is_suggested
-    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([files.html], ("html",))
@@ -143,7 +143,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     given = asked.known.on_machine_of(found.profile)
     sources = asked.sources
     known = with_blocks(given.premises(files.elf, found.reading, scans), found, sources.tree, sources.deadline)
-    told = Chosen(found.profile, found.section, found.sections, found.left_out)
+    told = ProfileSection(found.profile, found.section, found.sections, found.left_out)
     return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
 
 

@@ -28,6 +28,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report import findings
 from linesmith.analyzer.report.candidate import Numbered, Suggested, alternative_cells
 from linesmith.analyzer.report.findings import (
+    contended_accesses,
     cost_rows,
     count_range,
     heavy_sharings,
@@ -46,7 +47,7 @@ from linesmith.analyzer.report.html.candidate import (
     figure,
 )
 from linesmith.analyzer.report.map_words import level, percent, where
-from linesmith.analyzer.report.prose import amount, counted, short
+from linesmith.analyzer.report.prose import counted, listed, short
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.accounts import type_of
 
@@ -227,7 +228,7 @@ def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Mark
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
     yield "share", f"{finding.share:.1%} of all contended {accesses} of the {finding.whole}"
-    yield "samples", f"{amount(finding.contended, f'contended {accesses}')}, {stores_of(finding)}"
+    yield "samples", f"{contended_accesses(finding.contended, accesses)}, {stores_of(finding)}"
     if finding.address is not None:
         yield "address", f"{finding.address:#x}"
     for row in cost_rows(finding.cost, accesses, finding.whole):
@@ -249,8 +250,7 @@ def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:
     if one.reason:
         yield "but", one.reason
     if one.containers:
-        more = len(one.containers) - MOST_CONTAINERS
-        yield "held by", ", ".join(one.containers[:MOST_CONTAINERS]) + (f" and {more} more" if more > 0 else "")
+        yield "held by", listed(one.containers, MOST_CONTAINERS)
 
 
 def _member(one: LineMember, finding: Finding) -> MemberRow:

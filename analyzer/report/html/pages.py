@@ -12,7 +12,7 @@ from linesmith.analyzer.model import Build, Finding, Result, Trial
 from linesmith.analyzer.report.candidate import Numbered, Suggested, saved, short_change
 from linesmith.analyzer.report.figures import duration, merged, unchecked
 from linesmith.analyzer.report.findings import left_out_rows, recording_rows, share_range
-from linesmith.analyzer.report.hot import MOST_TYPES, Chosen, examples
+from linesmith.analyzer.report.hot import MOST_TYPES, ProfileSection, examples
 from linesmith.analyzer.report.html.drawings import Forest, Scale, Strip, Tick, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, RecordChange, finding_section
 from linesmith.analyzer.report.html.page import render_page
@@ -47,7 +47,7 @@ class TypeRow:
     pairs: tuple[str, ...]
 
 
-def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str]) -> str:
+def render_profile(suggested: Suggested, chosen: ProfileSection, unchecked: Sequence[str]) -> str:
     """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
     told, untold = _told(suggested)
     numbered = _by_line(suggested)
@@ -74,7 +74,7 @@ def render_profile(suggested: Suggested, chosen: Chosen, unchecked: Sequence[str
     return render_page("profile.html", content, LINE_MAP_STYLE)
 
 
-def _heading(suggested: Suggested, chosen: Chosen) -> str:
+def _heading(suggested: Suggested, chosen: ProfileSection) -> str:
     """The profile's file, which report in it, and the records that are hot in it; no path of this machine."""
     totals = [one.type for one in type_totals(suggested.findings) if one.type]
     more = f" and {len(totals) - MOST_HEADING} more" if len(totals) > MOST_HEADING else ""
@@ -100,7 +100,7 @@ def _by_line(suggested: Suggested) -> dict[int, tuple[Numbered, ...]]:
     }
 
 
-def _facts(suggested: Suggested, chosen: Chosen) -> Iterator[tuple[str, str]]:
+def _facts(suggested: Suggested, chosen: ProfileSection) -> Iterator[tuple[str, str]]:
     elf, machine, profile = suggested.elf, suggested.machine, chosen.profile
     yield "profile", Path(profile.source).name
     if chosen.sections > 1:
@@ -144,7 +144,7 @@ def _refused(suggested: Suggested, told: set[int]) -> Iterator[str]:
             yield line.refusal
 
 
-def _remarks(chosen: Chosen) -> Iterator[str]:
+def _remarks(chosen: ProfileSection) -> Iterator[str]:
     remarks = chosen.profile.remarks
     for one in remarks[:MOST_REMARKS]:
         yield f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text
