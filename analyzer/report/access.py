@@ -74,7 +74,7 @@ def functions_text(functions: Sequence[FunctionCounts], limit: int) -> str:
     return listed((f"{one.function} {_letters(one.counts)}" for one in functions), limit)
 
 
-def beside(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
+def access_notes(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
     """What stands beside the members of ``layout``: how many functions read and write each, and the first of them."""
     touched = touching(layout, accesses)
 

@@ -120,7 +120,7 @@ def excerpt(
 
     What is left out in between is told by one line with an ellipsis. ``heat`` stands behind the members it names.
     """
-    rendering = Rendering(layouts, beside=lambda _layout: lambda _offset, member: heat.get(member.name, ""))
+    rendering = Rendering(layouts, notes=lambda _layout: lambda _offset, member: heat.get(member.name, ""))
     text = rendering.text(layout).splitlines()
     closes = [number for number, line in enumerate(text) if _CLOSE.match(line)]
     owners = [_owner(line, bisect_left(closes, number), len(closes)) for number, line in enumerate(text)]

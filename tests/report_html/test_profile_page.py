@@ -134,7 +134,7 @@ def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
     names = [("one", "two"), ("one", "three"), ("two", "three")]
     told = compared(layout, layout, *(Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)), steps=2)
     assert (told.sizes, [(row.first, row.second) for row in told.rows]) == ((64, 128), names)
-    assert told.rows[0].told == (("always", "never"), ("always", "never"))
+    assert told.rows[0].phases == (("always", "never"), ("always", "never"))
     assert [(one.first, one.second, one.line_bytes) for one in told.drawn] == [(*pair, 64) for pair in names[:2]]
     assert len(told.folded) == 4
 
