@@ -15,7 +15,7 @@ from linesmith.analyzer.base.text import visible
 
 if TYPE_CHECKING:
     from linesmith.analyzer.report.map_text import Row
-    from linesmith.analyzer.report.markdown import Line
+    from linesmith.analyzer.report.markdown import PageLine
 
 
 NARROWEST, USUAL = 40, 80
@@ -76,7 +76,7 @@ def painted(rows: Iterable[Row], colour: bool) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def headed(lines: Iterable[Line], colour: bool) -> str:
+def headed(lines: Iterable[PageLine], colour: bool) -> str:
     """The lines as text, headings in bold where there is ``colour``."""
     shown = ((visible(line.text), colour and line.heads) for line in lines)
     return "".join(f"{_BOLD}{text}{_RESET}\n" if bold else f"{text}\n" for text, bold in shown)

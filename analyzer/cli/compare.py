@@ -13,9 +13,9 @@ from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.comparison.compare import Explained
+    from linesmith.analyzer.comparison.compare import ProfileFindings
     from linesmith.analyzer.model import Profile
-    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.report.hot import ProfileSection
 
 
 @click.command()
@@ -118,15 +118,15 @@ def _refuse_mixed(old: Profile, new: Profile) -> None:
     raise ProfileError(message)
 
 
-def chosen(analysis: Analysis) -> Chosen:
+def chosen(analysis: Analysis) -> ProfileSection:
     """Which report of its text the analysis is about."""
-    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.report.hot import ProfileSection
 
-    return Chosen(analysis.profile, analysis.section, analysis.sections, analysis.left_out)
+    return ProfileSection(analysis.profile, analysis.section, analysis.sections, analysis.left_out)
 
 
-def explained(analysis: Analysis) -> Explained:
+def explained(analysis: Analysis) -> ProfileFindings:
     """What the comparison needs of an analysis."""
-    from linesmith.analyzer.comparison.compare import Explained
+    from linesmith.analyzer.comparison.compare import ProfileFindings
 
-    return Explained(analysis.profile, analysis.findings, analysis.left_out)
+    return ProfileFindings(analysis.profile, analysis.findings, analysis.left_out)

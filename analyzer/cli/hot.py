@@ -48,12 +48,12 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile, with_offsets
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import hot, hot_json
-    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable
 
     check_save(save, output)
     found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))
-    chosen = Chosen(found.profile, found.section, found.sections, found.left_out)
+    chosen = ProfileSection(found.profile, found.section, found.sections, found.left_out)
     shown = by_removable(found.findings), found.reading.identity, chosen
     as_text = format_ == "text"
     text = hot.render_text(*shown, text_columns(output)) if as_text else hot_json.render_json(*shown)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.line_map.heat import Heat
     from linesmith.analyzer.model import Layout, LineMap
-    from linesmith.analyzer.report.pahole import Beside
+    from linesmith.analyzer.report.pahole import LayoutNotes
 
 
 # The options of ``layout`` that draw records as maps of cache lines, and the way from them to the maps.
@@ -244,13 +244,13 @@ def command(
     else:
         from linesmith.analyzer.report import pahole
 
-        behind = _beside(accesses) if accesses else pahole.nothing
+        behind = _notes(accesses) if accesses else pahole.no_notes
         text = pahole.render_text(shown, reading.layouts, expand, behind) + premises.told(scans)
     options.write(text, output)
 
 
-def _beside(accesses: AccessMap) -> Callable[[Layout], Beside]:
+def _notes(accesses: AccessMap) -> LayoutNotes:
     """What is written behind the members of a record."""
-    from linesmith.analyzer.report.access import beside  # imports numpy, which layouts do without
+    from linesmith.analyzer.report.access import access_notes  # imports numpy, which layouts do without
 
-    return partial(beside, accesses=accesses)
+    return partial(access_notes, accesses=accesses)

@@ -23,7 +23,7 @@ from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse
 if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.report.html.candidate import Emphasis
-    from linesmith.analyzer.report.html.finding import RecordChange
+    from linesmith.analyzer.report.html.finding import ChangedRecord
     from linesmith.analyzer.slab.allocation import Kernel
     from linesmith.tuner.run.evidence import RunProfile
 
@@ -132,7 +132,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.premises import with_blocks
     from linesmith.analyzer.cli.suggest import whatever_is_suggested
-    from linesmith.analyzer.report.hot import Chosen
+    from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([files.html], ("html",))
@@ -143,7 +143,7 @@ def page(files: OfProfile, asked: Asked) -> str:
     given = asked.known.on_machine_of(found.profile)
     sources = asked.sources
     known = with_blocks(given.premises(files.elf, found.reading, scans), found, sources.tree, sources.deadline)
-    told = Chosen(found.profile, found.section, found.sections, found.left_out)
+    told = ProfileSection(found.profile, found.section, found.sections, found.left_out)
     return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
 
 
@@ -241,7 +241,7 @@ class _Told:
     change: Candidate
 
 
-def record_changes(variant: ChangedVariant) -> tuple[tuple[RecordChange, ...], int]:
+def record_changes(variant: ChangedVariant) -> tuple[tuple[ChangedRecord, ...], int]:
     """The records that differ, those that the patch is about first, and how many of them are left out."""
     from linesmith.analyzer.layouts.diff import changes
     from linesmith.analyzer.lint.pairs import of_two
@@ -269,11 +269,11 @@ def _is_own(old: Layout, new: Layout, changed: frozenset[int]) -> bool:
     return reordered or not any(one.record in changed for one in old.members)
 
 
-def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> RecordChange:
+def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> ChangedRecord:
     from linesmith.analyzer.line_map.heat import NO_HEAT, heat_of
     from linesmith.analyzer.line_map.record_map import line_map
     from linesmith.analyzer.report.html.candidate import layout_pair, meetings, memory_rows, why
-    from linesmith.analyzer.report.html.finding import RecordChange, touched_cells
+    from linesmith.analyzer.report.html.finding import ChangedRecord, touched_cells
     from linesmith.tuner.propose.steps import step_tables
 
     (old, new), before, after = sides, variant.before, variant.after
@@ -290,9 +290,9 @@ def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, 
     )
     cells = touched_cells(line_map(old, before.layouts, heat)) if heat.known else ()
     if told is None:
-        return RecordChange(pair, own, cells)
+        return ChangedRecord(pair, own, cells)
     steps = why(step_tables(told.line, told.change, before.layouts), told.line, f"in {variant.name}")
-    return RecordChange(pair, own, cells, meetings(told.change, before.layouts), steps)
+    return ChangedRecord(pair, own, cells, meetings(told.change, before.layouts), steps)
 
 
 def _seen(variant: ChangedVariant, layout: Layout) -> Analysis | None:

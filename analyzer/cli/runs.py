@@ -322,11 +322,11 @@ def _of_variant(run: Path, result: Result) -> RunFiles:
 
 def _chosen(result: Result) -> str:
     """The variant that was confirmed; without one that of the largest gain among those that were compared."""
-    from linesmith.analyzer.report.run import told
+    from linesmith.analyzer.report.run import decisive
 
     if result.best:
         return result.best
-    deciding = [one for one in told(result) if one.decides]
+    deciding = [one for one in decisive(result) if one.decides]
     return max(deciding, key=lambda one: one.gain).variant if deciding else ""
 
 

@@ -194,7 +194,7 @@ class _Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ProfileFindings:
     """A profile with its findings; ``left_out`` are lines that were not looked at."""
 
     profile: Profile
@@ -202,7 +202,7 @@ class Explained:
     left_out: tuple[SharedLine, ...] = ()
 
 
-def compare(old: Explained, new: Explained) -> ProfileChange:
+def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
     """What changed from the ``old`` profile to the ``new`` one."""
     before, after = old.profile, new.profile
     found = line_groups(old.findings), line_groups(new.findings)

@@ -18,7 +18,7 @@ from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
-from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.layout import excerpt
 from linesmith.patches.edit.patch import file_text, write
 from linesmith.patches.source.tree import Tree
@@ -76,7 +76,7 @@ def chapters(
     profile = replace(profile, source=Path(profile.source).name)
     yield _the_program(workshop)
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
-    yield Chapter("What a profile shows", about + hot.render_text(found, identity, Chosen(profile, 1, 1)))
+    yield Chapter("What a profile shows", about + hot.render_text(found, identity, ProfileSection(profile, 1, 1)))
     candidates = propose(found[0], reading.layouts, 1)
     steps = tuple(step_tables(found[0], one, reading.layouts) for one in candidates)
     proposed = Proposed(found[0], candidates, steps)

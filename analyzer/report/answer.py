@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a candidate gains and costs, as rows of a label and text."""
+"""What a candidate gains and costs, as rows: phases in which members meet, memory, coherence steps, a replay."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import gcd
@@ -11,29 +12,27 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
-    CoAccess,
     CoherenceStep,
     Finding,
     HolderChange,
     MemoryUse,
-    Optimality,
     PhaseProof,
     ReplayedSaving,
     Residual,
     Sharded,
     SimulatedLines,
-    SimulatedPair,
     Simulation,
     SlabBasis,
     StepTable,
 )
 from linesmith.analyzer.report.candidate import MOST_PAIRS, saved
 from linesmith.analyzer.report.findings import count_range
-from linesmith.analyzer.report.prose import WIDTH, counted, prose
-
-# In which phases members still meet under a candidate, as a table.
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, listed, prose, widest
 
 MOST_PLACES = 3
+MOST_FUNCTIONS = 4
+MOST_CACHES = 3
+MOST_HOLDERS = 3
 
 
 def meeting_rows(candidate: Candidate) -> list[str]:
@@ -44,22 +43,23 @@ def meeting_rows(candidate: Candidate) -> list[str]:
     pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
     sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
     table = [["phases on one line of", *(f"{size} bytes" for size in sizes)]]
-    details: list[list[str]] = [[]]
-    for group in pairs[:MOST_PAIRS]:
-        table.append([f"{group[0].first} and {group[0].second}", *(_told(one, candidate) for one in group)])
-        details.append([row for one in group for row in _places(one, candidate.proofs)])
-    widths = [max(map(len, column)) for column in zip(*table, strict=False)]
-    rows = [line for row, more in zip(table, details, strict=True) for line in (_row(row, widths), *more)]
+    table += [
+        [f"{group[0].first} and {group[0].second}", *(_now_and_then(one, candidate) for one in group)]
+        for group in pairs[:MOST_PAIRS]
+    ]
+    widths = widest(table)
+    rows = [in_columns(table[0], widths).rstrip()]
+    for cells, group in zip(table[1:], pairs, strict=False):
+        rows.append(in_columns(cells, widths).rstrip())
+        # At the usual line only: pairs of lines are fetched together on some machines, and at times.
+        usual = [one for one in group if one.line_bytes == CACHE_LINE_BYTES]
+        rows += [f"  of the objects {where}" for one in usual if (where := by_place(one, candidate.proofs))]
     if len(pairs) > MOST_PAIRS:
         rows.append(f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them")
     return rows if pairs else []
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=False)).rstrip()
-
-
-def _told(residual: Residual, candidate: Candidate) -> str:
+def _now_and_then(residual: Residual, candidate: Candidate) -> str:
     steps, size = candidate.steps, residual.line_bytes
     old, new = share_of_phases(residual.before, size, steps[0]), share_of_phases(residual.after, size, steps[1])
     return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
@@ -74,12 +74,6 @@ def share_of_phases(share: float, line_bytes: int, step: int) -> str:
     return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
 
 
-def _places(residual: Residual, proofs: Sequence[PhaseProof]) -> Iterator[str]:
-    """At the usual line only: pairs of lines are fetched together on some machines, and at times."""
-    if residual.line_bytes == CACHE_LINE_BYTES and (told := by_place(residual, proofs)):
-        yield f"  of the objects {told}"
-
-
 def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
     """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
 
@@ -89,50 +83,43 @@ def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
         return ""
     pair = residual.first, residual.second, residual.line_bytes
     known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
+    caches = Counter(one.place.partition(",")[0] for one in known)
     grouped: dict[str, list[str]] = {}
     for one in sorted(known, key=lambda one: -one.share):
-        grouped.setdefault(_met(one), []).append(_cache(one, known))
-    told = [f"{met} in {caches[0]}{_others(caches)}" for met, caches in grouped.items()]
-    more = f", {len(told) - MOST_PLACES} more" if len(told) > MOST_PLACES else ""
-    return f"{', '.join(told[:MOST_PLACES])}{more}"
-
-
-def _others(caches: Sequence[str]) -> str:
-    """How many caches there are besides the first: ``and 2 others``."""
-    more = len(caches) - 1
-    return f" and {more} other{'s' * (more != 1)}" if more else ""
-
-
-def _cache(one: PhaseProof, known: Sequence[PhaseProof]) -> str:
-    """The slab cache, with the place in its objects where there are several."""
-    cache = one.place.partition(",")[0]
-    several = sum(other.place.partition(",")[0] == cache for other in known) > 1
-    return f"{one.place.replace(', ', '.')}" if several else cache
-
-
-def _met(one: PhaseProof) -> str:
-    return f"{one.share:.0%}" if one.together else "none"
-
-
-MOST_FUNCTIONS = 4
-MOST_CACHES = 3
-MOST_HOLDERS = 3
+        cache = one.place.partition(",")[0]
+        where = one.place.replace(", ", ".") if caches[cache] > 1 else cache
+        grouped.setdefault(f"{one.share:.0%}" if one.together else "none", []).append(where)
+    parts = []
+    for share, (first, *others) in grouped.items():
+        more = f" and {counted(len(others), 'other')}" if others else ""
+        parts.append(f"{share} in {first}{more}")
+    more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
+    return f"{', '.join(parts[:MOST_PLACES])}{more}"
 
 
 def answer_rows(
     candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None = None
 ) -> Iterator[tuple[str, str]]:
     """Gain first, beside what was ``replayed``, then what it costs, then where the members still meet."""
+    before, after, churn, packing = candidate.before, candidate.after, candidate.churn, candidate.optimality
     yield from _gain(candidate, finding, replayed)
-    yield "size", _size(candidate)
+    if before.size == after.size:
+        yield "size", f"{after.size} bytes, {counted(candidate.lines, 'line')} (unchanged)"
+    else:
+        now, then = lines(before), counted(candidate.lines, "line")
+        yield "size", f"{before.size} -> {after.size} bytes, {now} -> {then}"
     yield from _labelled("holders", holder_rows(candidate.holders))
     yield from _labelled("memory", memory_rows(candidate.costs[0].memory, candidate.costs[1].memory))
     yield from _lines(candidate)
     yield from _labelled("together", meeting_rows(candidate))
-    if candidate.churn.members:
-        yield "change", _churn(candidate)
-    if candidate.optimality:
-        yield "packing", _optimality(candidate.optimality)
+    if churn.members:
+        moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
+        yield "change", f"{moved}, a diff of {counted(churn.lines, 'line')} ({candidate.strategy.value})"
+    if packing and packing.proven:
+        yield "packing", "proven: no legal order of the members is predicted to cost less"
+    elif packing:
+        predicted = f"costs {packing.cost:,.0f} as predicted"
+        yield "packing", f"{predicted}; no legal order costs less than {packing.bound:,.0f}"
 
 
 def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -143,17 +130,19 @@ def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None) -> Iterator[tuple[str, str]]:
     """What is saved of the contended accesses to the record, with limits; and elsewhere, where that differs."""
     gain, saving = saved(candidate, replayed), candidate.saving
-    counted = "accesses" if finding.simulated else "loads"
+    things = "accesses" if finding.simulated else "loads"
     if not saving.before:
-        yield "saves", f"{gain.text} contended {counted} that the meeting explains"
+        yield "saves", f"{gain.text} contended {things} that the meeting explains"
         return
     chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
-    yield "saves", f"{gain.certainty} {gain.text} contended {counted} of the record ({gain.limits_text}){chance}"
+    yield "saves", f"{gain.certainty} {gain.text} contended {things} of the record ({gain.limits_text}){chance}"
+    sampled = ", as sampled" if finding.cost.timed else ", latencies assumed"
+    basis = ", counted with assumed latencies" if finding.cost.exact else sampled
     of = f"{gain.certainty} {saving.likely_cycles:,.0f} of {saving.cycles_before:,.0f}"
-    yield "cycles", f"{of} ({saving.cycles.least:,.0f} to {saving.cycles.most:,.0f}){_basis(finding)}"
+    yield "cycles", f"{of} ({saving.cycles.least:,.0f} to {saving.cycles.most:,.0f}){basis}"
     before, after = candidate.costs
     if abs(before.likely - saving.before) >= 1:
-        yield "everywhere", f"{before.likely:,.0f} -> {after.likely:,.0f} {counted}, over all places of the objects"
+        yield "everywhere", f"{before.likely:,.0f} -> {after.likely:,.0f} {things}, over all places of the objects"
     if before.adjacent.most or after.adjacent.most:
         pairs = "where pairs of 128 bytes are fetched together"
         yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
@@ -162,19 +151,6 @@ def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | Non
 def contended(finding: Finding) -> int:
     """Contended accesses of the line; a recording counts more than those that found it modified."""
     return max(finding.contended, finding.cost.contended)
-
-
-def _basis(finding: Finding) -> str:
-    if finding.cost.exact:
-        return ", counted with assumed latencies"
-    return ", as sampled" if finding.cost.timed else ", latencies assumed"
-
-
-def _size(candidate: Candidate) -> str:
-    before, after = candidate.before, candidate.after
-    if before.size == after.size:
-        return f"{after.size} bytes, {counted(candidate.lines, 'line')} (unchanged)"
-    return f"{before.size} -> {after.size} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
 def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
@@ -200,35 +176,23 @@ def _in_slabs(one: HolderChange) -> str:
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
     """What the objects cost in each slab cache, the costliest first; where nothing changes is told together."""
     pairs = list(zip(before, after, strict=False))
-    same = [_named(old) for old, new in pairs if _cost(old) == _cost(new)]
-    changed = sorted((pair for pair in pairs if _cost(pair[0]) != _cost(pair[1])), key=_share_more, reverse=True)
+    changed = [pair for pair in pairs if slabs_differ(*pair)]
+    changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
     for old, new in changed[:MOST_CACHES]:
-        yield f"{old.cache}: {_spent(old, new)} ({old.basis.value})"
+        mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
+        pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
+        yield f"{old.cache}: {pages}, {mib[0]} -> {mib[1]} MiB for 100,000 ({old.basis.value})"
     if len(changed) > MOST_CACHES:
         yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
+    same = [old for old, new in pairs if not slabs_differ(old, new)]
     if same:
-        more = f" and {len(same) - MOST_CACHES} more" if len(same) > MOST_CACHES else ""
-        yield f"unchanged in slabs of {', '.join(same[:MOST_CACHES])}{more}"
+        names = (f"{use.cache}{' (assumed)' * (use.basis is SlabBasis.ASSUMED)}" for use in same)
+        yield f"unchanged in slabs of {listed(names, MOST_CACHES)}"
 
 
-def _named(use: MemoryUse) -> str:
-    """The cache, and whether it is only assumed that objects come from it."""
-    return f"{use.cache} (assumed)" if use.basis is SlabBasis.ASSUMED else use.cache
-
-
-def _cost(use: MemoryUse) -> tuple[int, int, int]:
-    return use.stride, use.order, use.pages_per_1000
-
-
-def _share_more(pair: tuple[MemoryUse, MemoryUse]) -> float:
-    old, new = pair
-    return new.pages_per_1000 / old.pages_per_1000
-
-
-def _spent(old: MemoryUse, new: MemoryUse) -> str:
-    mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
-    pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
-    return f"{pages}, {mib[0]} -> {mib[1]} MiB for 100,000"
+def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
+    """Whether the objects need other slabs than before."""
+    return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)
 
 
 def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
@@ -236,28 +200,10 @@ def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
     if gain.hot_lines_before != gain.hot_lines_after:
         yield "hot lines", f"{gain.hot_lines_before:.3g} -> {gain.hot_lines_after:.3g} lines hold the members seen hot"
     before = {one.function: one for one in candidate.costs[0].co_access}
-    changed = [one for one in candidate.costs[1].co_access if _differs(before.get(one.function), one)]
-    for place, one in enumerate(changed[:MOST_FUNCTIONS]):
-        yield (
-            "" if place else "functions",
-            f"{one.function} touches {before[one.function].lines:.3g} -> {one.lines:.3g} lines",
-        )
-
-
-def _differs(before: CoAccess | None, after: CoAccess) -> bool:
-    return before is not None and abs(before.lines - after.lines) > 0.005
-
-
-def _churn(candidate: Candidate) -> str:
-    churn = candidate.churn
-    moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
-    return f"{moved}, a diff of {counted(churn.lines, 'line')} ({candidate.strategy.value})"
-
-
-def _optimality(one: Optimality) -> str:
-    if one.proven:
-        return "proven: no legal order of the members is predicted to cost less"
-    return f"costs {one.cost:,.0f} as predicted; no legal order costs less than {one.bound:,.0f}"
+    pairs = [(before[one.function], one) for one in candidate.costs[1].co_access if one.function in before]
+    changed = [(old, new) for old, new in pairs if abs(old.lines - new.lines) > 0.005][:MOST_FUNCTIONS]
+    told = (f"{new.function} touches {old.lines:.3g} -> {new.lines:.3g} lines" for old, new in changed)
+    yield from _labelled("functions", told)
 
 
 # Coherence steps as a table: what each access finds on the line, in the layout as it is and then.
@@ -281,32 +227,23 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
         return []
     width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
     found = max(len(then), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
-    fits = len(_beside(tables[0].before[0], tables[0].after[0], width, found)) <= columns
-    rows = [f"why: {where(tables[0])}", _head(then, width, found) if fits else _head_below(then, found)]
+    now, after = tables[0].before[0], tables[0].after[0]
+    fits = len(f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}") <= columns
+    first = f"{'access':<{width}}  {'line AB now':<{found + 8}} cycles " if fits else f"{'access':<{len(then)}}"
+    last = f"line AB {then}" if fits else "line AB"
+    rows = [f"why: {where(tables[0])}", f"     {first}  {last:<{found + 8}} cycles"]
     for one in tables:
         rows.append(prose(sharing_title(one, accesses), "  ", "    ", columns))
         for now, after in zip(one.before, one.after, strict=True):
-            rows += [_beside(now, after, width, found).rstrip()] if fits else _below(now, after, then, found)
+            if fits:
+                access = f"  {now.cpu}  {_access(now):<{width}}"
+                rows.append(f"{access}  {_result(now, found)}  {_result(after, found)}".rstrip())
+                continue
+            rows.append(f"  {now.cpu}  {_access(now)}")
+            for when, step in (("now", now), (then, after)):
+                rows.append(f"     {when:<{len(then)}}  {_result(step, found)}".rstrip())
     notes = dict.fromkeys((LEGEND, *(note for one in tables for note in one.notes)))
     return [*rows, *(prose(text, "  ", "  ", columns) for text in notes)]
-
-
-def _head(then: str, width: int, found: int) -> str:
-    return f"     {'access':<{width}}  {'line AB now':<{found + 8}} cycles   {'line AB ' + then:<{found + 8}} cycles"
-
-
-def _beside(now: CoherenceStep, after: CoherenceStep, width: int, found: int) -> str:
-    return f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}"
-
-
-def _head_below(then: str, found: int) -> str:
-    return f"     {'access':<{len(then)}}  {'line AB':<{found + 8}} cycles"
-
-
-def _below(now: CoherenceStep, after: CoherenceStep, then: str, found: int) -> Iterator[str]:
-    yield f"  {now.cpu}  {_access(now)}"
-    for when, step in (("now", now), (then, after)):
-        yield f"     {when:<{len(then)}}  {_result(step, found)}".rstrip()
 
 
 def where(one: StepTable) -> str:
@@ -326,15 +263,12 @@ def _access(step: CoherenceStep) -> str:
     """Who does what; of a long function the beginning."""
     does = f" {'writes' if step.writes else 'reads'} {step.member}"
     function, room = step.function or "somebody", max(MOST_ACCESS - len(does), LEAST_FUNCTION)
-    return (function if len(function) <= room else f"{function[: room - 1]}…") + does
+    return cut(function, room) + does
 
 
 def _result(step: CoherenceStep, width: int) -> str:
     states = "".join(state.value for _, state in step.states)
     return f"{step.line:>4} {states} {step.what:<{width}} {step.cycles or '-':>6}{'*' if step.needless else ' '}"
-
-
-# What a replayed trace says of a candidate, as rows of text.
 
 
 def simulated_rows(simulation: Simulation) -> Iterator[str]:
@@ -344,13 +278,26 @@ def simulated_rows(simulation: Simulation) -> Iterator[str]:
         return
     for one in simulation.lines:
         phases = f", mean of {one.phases} phases" if one.phases > 1 else ""
-        yield f"{one.line_bytes}-byte lines{phases}: {_misses(one)}, {_of_all(one)}"
-    for one in simulation.lines[:1]:
-        yield from map(_pair, one.pairs)
-    yield f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in {_time(simulation)}"
+        yield f"{one.line_bytes}-byte lines{phases}: {_misses(one)}"
+    for pair in simulation.lines[0].pairs if simulation.lines else ():
+        sharing = "true" if pair.true_sharing else "false"
+        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,} -> {pair.after:,}"
+    replayed = f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in"
+    yield f"{replayed} {simulation.milliseconds:.1f} ms"
     if simulation.useless:
         yield "no better than the layout as it is: the misses go elsewhere"
     yield from (f"but {remark}" for remark in simulation.remarks)
+
+
+def _misses(one: SimulatedLines) -> str:
+    """Before and after, and as the objects' share of all misses traced; those elsewhere stay as they are."""
+    counts = f"{one.before.total:,} -> {one.after.total:,} misses"
+    if one.before.total:
+        counts += f" ({one.change:+.1%}, resampled {one.interval.low:+.1%} to {one.interval.high:+.1%})"
+    elsewhere = one.traced - one.before.total
+    wholes = ((misses, elsewhere + misses) for misses in (one.before.total, one.after.total))
+    before, after = (f"{part / whole:.2%}" if whole else "none" for part, whole in wholes)
+    return f"{counts}, {before} -> {after} of all {one.traced:,} traced"
 
 
 def difference_row(one: ReplayedSaving) -> str:
@@ -366,30 +313,3 @@ def sharded_rows(sharded: Sharded) -> Iterator[str]:
     for place, row in enumerate(simulated_rows(sharded.simulation)):
         yield f"  {'' if place else 'simulated':<12}{row}"
     yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
-
-
-def _misses(one: SimulatedLines) -> str:
-    counts = f"{one.before.total:,} -> {one.after.total:,} misses"
-    if not one.before.total:
-        return counts
-    return f"{counts} ({one.change:+.1%}, resampled {one.interval.low:+.1%} to {one.interval.high:+.1%})"
-
-
-def _of_all(one: SimulatedLines) -> str:
-    """The objects' share of all misses traced; those elsewhere stay as they are."""
-    elsewhere = one.traced - one.before.total
-    shares = [_share(misses, elsewhere + misses) for misses in (one.before.total, one.after.total)]
-    return f"{shares[0]} -> {shares[1]} of all {one.traced:,} traced"
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}" if whole else "none"
-
-
-def _pair(pair: SimulatedPair) -> str:
-    sharing = "true" if pair.true_sharing else "false"
-    return f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,} -> {pair.after:,}"
-
-
-def _time(simulation: Simulation) -> str:
-    return f"{simulation.milliseconds:.1f} ms"

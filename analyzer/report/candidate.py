@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a report of suggestions is about: lines, what can be done about each, and what it rests on."""
+"""What a report of suggestions is about, and candidates in words: what each changes, saves and costs, side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
@@ -23,7 +24,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.model.candidate import candidate_name
-from linesmith.analyzer.report.prose import WIDTH, prose
+from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, listed, prose, widest
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,13 @@ class Suggested:
                 simulation, replayed = self.simulations.get(number), self.replayed.get(number)
                 yield Numbered(number, candidate, line, steps, simulation, replayed)
 
-
-# What a candidate is predicted to save, in words.
+    def by_line(self) -> dict[int, tuple[Numbered, ...]]:
+        """The candidates of each line by its rank, in the order in which a replay has them."""
+        places = {number: place for place, number in enumerate(self.simulations)}
+        return {
+            rank: tuple(sorted(group, key=lambda one: places.get(one.number, one.number)))
+            for rank, group in groupby(self.numbered(), lambda one: one.line.finding.rank)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +147,6 @@ def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved
     return Saved(gain.before - gain.after, gain.before, None)
 
 
-# What a candidate changes, in words.
-
 # With more steps than this, what a candidate does is told by how it was found.
 MOST_STEPS = 2
 MOST_NAMES = 4
@@ -160,8 +164,7 @@ def short_change(candidate: Candidate) -> str:
     if len(candidate.moves) <= MOST_STEPS:
         return change(candidate)
     names = list(dict.fromkeys(name for move in candidate.moves for name in (move.member, move.partner) if name))
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"{candidate.strategy.value}: {', '.join(names[:MOST_NAMES])}{more}"
+    return f"{candidate.strategy.value}: {listed(names, MOST_NAMES)}"
 
 
 def said(move: Move) -> str:
@@ -188,8 +191,6 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
     return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
 
 
-# All candidates of a line side by side: what each gains, what it costs, what a reviewer reads.
-
 # What a table says of the change in its own column, at least; with less room it stands below the row.
 LEAST_CHANGE = 24
 HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
@@ -198,52 +199,34 @@ HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
 def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
     table = alternative_cells(ones)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    widths = widest(table)
+    sides = "><" + ">" * len(widths)
     room = columns - sum(widths) + widths[1] - 2 * (len(widths) - 1)
-    if room < min(widths[1], LEAST_CHANGE):
-        return list(_rows_with_changes_below(table, widths, columns))
-    widths[1] = min(widths[1], room)
-    return [_row(row, widths) for row in table]
-
-
-def _rows_with_changes_below(table: Sequence[Sequence[str]], widths: Sequence[int], columns: int) -> Iterator[str]:
-    first, _, *others = widths
-    for row in table:
-        cells = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[2:], others, strict=True))
-        yield f"{row[0]:>{first}}  {cells}".rstrip()
-        yield from prose(row[1], " " * 4, " " * 6, columns).splitlines()
+    if room >= min(widths[1], LEAST_CHANGE):
+        widths[1] = min(widths[1], room)
+        return [in_columns([one, cut(what, room), *rest], widths, sides).rstrip() for one, what, *rest in table]
+    del widths[1]
+    rows: list[str] = []
+    for one, what, *rest in table:
+        rows.append(in_columns([one, *rest], widths, ">" * len(widths)).rstrip())
+        rows += prose(what, " " * 4, " " * 6, columns).splitlines()
+    return rows
 
 
 def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
-    """The same in cells, first the head; columns that say nothing are left out."""
+    """The same in cells, first the head."""
     simulated = any(one.simulation is not None for one in ones)
     table = [[*HEAD, "replayed"] if simulated else list(HEAD), *(_cells(one, simulated) for one in ones)]
-    kept = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
-    return [[row[column] for column in kept] for row in table]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Numbers to the right, the change to the left."""
-    parts = [
-        f"{cut(cell, width):<{width}}" if place == 1 else f"{cell:>{width}}"
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return "  ".join(parts).rstrip()
+    told = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
+    return [[row[column] for column in told] for row in table]
 
 
 def _cells(one: Numbered, simulated: bool) -> list[str]:
-    candidate, churn = one.candidate, one.candidate.churn
-    change, gain = short_change(candidate), saved(candidate)
-    cells = [f"{'* ' if candidate.recommended else ''}{one.name}"]
-    cells += [change]
+    candidate, churn, gain = one.candidate, one.candidate.churn, saved(one.candidate)
+    cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
     cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
     cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
     return [*cells, _replayed(one.simulation)] if simulated else cells
-
-
-def cut(change: str, width: int) -> str:
-    """What changes, in no more columns than there are for it."""
-    return change if len(change) <= width else f"{change[: width - 1]}…"
 
 
 def _pages(candidate: Candidate) -> str:
@@ -259,5 +242,6 @@ def _pages(candidate: Candidate) -> str:
 def _replayed(simulation: Simulation | None) -> str:
     """The change of the misses at the usual line, over as many phases as were looked at."""
     lines = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES] if simulation else []
-    widest = max(lines, key=lambda one: one.phases, default=None)
-    return f"{widest.change:+.1%}" if widest else "-"
+    if not lines:
+        return "-"
+    return f"{max(lines, key=lambda one: one.phases).change:+.1%}"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What became of ``linesmith encapsulate``: as text for a reader, or as JSON."""
+"""What became of ``patch``, ``encapsulate`` and ``inline``: as text for a reader, or as JSON.
+
+Bytes, because a source file may hold any; in JSON a byte that is no UTF-8 is a backslash, ``x`` and two digits.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import msgspec
 
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
+from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.patches.edit.patch import Draft
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
 from linesmith.patches.inline.inline import Inlined
@@ -23,7 +27,7 @@ def encapsulate_plan(made: Encapsulated, format_: str) -> bytes:
     """The files that change, the places that stay, and the semantic patch; no change of the tree."""
     if format_ == "json":
         return encapsulate_json(made, ())
-    return ("\n".join(_lines(made)) + "\n").encode("utf-8", "surrogateescape")
+    return "".join(f"{line}\n" for line in _encapsulated(made)).encode("utf-8", "surrogateescape")
 
 
 def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
@@ -36,17 +40,51 @@ def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unj
         "accessor": made.accessor.name,
         "gives": made.accessor.form.value,
         "replaced": [{"place": f"{one.file}:{one.line}", "function": one.function} for one in made.places],
-        "left": [msgspec.to_builtins(one) for one in made.series.refusals],
-        "broken": [msgspec.to_builtins(one) for one in made.broken],
-        "notes": list(made.series.notes),
+        "left": made.series.refusals,
+        "broken": made.broken,
+        "notes": made.series.notes,
         "semantic_patch": made.rules,
-        "unjudged": list(unjudged),
-        "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
+        "unjudged": unjudged,
+        "patches": _texts(files),
     }
-    return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
+    return json_text(told).encode()
 
 
-def _lines(made: Encapsulated) -> Iterator[str]:
+def inline_plan(inlined: Inlined, format_: str) -> bytes:
+    """What stands in the way, where a person must look, and the semantic patch; no change of the tree."""
+    if format_ == "json":
+        return inline_json(inlined, ())
+    return "".join(f"{line}\n" for line in _inlined(inlined)).encode("utf-8", "surrogateescape")
+
+
+def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
+    """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way.
+
+    ``unjudged`` are the files that the deadline left out.
+    """
+    study, pointer = inlined.study, inlined.study.pointer
+    told = {
+        "schema": SCHEMA_VERSION,
+        "record": pointer.outer.record.title,
+        "pointer": pointer.name,
+        "target": pointer.target,
+        "place": pointer.place,
+        "uses": [fields_of(use, "place", "role", "function") for use in study.found.uses],
+        "caches": study.caches.gone,
+        "standing": inlined.standing,
+        "sites": inlined.sites,
+        "semantic_patch": study.rules,
+        "unjudged": unjudged,
+        "patches": _texts(files),
+    }
+    return json_text(told).encode()
+
+
+def _texts(files: Sequence[tuple[str, bytes]]) -> list[Json]:
+    return [{"name": name, "text": _readable(text)} for name, text in files]
+
+
+def _encapsulated(made: Encapsulated) -> Iterator[str]:
     name = f"{made.declared.title}.{made.declared.name}"
     counts = Counter(place.file for place in made.places)
     places = f"{len(made.places)} place{'s' * (len(made.places) != 1)}"
@@ -56,87 +94,31 @@ def _lines(made: Encapsulated) -> Iterator[str]:
     yield from (f"  {count:4}  {file}" for file, count in sorted(counts.items()))
     yield from _listed("Does not compile any more", made.broken)
     yield from _listed("Not touched", made.series.refusals)
-    yield ""
-    yield "Semantic patch, for spatch --sp-file:"
-    yield ""
-    yield made.rules.rstrip("\n")
+    yield from _semantic_patch(made.rules)
+
+
+def _inlined(inlined: Inlined) -> Iterator[str]:
+    pointer, uses = inlined.study.pointer, len(inlined.study.found.uses)
+    yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
+    yield from _listed("In the way", inlined.standing)
+    yield from _listed("To look at", inlined.sites)
+    yield from _semantic_patch(inlined.study.rules)
 
 
 def _listed(title: str, places: Sequence[Refusal]) -> Iterator[str]:
     if places:
-        yield ""
-        yield f"{title}:"
-        yield from (f"  {one.code}  {one}" for one in places)
+        yield from ("", f"{title}:", *(f"  {one.code}  {one}" for one in places))
 
 
-# What became of ``linesmith inline``: as text for a reader, or as JSON.
-
-
-def inline_plan(inlined: Inlined, format_: str) -> bytes:
-    """What stands in the way, where a person must look, and the semantic patch; no change of the tree."""
-    if format_ == "json":
-        return inline_json(inlined, ())
-    return ("\n".join(_inline_lines(inlined)) + "\n").encode("utf-8", "surrogateescape")
-
-
-def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
-    """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way.
-
-    ``unjudged`` are the files that the deadline left out.
-    """
-    told = {
-        "schema": SCHEMA_VERSION,
-        "record": inlined.study.pointer.outer.record.title,
-        "pointer": inlined.study.pointer.name,
-        "target": inlined.study.pointer.target,
-        "place": inlined.study.pointer.place,
-        "uses": [_use(inlined, number) for number in range(len(inlined.study.found.uses))],
-        "caches": list(inlined.study.caches.gone),
-        "standing": [msgspec.to_builtins(one) for one in inlined.standing],
-        "sites": [msgspec.to_builtins(one) for one in inlined.sites],
-        "semantic_patch": inlined.study.rules,
-        "unjudged": list(unjudged),
-        "patches": [{"name": name, "text": text.decode("utf-8", "backslashreplace")} for name, text in files],
-    }
-    return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
-
-
-def _use(inlined: Inlined, number: int) -> dict[str, str]:
-    use = inlined.study.found.uses[number]
-    return {"place": use.place, "role": use.role.value, "function": use.function}
-
-
-def _inline_lines(inlined: Inlined) -> Iterator[str]:
-    pointer = inlined.study.pointer
-    uses = len(inlined.study.found.uses)
-    yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
-    yield from _listed("In the way", inlined.standing)
-    yield from _listed("To look at", inlined.sites)
-    yield ""
-    yield "Semantic patch, for spatch --sp-file:"
-    yield ""
-    yield inlined.study.rules.rstrip("\n")
-
-
-# A patch as JSON, or as an edit that nothing has confirmed; bytes, because a source file may hold any.
+def _semantic_patch(rules: str) -> Iterator[str]:
+    yield from ("", "Semantic patch, for spatch --sp-file:", "", rules.rstrip("\n"))
 
 
 def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[ConfigurationCheck]) -> bytes:
-    """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``.
-
-    A byte that is no UTF-8 is written as a backslash, ``x`` and two digits, since JSON has no place for it.
-    """
-    diff = _readable(patch.diff.encode("utf-8", "surrogateescape"))
-    told: dict[str, object] = msgspec.to_builtins(replace(patch, diff=diff))
-    texts = [{"name": file.name, "text": _readable(file.content)} for file in files]
-    return _json(
-        {
-            **told,
-            "patch": "\n".join(one["text"] for one in texts),
-            "patches": texts,
-            "checks": msgspec.to_builtins(checks),
-        }
-    )
+    """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``."""
+    texts = _texts([(file.name, file.content) for file in files])
+    told = msgspec.to_builtins(replace(patch, diff=_readable(patch.diff.encode("utf-8", "surrogateescape"))))
+    return _json({**told, "patch": "\n".join(str(one["text"]) for one in texts), "patches": texts, "checks": checks})
 
 
 def render_checks(found: Sequence[tuple[str, ConfigurationCheck]]) -> str:
@@ -161,6 +143,6 @@ def _readable(content: bytes) -> str:
     return content.decode("utf-8", "backslashreplace")
 
 
-def _json(told: dict[str, object]) -> bytes:
-    encoded = msgspec.json.format(msgspec.json.encode({"schema": SCHEMA_VERSION, **told}), indent=2)
-    return visible(encoded.decode()).encode() + b"\n"
+def _json(told: Json) -> bytes:
+    """With all that a terminal would not show escaped, as the text of a patch needs it."""
+    return visible(json_text({"schema": SCHEMA_VERSION, **told})).encode()

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layout changes as text: one heading per record, one line per member, hole and total that changed."""
+"""Layout changes: as text with a line for each member, hole and total of a record that changed, and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from linesmith.analyzer.layouts.diff import HoleChange, MemberDiff, RecordDiff, Spot
 from linesmith.analyzer.model import ElfIdentity, Layout
+from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 
 
 def render_text(changes: tuple[RecordDiff, ...]) -> str:
@@ -21,18 +20,13 @@ def render_text(changes: tuple[RecordDiff, ...]) -> str:
 def _record(change: RecordDiff) -> Iterator[str]:
     if change.old is None or change.new is None:
         one, word = (change.new, "added") if change.new else (change.old, "removed")
-        yield f"{change.title}: {word}{_declared(one)}"
+        declared = f", declared at {one.place}" if one and one.file else ""
+        yield f"{change.title}: {word}{f', {one.size} bytes' if one else ''}{declared}"
         return
     yield f"{change.title}: {', '.join(_totals(change, change.old, change.new))}"
     yield from map(_member, change.members)
     yield from _holes(change.holes, "byte")
     yield from _holes(change.bit_holes, "bit")
-
-
-def _declared(layout: Layout | None) -> str:
-    if layout is None:
-        return ""
-    return f", {layout.size} bytes" + (f", declared at {layout.place}" if layout.file else "")
 
 
 def _totals(change: RecordDiff, old: Layout, new: Layout) -> Iterator[str]:
@@ -99,75 +93,30 @@ def _holes(changes: tuple[HoleChange, ...], unit: str) -> Iterator[str]:
             yield f"  {unit} hole {place}: {change.old} -> {change.new} {unit}s"
 
 
-# Layout changes as JSON; docs/schema-diff.md documents it and a test keeps the two equal.
+# The same as JSON (docs/json.md).
 
 SCHEMA_VERSION = 1
 
 
-class SideView(msgspec.Struct, frozen=True):
-    """One record as one of the files has it: bytes, cache lines, and where it is declared."""
-
-    size: int
-    lines: int
-    padding: int
-    alignment: int | None
-    file: str | None
-    line: int | None
-
-
-class MemberView(msgspec.Struct, frozen=True):
-    """One changed member; ``kinds`` are words such as ``moved``, ``grew``, ``crossed a line``."""
-
-    path: str
-    kinds: tuple[str, ...]
-    old: Spot | None
-    new: Spot | None
-
-
-class RecordView(msgspec.Struct, frozen=True):
-    """One changed record; ``old`` or ``new`` is ``null`` when only one file has it. Holes are told by member."""
-
-    title: str
-    old: SideView | None
-    new: SideView | None
-    members: tuple[MemberView, ...]
-    holes: tuple[HoleChange, ...]
-    bit_holes: tuple[HoleChange, ...]
-
-
-class DiffDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith diff --format json`` writes."""
-
-    schema: int
-    old: ElfIdentity
-    new: ElfIdentity
-    records: tuple[RecordView, ...]
-
-
 def render_json(changes: tuple[RecordDiff, ...], old: ElfIdentity, new: ElfIdentity) -> str:
     """Every change as one indented JSON document that ends in a newline."""
-    document = DiffDocument(SCHEMA_VERSION, old, new, tuple(map(_record_view, changes)))
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    records = [
+        {
+            "title": change.title,
+            "old": _side(change, change.old, 0),
+            "new": _side(change, change.new, 1),
+            "members": [fields_of(one, "path", "kinds", "old", "new") for one in change.members],
+            "holes": change.holes,
+            "bit_holes": change.bit_holes,
+        }
+        for change in changes
+    ]
+    return json_text({"schema": SCHEMA_VERSION, "old": old, "new": new, "records": records})
 
 
-def schema() -> dict[str, object]:
-    """The JSON schema of the document."""
-    return msgspec.json.schema(DiffDocument)
-
-
-def _record_view(change: RecordDiff) -> RecordView:
-    members = tuple(MemberView(one.path, one.kinds, one.old, one.new) for one in change.members)
-    return RecordView(
-        change.title,
-        _side(change, change.old, 0),
-        _side(change, change.new, 1),
-        members,
-        change.holes,
-        change.bit_holes,
-    )
-
-
-def _side(change: RecordDiff, layout: Layout | None, side: int) -> SideView | None:
+def _side(change: RecordDiff, layout: Layout | None, side: int) -> Json | None:
+    """The record as one of the files has it; ``None`` where it has none."""
     if layout is None:
         return None
-    return SideView(layout.size, change.lines[side], change.padding[side], layout.alignment, layout.file, layout.line)
+    sums = {"size": layout.size, "lines": change.lines[side], "padding": change.padding[side]}
+    return sums | fields_of(layout, "alignment", "file", "line")

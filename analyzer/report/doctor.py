@@ -6,20 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-import msgspec
-
 from linesmith.analyzer.model import Check, Readiness
+from linesmith.analyzer.report.json_text import json_text
 from linesmith.analyzer.report.prose import WIDTH, prose
 
 SCHEMA_VERSION = 1
-
-
-class DoctorDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith doctor --format json`` writes; ``lacking`` names missing parts that what was asked for needs."""
-
-    schema: int
-    checks: tuple[Check, ...]
-    lacking: tuple[str, ...]
 
 
 def lacking(checks: Sequence[Check], commands: Sequence[str]) -> tuple[str, ...]:
@@ -30,9 +21,8 @@ def lacking(checks: Sequence[Check], commands: Sequence[str]) -> tuple[str, ...]
 
 
 def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
-    """Every check as an object."""
-    document = DoctorDocument(SCHEMA_VERSION, tuple(checks), lacking(checks, commands))
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    """Every check, and the names of the missing parts that ``commands`` need."""
+    return json_text({"schema": SCHEMA_VERSION, "checks": checks, "lacking": lacking(checks, commands)})
 
 
 def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH) -> str:
@@ -41,8 +31,7 @@ def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int =
     ready = [one.name for one in checks if one.readiness is Readiness.READY]
     lines = _areas(amiss, columns)
     if ready:
-        told = f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)"
-        lines += [prose(told, then="  ", columns=columns), ""]
+        lines += [prose(f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)", "", "  ", columns), ""]
     return _ended(lines, checks, commands)
 
 

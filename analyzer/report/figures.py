@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Measured numbers as tables show them: four digits, spreads and changes in per cent, and dots for the boots."""
+"""Measured numbers as tables show them, what machines said of themselves, and what a run leaves unchecked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 
 from linesmith.analyzer.model import SIMULATED, Comparison, Result, VerdictKind
+from linesmith.analyzer.report.prose import listed
 
 # Ratios from here on are not known any better.
 VAST = 1000.0
 DOTS = " .:*#"
+MOST_VALUES = 4
+# With fewer placebos what other builds differ by is hardly known.
+ENOUGH_PLACEBOS = 3
 
 
 def number(value: float) -> str:
@@ -81,13 +85,8 @@ def _strip(values: Sequence[float], low: float, high: float, width: int) -> str:
     return "".join(DOTS[min(count, len(DOTS) - 1)] for count in counts)
 
 
-# What machines said of themselves, one entry for each name however often they said it.
-
-MOST_VALUES = 4
-
-
 def merged(facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The names in order, each with its one value, the ranges of its numbers, or its first few texts."""
+    """What machines said of themselves: each name with its one value, ranges of its numbers, or a few texts."""
     found: dict[str, list[str]] = {}
     for name, value in facts:
         values = found.setdefault(name, [])
@@ -106,26 +105,20 @@ def _together(values: Sequence[str]) -> str:
         return values[0]
     try:
         rows = [tuple(map(float, value.split())) for value in values]
-        return ", ".join(_range(column) for column in zip(*rows, strict=True))
+        ranges = [(number(min(column)), number(max(column))) for column in zip(*rows, strict=True)]
     except ValueError:
-        more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
-        return ", ".join(values[:MOST_VALUES]) + more
-
-
-def _range(values: Sequence[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
-# What a run does not show: a reviewer should not have to guess it.
-
-# With fewer of them what other builds differ by is hardly known.
-ENOUGH_PLACEBOS = 3
+        return listed(values, MOST_VALUES)
+    return ", ".join(low if low == high else f"{low} to {high}" for low, high in ranges)
 
 
 def unchecked(result: Result, comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Sentences without their full stop about what ``comparisons`` of this run leave open."""
-    return (*_measured(result, comparisons), *_sides(result, comparisons), *_guards(comparisons))
+    guards = (
+        f"whether {one.name} with {scale(one)} loses more than {one.tolerance:.1%}: up to {loss(one):.1%} is possible"
+        for one in comparisons
+        if unproven(one)
+    )
+    return (*_measured(result, comparisons), *_sides(result, comparisons), *guards)
 
 
 def _measured(result: Result, comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -156,13 +149,6 @@ def equal_builds(result: Result) -> frozenset[str]:
     """The placebos that were compared with the baseline; its own halves are the same build."""
     own = (result.baseline, f"{result.baseline} again")
     return frozenset(one.variant for one in result.noise if one.variant not in own)
-
-
-def _guards(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    for one in comparisons:
-        if unproven(one):
-            name = f"{one.name} with {scale(one)}"
-            yield f"whether {name} loses more than {one.tolerance:.1%}: up to {loss(one):.1%} is possible"
 
 
 def unproven(one: Comparison) -> bool:

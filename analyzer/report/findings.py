@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a line costs, and who makes whom wait, in rows of text."""
+"""What a report says of a line and of its profile, in rows: costs, who waits for whom, objects, locks, the recording.
+
+A guess is never told as what is there.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.attribution.variables import ObjectTotal, object_totals
+from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Bounds,
@@ -25,12 +28,17 @@ from linesmith.analyzer.model import (
     Side,
     VariableRow,
 )
-from linesmith.analyzer.report.prose import WIDTH, amount, row, runs
-from linesmith.analyzer.report.prose import amount as counted_as
+from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, listed, row, runs, widest
 
 MOST_SHARINGS = 6
+# Elements of an array that are called by their names, and caches and variables of a recording.
+MOST_ELEMENTS = 3
+MOST_OBJECTS = 12
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
+# A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
+# contended: behind the first of several readers the line is clean again.
+_WAITS_IF_COUNTED = "misses after stores by other CPUs"
 _SHARING_HEAD = ("waits", "for stores to", "contended", "cycles", "on")
 # Columns that the cells but the last have where there is room.
 _SHARING_WIDTHS = (24, 24, 14, 20)
@@ -45,21 +53,24 @@ def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str
         return []
     measured = "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
     slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
-    # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
-    # contended: behind the first of several readers the line is clean again.
-    things = "misses after stores by other CPUs" if cost.exact else f"contended {accesses}"
+    things = _WAITS_IF_COUNTED if cost.exact else f"contended {accesses}"
     rows = [f"  cost     {cost.cycles:,.0f} cycles on {things}{slow} ({measured})"]
-    removable = _removable(cost.removable, cost.removable_cycles, cost, things)
+    removable = _removable(cost.removable, cost.removable_cycles, cost, accesses)
     rows.append(f"  removable {removable}: {share_range(cost.share)} of the {whole}")
     if cost.adjacent.most:
-        beside = _removable(cost.adjacent, cost.adjacent_cycles, cost, things)
-        rows.append(f"  adjacent {beside}, if the other half of the 128-byte pair is to blame")
+        adjacent = _removable(cost.adjacent, cost.adjacent_cycles, cost, accesses)
+        rows.append(f"  adjacent {adjacent}, if the other half of the 128-byte pair is to blame")
     return rows
 
 
-def _removable(amount: Bounds, cycles: Bounds, cost: LineCost, things: str) -> str:
-    of_all = f"{cost.contended:,} {things}" if cost.exact else counted_as(cost.contended, things)
+def _removable(amount: Bounds, cycles: Bounds, cost: LineCost, accesses: str) -> str:
+    of_all = f"{cost.contended:,} {_WAITS_IF_COUNTED}" if cost.exact else contended_accesses(cost.contended, accesses)
     return f"{count_range(amount)} of {of_all}, {count_range(cycles)} cycles"
+
+
+def contended_accesses(count: int, accesses: str) -> str:
+    """``1 contended load``, ``2,000 contended accesses``; ``accesses`` is what the profile counts."""
+    return counted(count, f"contended {'access' if accesses == 'accesses' else 'load'}")
 
 
 def sharing_rows(cost: LineCost, columns: int = WIDTH) -> list[str]:
@@ -68,10 +79,10 @@ def sharing_rows(cost: LineCost, columns: int = WIDTH) -> list[str]:
     if not heavy:
         return []
     table = [_SHARING_HEAD, *map(_sharing, heavy[:MOST_SHARINGS])]
-    narrow = [max(map(len, column)) for column in zip(*table, strict=True)]
-    roomy = [*map(max, narrow, _SHARING_WIDTHS)]
-    widths = roomy if len(_sharing_cells(table[0], roomy)) + narrow[-1] <= columns else narrow
-    rows = [row(_sharing_cells(cells, widths), cells[-1], columns) for cells in table]
+    *least, last = widest(table)
+    roomy = [*map(max, least, _SHARING_WIDTHS)]
+    widths = roomy if sum(roomy) + len(roomy) + 3 + last <= columns else least
+    rows = [row(f"  {in_columns(cells[:-1], widths, '<<>>', ' ')}  ", cells[-1], columns) for cells in table]
     more = len(heavy) - MOST_SHARINGS
     return [*rows, f"  … and {more} more"] if more > 0 else rows
 
@@ -79,12 +90,6 @@ def sharing_rows(cost: LineCost, columns: int = WIDTH) -> list[str]:
 def heavy_sharings(cost: LineCost) -> list[SharingCost]:
     """The sharings that are worth a row, heaviest first."""
     return [one for one in cost.sharings if one.contended.most >= max(1, LEAST_SHARE * cost.contended)]
-
-
-def _sharing_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """All cells but the last."""
-    placed = (f"{cell:{side}{width}}" for cell, side, width in zip(cells, "<<>>", widths, strict=False))
-    return f"  {' '.join(placed)}  "
 
 
 def _sharing(one: SharingCost) -> tuple[str, ...]:
@@ -128,9 +133,6 @@ def share_range(bounds: Bounds) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-# Which object lies on a line, and how sure that is, in words; a guess is never told as what is there.
-
-
 def place(one: LineObject, finding: Finding) -> str:
     """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``."""
     where = f"{abs(one.start)} bytes {'before' if one.start < 0 else 'into'} the line" if one.start else "with the line"
@@ -140,19 +142,13 @@ def place(one: LineObject, finding: Finding) -> str:
 
 def certainty(one: LineObject, finding: Finding) -> str:
     """How the attribution ended, and how far ahead of the runner-up the object is."""
-    counted = "accesses" if finding.simulated else "samples"
+    things = "accesses" if finding.simulated else "samples"
     rival = f"{one.runner_up.type} (phase {one.runner_up.phase})" if one.runner_up else ""
     if one.outcome is Outcome.CANNOT_TELL:
         ahead = f", and is ahead of {rival} by {one.margin:.1%}" if rival else ""
-        return f"{one.outcome.value}: it explains {one.score:.0%} of the {counted}{ahead}"
+        return f"{one.outcome.value}: it explains {one.score:.0%} of the {things}{ahead}"
     against = f"; runner-up {rival}, confidence {one.margin:.1%}" if rival else ""
-    return f"{one.outcome.value}: {one.score:.0%} of the {counted} explained{against}"
-
-
-# The objects of a line, with the elements of an array of plain values told as one.
-
-# Elements that are called by their names.
-MOST_ELEMENTS = 3
+    return f"{one.outcome.value}: {one.score:.0%} of the {things} explained{against}"
 
 
 def objects_told(objects: Sequence[LineObject]) -> Iterator[LineObject]:
@@ -164,17 +160,8 @@ def objects_told(objects: Sequence[LineObject]) -> Iterator[LineObject]:
             yield one
         elif row not in told:
             told.add(row)
-            yield _joined([other for other in objects if other.row == row])
-
-
-def _joined(elements: Sequence[LineObject]) -> LineObject:
-    first, *others = sorted(elements, key=lambda one: one.start)
-    names = [one.variable for one in others[: MOST_ELEMENTS - 1]]
-    more = f" and {len(others) - len(names)} more" if len(others) > len(names) else ""
-    return replace(first, origin=f"{', '.join([first.origin, *names])}{more}")
-
-
-# The lock that a line's cost comes from, what it probably protects, and what can help, in sentences.
+            first, *others = sorted((other for other in objects if other.row == row), key=lambda other: other.start)
+            yield replace(first, origin=listed([first.origin, *(other.variable for other in others)], MOST_ELEMENTS))
 
 
 def lock_rows(lock: ContendedLock | None) -> list[str]:
@@ -203,11 +190,6 @@ def _member(one: Protected) -> str:
     return f"{one.member} ({'; '.join(reasons)})"
 
 
-# How a profile was recorded, in a few rows: the simulated machine, and what had to be dropped.
-
-MOST_OBJECTS = 12
-
-
 def recording_rows(recording: Recording) -> list[str]:
     """The rows that stand below the title of a report about a recorded profile."""
     nodes = len(set(recording.nodes)) or 1
@@ -218,14 +200,18 @@ def recording_rows(recording: Recording) -> list[str]:
         f"recorded on {recording.on}: {shlex.join(recording.command)}",
         f"simulated: {machine}, {lines}; counts are exact, not sampled",
     ]
-    dropped = [f"{count:,} {name.removeprefix('dropped_')}" for name, count in _dropped(recording)]
+    dropped = [
+        f"{count:,} {name.removeprefix('dropped_')}"
+        for name, count in recording.counts
+        if name.startswith("dropped_") and count
+    ]
     return rows + ([f"dropped for want of room: {', '.join(dropped)}"] if dropped else [])
 
 
 def stores_of(finding: Finding) -> str:
     """How many stores the line has; that none was sampled does not say that there was none, but of a recording."""
     if finding.stores or finding.simulated:
-        return amount(finding.stores, "stores")
+        return counted(finding.stores, "store")
     return "no stores sampled"
 
 
@@ -233,15 +219,13 @@ def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
     """The caches and variables that carry most of a recording, whatever the number of their lines."""
     if not profile.areas:
         return []
-    shown = object_totals(profile)[:MOST_OBJECTS]
-    return ["by object, all lines that count:", *(_object_row(one, columns) for one in shown)]
-
-
-def _object_row(one: ObjectTotal, columns: int) -> str:
-    name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
-    types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
-    lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
-    return row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", f"{name}{types}", columns)
+    rows = ["by object, all lines that count:"]
+    for one in object_totals(profile)[:MOST_OBJECTS]:
+        name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
+        types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
+        lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
+        rows.append(row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", f"{name}{types}", columns))
+    return rows
 
 
 def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:
@@ -252,13 +236,8 @@ def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]
     for line in left_out:
         lines[line.apart] += 1
         contended[line.apart] += line.contended
-    return [_left_out(kind, lines[kind], contended[kind] / total) for kind in sorted(lines, reverse=True)]
-
-
-def _left_out(kind: str, lines: int, share: float) -> str:
-    counted = f"{lines:,} line{'s' if lines > 1 else ''} with {share:.1%} of all contended accesses"
-    return f"set apart as {kind}: {counted}" if kind else f"not looked at: {counted}; --top looks at more"
-
-
-def _dropped(recording: Recording) -> list[tuple[str, int]]:
-    return [(name, count) for name, count in recording.counts if name.startswith("dropped_") and count]
+    rows = []
+    for kind in sorted(lines, reverse=True):
+        what = f"{counted(lines[kind], 'line')} with {contended[kind] / total:.1%} of all contended accesses"
+        rows.append(f"set apart as {kind}: {what}" if kind else f"not looked at: {what}; --top looks at more")
+    return rows

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Findings as text for a terminal or a mail: one paragraph per line, in as many columns as there are."""
+"""Findings as text for a terminal or a mail: types at the top, a paragraph for each line, where all samples ended."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject, Outcome, Profile, Remark, SharedLine
+from linesmith.analyzer.model import (
+    Agreement,
+    ElfIdentity,
+    Finding,
+    LineMember,
+    LineObject,
+    Outcome,
+    Profile,
+    Remark,
+    SharedLine,
+)
 from linesmith.analyzer.report import findings
 from linesmith.analyzer.report.findings import (
+    contended_accesses,
     cost_rows,
     left_out_rows,
     lock_rows,
@@ -19,11 +31,9 @@ from linesmith.analyzer.report.findings import (
     sharing_rows,
     stores_of,
 )
-from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, amount, counted, prose, row
-from linesmith.analyzer.sharing.accounts import TypeTotal, accounts, place_of, type_totals
+from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, counted, listed, prose, row
+from linesmith.analyzer.sharing.accounts import accounts, place_of, type_totals
 from linesmith.analyzer.sharing.cost import by_removable
-
-# Findings by type: a table for the top of a report, and which lines need not be told one by one.
 
 MOST_TYPES = 12
 # Lines at one place of objects of one type that are told in full.
@@ -31,6 +41,31 @@ MOST_ALIKE = 3
 MOST_RANKS = 12
 # Lines that are told in full in all.
 MOST_LINES = 50
+MOST_FUNCTIONS = 3
+MOST_CONTAINERS = 4
+MOST_PLACES = 3
+MEMBER_COLUMN = 32
+MOST_REMARKS = 8
+_BEHIND_LABEL = " " * 11
+_TYPE_ROW, _TYPE_HEAD = "  {:<16} {:>6} {:>10}  ", "type: members that meet"
+_MEMBER_ROW, _MEMBER_HEAD = "  {:>6}  {:<{}} {:>9} {:>8} {:>7}  ", "functions"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSection:
+    """A report of a profile text, the ``section``-th of ``sections``; lines ``left_out`` are counted, not shown."""
+
+    profile: Profile
+    section: int
+    sections: int
+    left_out: tuple[SharedLine, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The file, which of several reports in it this is, and its title."""
+        title = f" ({self.profile.title})" if self.profile.title else ""
+        which = f", report {self.section} of {self.sections}" if self.sections > 1 else ""
+        return f"{self.profile.source}{which}{title}"
 
 
 def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
@@ -38,19 +73,14 @@ def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
     if len(found) < 2:
         return []
     totals = type_totals(found)
-    rows = [
-        f"{len(found):,} lines by type:",
-        f"  {'removable':<16} {'lines':>6} {'contended':>10}  type: members that meet",
-    ]
-    rows += [_row(one, columns) for one in totals[:MOST_TYPES]]
+    rows = [f"{len(found):,} lines by type:", _TYPE_ROW.format("removable", "lines", "contended") + _TYPE_HEAD]
+    for one in totals[:MOST_TYPES]:
+        pairs = ", ".join(f"{first} with {second}" for first, second in one.pairs)
+        what = f"{one.type or 'object not known'}{': ' if pairs else ''}{pairs}"
+        cells = _TYPE_ROW.format(share_range(one.share), f"{one.lines:,}", f"{one.contended:,}")
+        rows.append(row(cells, what, columns))
     more = len(totals) - MOST_TYPES
     return [*rows, f"  … and {more} more types"] if more > 0 else rows
-
-
-def _row(one: TypeTotal, columns: int) -> str:
-    pairs = ", ".join(f"{first} with {second}" for first, second in one.pairs)
-    what = f"{one.type or 'object not known'}{': ' if pairs else ''}{pairs}"
-    return row(f"  {share_range(one.share):<16} {one.lines:>6,} {one.contended:>10,}  ", what, columns)
 
 
 def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
@@ -75,62 +105,34 @@ def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
         return ""
     place = place_of(finding)
     where = f"{place[0]}, from byte {place[1]} on" if place else ""
-    listed = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
-    count = f"{len(ranks):,} more line{'' if len(ranks) == 1 else 's'}"
-    return f"… and {count} like these ({where}): {listed}; --format json tells each"
+    numbers = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
+    return f"… and {counted(len(ranks), 'more line')} like these ({where}): {numbers}; --format json tells each"
 
 
-# Which part of a profile a report is about.
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A report of a profile text, the ``section``-th of ``sections``; lines ``left_out`` are counted, not shown."""
-
-    profile: Profile
-    section: int
-    sections: int
-    left_out: tuple[SharedLine, ...] = ()
-
-
-MOST_FUNCTIONS = 3
-MOST_CONTAINERS = 4
-MOST_PLACES = 3
-MEMBER_COLUMN = 32
-MOST_REMARKS = 8
-_BEHIND_LABEL = " " * 11
-_FUNCTIONS = "functions"
-
-
-def render_text(found: Sequence[Finding], elf: ElfIdentity, chosen: Chosen, columns: int = WIDTH) -> str:
+def render_text(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection, columns: int = WIDTH) -> str:
     """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
-    profile = chosen.profile
-    blocks = [_head(elf, chosen, columns), "\n".join(type_rows(found, columns))]
+    profile = shown.profile
+    blocks = [_head(elf, shown, columns), "\n".join(type_rows(found, columns))]
     told, untold = examples(found)
     for finding, alike in told:
         more = prose(alike_row(finding, alike), then="  ", columns=columns)
         blocks += [_finding(finding, _accesses(profile), columns), more]
     blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
-    ending = [_rows(found), _agreements(found), *left_out_rows(chosen.left_out, profile), _samples(found, chosen)]
+    ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
     told_last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
     blocks += ["\n".join(object_rows(profile, columns)), told_last, *_remarks(profile.remarks, columns)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _head(elf: ElfIdentity, chosen: Chosen, columns: int) -> str:
-    profile, several = chosen.profile, chosen.sections > 1
-    title = f" ({profile.title})" if profile.title else ""
-    which = f", report {chosen.section} of {chosen.sections}{title}; --section chooses" if several else title
+def _head(elf: ElfIdentity, shown: ProfileSection, columns: int) -> str:
+    profile = shown.profile
     build = f" build-id {elf.build_id}" if elf.build_id else ""
-    rows = [f"{profile.source}{which}", f"{elf.path}{build}"]
+    rows = [f"{shown.source}{'; --section chooses' if shown.sections > 1 else ''}", f"{elf.path}{build}"]
     rows += recording_rows(profile.recording) if profile.recording else []
-    return "\n".join([*rows, prose(_order(profile), then="  ", columns=columns)])
-
-
-def _order(profile: Profile) -> str:
     first = min((one.rank for one in profile.lines), default=0)
     rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
-    return f"lines by the cost that a change of the layout can remove (its upper limit); the number of a line is {rank}"
+    by_cost = "lines by the cost that a change of the layout can remove (its upper limit)"
+    return "\n".join([*rows, prose(f"{by_cost}; the number of a line is {rank}", "", "  ", columns)])
 
 
 def _accesses(profile: Profile) -> str:
@@ -140,7 +142,11 @@ def _accesses(profile: Profile) -> str:
 
 def _finding(finding: Finding, accesses: str, columns: int) -> str:
     costs = cost_rows(finding.cost, accesses, finding.whole)
-    rows = [prose(_title(finding, accesses), then="  ", columns=columns)]
+    address = f" at {finding.address:#x}" if finding.address is not None else ""
+    whole = f"the {finding.whole}" if finding.quoted else "all"
+    contended = contended_accesses(finding.contended, accesses)
+    title = f"line {finding.rank}{address}: {finding.share:.1%} of {whole}, {contended}, {stores_of(finding)}"
+    rows = [prose(title, then="  ", columns=columns)]
     rows += [prose(one, then=_BEHIND_LABEL, columns=columns) for one in costs]
     rows += [_object(one, finding, columns) for one in objects_told(finding.objects)]
     if finding.members:
@@ -152,16 +158,6 @@ def _finding(finding: Finding, accesses: str, columns: int) -> str:
     return "\n".join([*rows, *(prose(reason, "    - ", "      ", columns) for reason in reasons)])
 
 
-def _title(finding: Finding, accesses: str) -> str:
-    address = f" at {finding.address:#x}" if finding.address is not None else ""
-    contended = amount(finding.contended, f"contended {accesses}")
-    return f"line {finding.rank}{address}: {finding.share:.1%} of {_whole(finding)}, {contended}, {stores_of(finding)}"
-
-
-def _whole(finding: Finding) -> str:
-    return f"the {finding.whole}" if finding.quoted else "all"
-
-
 def _object(one: LineObject, finding: Finding, columns: int) -> str:
     if not one.type:
         words = ": ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
@@ -171,71 +167,58 @@ def _object(one: LineObject, finding: Finding, columns: int) -> str:
     rows.append(f"  {findings.certainty(one, finding)}")
     rows += [f"{_BEHIND_LABEL}{one.reason}"] if one.reason else []
     if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
-        more = len(one.containers) - MOST_CONTAINERS
-        tail = f" and {more} more" if more > 0 else ""
-        rows.append(f"  held by  {', '.join(one.containers[:MOST_CONTAINERS])}{tail}")
+        rows.append(f"  held by  {listed(one.containers, MOST_CONTAINERS)}")
     return "\n".join(prose(one, then=_BEHIND_LABEL, columns=columns) for one in rows)
-
-
-def _members_head(width: int) -> str:
-    return f"  {'offset':>6}  {'member':<{width}} {'reads':>9} {'writes':>8} {'share':>7}  {_FUNCTIONS}"
 
 
 def _member_rows(finding: Finding, columns: int) -> list[str]:
     longest = max(len(one.called) for one in finding.members)
-    roomy = max(MEMBER_COLUMN, longest)
-    width = roomy if len(_members_head(roomy)) - len(_FUNCTIONS) + LEAST_LAST <= columns else longest
-    rows = [_members_head(width)]
+    width = max(MEMBER_COLUMN, longest)
+    if len(_MEMBER_ROW.format("", "", width, "", "", "")) + LEAST_LAST > columns:
+        width = longest
+    rows = [_MEMBER_ROW.format("offset", "member", width, "reads", "writes", "share") + _MEMBER_HEAD]
     for member in finding.members:
-        rows.append(_member(member, finding, width, columns))
+        contended = sum(function.contended for function in member.functions)
+        share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
+        counts = f"{member.reads:,}", writes_of(member), share
+        cells = _MEMBER_ROW.format(f"{member.offset:#x}", member.called, width, *counts)
+        rows.append(row(cells, listed((function.name for function in member.functions), MOST_FUNCTIONS), columns))
         if member.instructions:
             places = ", ".join(member.instructions[:MOST_PLACES])
             rows.append(prose(f"by instruction: {places}", " " * 10, " " * 12, columns))
     return rows
 
 
-def _member(member: LineMember, finding: Finding, width: int, columns: int) -> str:
-    contended = sum(function.contended for function in member.functions)
-    share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
-    names = [function.name for function in member.functions]
-    more = f" and {len(names) - MOST_FUNCTIONS} more" if len(names) > MOST_FUNCTIONS else ""
-    counts = f"{member.reads:>9,} {_writes(member):>8} {share:>7}"
-    cells = f"  {member.offset:>#6x}  {member.called:<{width}} {counts}  "
-    return row(cells, f"{', '.join(names[:MOST_FUNCTIONS])}{more}", columns)
-
-
-def _writes(member: LineMember) -> str:
+def writes_of(member: LineMember) -> str:
+    """How many stores were sampled, or that the member must have been written without one."""
     if member.writes:
         return f"{member.writes:,}"
     return "inferred" if member.write_inferred else "-"
 
 
-def _samples(found: Sequence[Finding], chosen: Chosen) -> str:
+def _samples(found: Sequence[Finding], shown: ProfileSection) -> str:
     """Samples in equal samples out."""
-    counted = "accesses" if chosen.profile.recording else "samples"
-    ended = accounts(chosen.profile, found, chosen.left_out)
+    things = "accesses" if shown.profile.recording else "samples"
+    ended = accounts(shown.profile, found, shown.left_out)
     parts = ", ".join(f"{count:,} {outcome}" for outcome, count in ended.outcomes)
-    return (
-        f"{ended.samples:,} {counted} in = {sum(count for _, count in ended.outcomes):,} out: {parts}" if parts else ""
-    )
+    out = sum(count for _, count in ended.outcomes)
+    return f"{ended.samples:,} {things} in = {out:,} out: {parts}" if parts else ""
 
 
 def _rows(found: Sequence[Finding]) -> str:
     """Rows in equal rows out: how the accesses of all lines ended."""
-    counts: dict[str, int] = {}
+    counts: Counter[Outcome] = Counter()
     for finding in found:
-        for outcome, count in finding.outcomes:
-            counts[outcome.value] = counts.get(outcome.value, 0) + count
+        counts.update(dict(finding.outcomes))
     parts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{counted(sum(counts.values()), 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
+    return f"{counted(counts.total(), 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
 
 
 def _agreements(found: Sequence[Finding]) -> str:
     """The same rows by who told what they met, where the profile is of this build."""
-    counts: dict[str, int] = {}
+    counts: Counter[Agreement] = Counter()
     for finding in found:
-        for agreement, count in finding.agreements:
-            counts[agreement.value] = counts.get(agreement.value, 0) + count
+        counts.update(dict(finding.agreements))
     parts = ", ".join(f"{count} {agreement}" for agreement, count in sorted(counts.items()))
     return f"by address and by instruction: {parts}" if parts else ""
 

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Violations as a compiler or checkpatch tells them: one line each, with the place in front."""
+"""The result of a lint: a line for each violation as a compiler prints it, JSON, and a comment in Markdown.
+
+Names and reasons come from files that anyone may have written: none of them breaks a line.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-
-import msgspec
 
 from linesmith.analyzer.lint.rules.catalogue import Rule
-from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity, Violation
-from linesmith.analyzer.report.markdown import LONGEST, code, prose
+from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
+from linesmith.analyzer.report.json_text import Json, fields_of, json_text
+from linesmith.analyzer.report.markdown import LONGEST, code, markdown_row, prose
+from linesmith.analyzer.report.prose import counted, in_columns
 
 _BREAKS = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 
@@ -56,136 +59,64 @@ def sentence(violation: Violation) -> str:
 
 def summary(report: LintReport) -> str:
     """How many violations there are, and what was looked at; no name of the input is in it."""
-    counts = [_count(report, severity) for severity in reversed(Severity)]
-    said = ", ".join(filter(None, counts)) or "no violations"
+    counts = Counter(one.severity for one in report.violations)
+    words = [counted(counts[severity], severity) for severity in reversed(Severity) if counts[severity]]
     more = f"; {len(report.accepted):,} accepted" if report.accepted else ""
-    return f"{said} in {looked_at(report)}{more}"
+    return f"{', '.join(words) or 'no violations'} in {looked_at(report)}{more}"
 
 
 def looked_at(report: LintReport) -> str:
     """``12,345 records, 120 changed, 14 watched``."""
-    compared = f"{report.compared:,} record{'s' * (report.compared != 1)}"
     changed = f", {report.changed:,} changed" if report.base else ""
-    return f"{compared}{changed}, {report.watched:,} watched"
-
-
-def _count(report: LintReport, severity: Severity) -> str:
-    count = sum(one.severity is severity for one in report.violations)
-    return f"{count:,} {severity}{'s' * (count != 1)}" if count else ""
-
-
-# The key of a violation as one word, for tools that follow it from run to run.
+    return f"{counted(report.compared, 'record')}{changed}, {report.watched:,} watched"
 
 
 def fingerprint(violation: Violation) -> str:
-    """32 hexadecimal digits that depend on the violation's key alone."""
+    """32 hexadecimal digits by which tools follow a violation from run to run; they depend on its key alone."""
     from hashlib import sha256  # costs 3 ms, and most forms of a report do without
 
     return sha256("\0".join(violation.key).encode()).hexdigest()[:32]
 
 
-# The result of a lint as JSON; docs/schema-lint.md documents it and a test keeps the two equal.
+# The same as JSON (docs/json.md).
 
 SCHEMA_VERSION = 1
 
 
-class ViolationView(msgspec.Struct, frozen=True):
-    """One violation; ``fingerprint`` stays the same while figures and lines change."""
-
-    fingerprint: str
-    rule: str
-    severity: str
-    type: str
-    member: str
-    subject: str
-    message: str
-    advice: str
-    file: str | None
-    line: int | None
-    figures: tuple[Figure, ...]
-    configuration: str
-
-
-class AcceptedView(msgspec.Struct, frozen=True):
-    """A violation that does not count, why, and where that is said."""
-
-    violation: ViolationView
-    reason: str
-    by: str
-
-
-class LintDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith lint --format json`` writes."""
-
-    schema: int
-    base: str | None
-    head: str
-    compared: int
-    changed: int
-    watched: int
-    rules: tuple[str, ...]
-    violations: tuple[ViolationView, ...]
-    accepted: tuple[AcceptedView, ...]
-    remarks: tuple[str, ...]
-    unjudged: tuple[str, ...] = ()
-
-
 def render_json(report: LintReport) -> str:
     """The report as one indented JSON document that ends in a newline."""
-    document = LintDocument(
-        SCHEMA_VERSION,
-        report.base or None,
-        report.head,
-        report.compared,
-        report.changed,
-        report.watched,
-        report.rules,
-        tuple(map(_violation, report.violations)),
-        tuple(AcceptedView(_violation(one.violation), one.reason, one.by) for one in report.accepted),
-        report.remarks,
-        report.unjudged,
-    )
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-
-
-def schema() -> dict[str, object]:
-    """The JSON schema of the document."""
-    return msgspec.json.schema(LintDocument)
-
-
-def _violation(one: Violation) -> ViolationView:
-    return ViolationView(
-        fingerprint(one),
-        one.rule,
-        one.severity.value,
-        one.type,
-        one.member,
-        one.subject,
-        one.message,
-        one.advice,
-        one.file,
-        one.line,
-        one.figures,
-        one.configuration,
+    accepted = [{"violation": _violation(one.violation), "reason": one.reason, "by": one.by} for one in report.accepted]
+    return json_text(
+        {
+            "schema": SCHEMA_VERSION,
+            "base": report.base or None,
+            **fields_of(report, "head", "compared", "changed", "watched", "rules"),
+            "violations": [_violation(one) for one in report.violations],
+            "accepted": accepted,
+            "remarks": report.remarks,
+            "unjudged": report.unjudged,
+        }
     )
 
 
-# The list of lint rules.
+def _violation(one: Violation) -> Json:
+    """A violation; its fingerprint stays the same while figures and lines change."""
+    names = ("rule", "severity", "type", "member", "subject", "message", "advice", "file", "line", "figures")
+    return {"fingerprint": fingerprint(one), **fields_of(one, *names, "configuration")}
 
 
 def render_rules(rules: Sequence[Rule]) -> str:
     """One line a rule: name, severity, what breaks it, and whether it has to be asked for."""
-    width = max((len(one.name) for one in rules), default=0)
-    return "".join(f"{one.name:{width}}  {one.severity:7}  {one.summary}{_extent(one)}\n" for one in rules)
+    widths = [max((len(one.name) for one in rules), default=0), max(map(len, Severity)), 0]
+    rows = []
+    for one in rules:
+        remarks = ["off unless selected"] * (not one.default) + ["on all records"] * one.untuned
+        extent = f" ({', '.join(remarks)})" if remarks else ""
+        rows.append(in_columns((one.name, one.severity, f"{one.summary}{extent}"), widths))
+    return "".join(f"{row}\n" for row in rows)
 
 
-def _extent(rule: Rule) -> str:
-    said = ["off unless selected"] * (not rule.default) + ["on all records"] * rule.untuned
-    return f" ({', '.join(said)})" if said else ""
-
-
-# The result of a lint as a comment on a change, found again by its first line.
-
+# A comment on a change is found again by its first line.
 MARKER = "<!-- linesmith-lint -->"
 
 # A comment on GitHub has 65,536 characters at most.
@@ -197,31 +128,20 @@ _WORDS = {Severity.NOTE: "note", Severity.WARNING: "**warning**", Severity.ERROR
 
 def render_markdown(report: LintReport) -> str:
     """A marker, what was found, a table of violations, and what was accepted behind a fold; of bounded length."""
-    lines = [MARKER, f"### linesmith lint: {summary(report).partition(' in ')[0]}", ""]
-    lines += [f"Looked at {looked_at(report)}.", *_violations(report), *_remarks(report), *_accepted(report)]
-    return "\n".join(lines) + "\n"
-
-
-def _violations(report: LintReport) -> Iterator[str]:
+    counts = summary(report).partition(" in ")[0]
+    lines = [MARKER, f"### linesmith lint: {counts}", "", f"Looked at {looked_at(report)}."]
     if report.violations:
-        yield from ("", "| | record | what | rule | place |", "|---|---|---|---|---|")
+        lines += ["", "| | record | what | rule | place |", "|---|---|---|---|---|"]
         worst_first = sorted(report.violations, key=lambda one: -one.severity.rank)
-        yield from _fitting(_rows(worst_first), len(worst_first), MOST_VIOLATIONS)
-
-
-def _remarks(report: LintReport) -> Iterator[str]:
+        lines += _fitting(_rows(worst_first), len(worst_first), MOST_VIOLATIONS)
     if report.remarks:
-        yield ""
-        yield from _fitting((f"- {prose(remark)}" for remark in report.remarks), len(report.remarks), MOST_OTHERS)
-
-
-def _accepted(report: LintReport) -> Iterator[str]:
+        lines += ["", *_fitting((f"- {prose(one)}" for one in report.remarks), len(report.remarks), MOST_OTHERS)]
     if report.accepted:
         count = len(report.accepted)
-        yield from ("", "<details>", f"<summary>{count:,} accepted</summary>", "")
-        yield from ("| record | rule | why | by |", "|---|---|---|---|")
-        yield from _fitting(map(_accepted_row, report.accepted), count, MOST_OTHERS)
-        yield from ("", "</details>")
+        lines += ["", "<details>", f"<summary>{count:,} accepted</summary>", ""]
+        lines += ["| record | rule | why | by |", "|---|---|---|---|"]
+        lines += [*_fitting(map(_accepted_row, report.accepted), count, MOST_OTHERS), "", "</details>"]
+    return "\n".join(lines) + "\n"
 
 
 def _fitting(rows: Iterable[str], count: int, most: int) -> Iterator[str]:
@@ -241,16 +161,12 @@ def _rows(violations: Iterable[Violation]) -> Iterator[str]:
     """A row for each, an advice in the first that it is for."""
     said: set[str] = set()
     for one in violations:
-        yield _row(one if one.advice not in said else replace(one, advice=""))
+        under = f"(with {prose(one.configuration)})" if one.configuration else ""
+        what = " ".join(filter(None, (code(one.member) if one.member else "", _message(one), under)))
+        advice = f"<br>{prose(one.advice)}" if one.advice and one.advice not in said else ""
+        where = code(place(one)) if place(one) else ""
+        yield markdown_row(_WORDS[one.severity], code(one.type), f"{what}{advice}", code(one.rule), where)
         said.add(one.advice)
-
-
-def _row(one: Violation) -> str:
-    under = f"(with {prose(one.configuration)})" if one.configuration else ""
-    what = " ".join(filter(None, (code(one.member) if one.member else "", _message(one), under)))
-    advice = f"<br>{prose(one.advice)}" if one.advice else ""
-    where = code(place(one)) if place(one) else ""
-    return f"| {_WORDS[one.severity]} | {code(one.type)} | {what}{advice} | {code(one.rule)} | {where} |"
 
 
 def _message(one: Violation) -> str:
@@ -263,4 +179,4 @@ def _message(one: Violation) -> str:
 
 def _accepted_row(one: Accepted) -> str:
     name = f"{one.violation.type} {one.violation.member}".rstrip()
-    return f"| {code(name)} | {code(one.violation.rule)} | {prose(one.reason)} | {code(one.by)} |"
+    return markdown_row(code(name), code(one.violation.rule), prose(one.reason), code(one.by))

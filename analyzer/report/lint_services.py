@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The forms that a lint's result is written in, by the names of ``--format``."""
+"""A lint's result for the services that show it beside a change, and all its forms by the names of ``--format``.
+
+GitHub: docs.github.com, "Workflow commands for GitHub Actions", escaped as ``toCommand`` of @actions/core does. GitLab:
+its code quality report. Code scanning: SARIF 2.1.0 (OASIS).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
-import msgspec
-
 from linesmith.analyzer.lint.rules.catalogue import page, rule
-from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity, Violation
+from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
+from linesmith.analyzer.report.json_text import Json, json_text
 from linesmith.analyzer.report.lint import fingerprint, render_json, render_markdown, render_text, sentence, summary
-
-# Violations as workflow commands of GitHub, which shows them beside the changed lines.
-#
-# How values are escaped: docs.github.com, "Workflow commands for GitHub Actions", and ``toCommand`` of @actions/core.
 
 _COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 _VALUE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -24,34 +23,25 @@ _PROPERTY = str.maketrans({**_VALUE, ":": "%3A", ",": "%2C"})
 
 def render_github(report: LintReport) -> str:
     """A command a violation and a remark, then the summary, which holds nothing of the input."""
-    return "".join(f"{line}\n" for line in _lines(report))
+    lines = []
+    for one in report.violations:
+        properties = {"file": one.file, "line": one.line if one.file else None, "title": one.rule}
+        given = ",".join(f"{name}={str(value).translate(_PROPERTY)}" for name, value in properties.items() if value)
+        text = f"{sentence(one)}\n{one.advice}" if one.advice else sentence(one)
+        lines.append(f"::{_COMMANDS[one.severity]} {given}::{text.translate(_DATA)}")
+    lines += [f"::notice title=linesmith::{remark.translate(_DATA)}" for remark in report.remarks]
+    return "".join(f"{line}\n" for line in (*lines, summary(report)))
 
-
-def _lines(report: LintReport) -> Iterator[str]:
-    yield from map(_violation, report.violations)
-    for remark in report.remarks:
-        yield f"::notice title=linesmith::{remark.translate(_DATA)}"
-    yield summary(report)
-
-
-def _violation(one: Violation) -> str:
-    properties = {"file": one.file, "line": one.line if one.file else None, "title": one.rule}
-    said = ",".join(f"{name}={str(value).translate(_PROPERTY)}" for name, value in properties.items() if value)
-    text = f"{sentence(one)}\n{one.advice}" if one.advice else sentence(one)
-    return f"::{_COMMANDS[one.severity]} {said}::{text.translate(_DATA)}"
-
-
-# Violations as GitLab's code quality report, which it shows beside the changed lines of a merge request.
 
 _SEVERITIES = {Severity.NOTE: "info", Severity.WARNING: "minor", Severity.ERROR: "major"}
 
 
 def render_gitlab(report: LintReport) -> str:
     """A JSON list; a violation without a place is shown at the first line of the file with intents."""
-    return msgspec.json.format(msgspec.json.encode(list(map(_issue, report.violations))), indent=2).decode() + "\n"
+    return json_text(list(map(_issue, report.violations)))
 
 
-def _issue(one: Violation) -> dict[str, object]:
+def _issue(one: Violation) -> Json:
     return {
         "description": f"{sentence(one)} ({one.advice})" if one.advice else sentence(one),
         "check_name": one.rule,
@@ -61,35 +51,29 @@ def _issue(one: Violation) -> dict[str, object]:
     }
 
 
-# The result of a lint as SARIF 2.1.0 (OASIS), the form that code scanning services take in.
-
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {Severity.NOTE: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
 _LITERAL = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
-Json = dict[str, object]
-
 
 def render_sarif(report: LintReport) -> str:
     """One run; accepted violations are in it as suppressed results, remarks as notifications of the tool."""
-    results = [_result(one, report.rules) for one in report.violations]
-    results += [_suppressed(one, report.rules) for one in report.accepted]
-    run: Json = {
-        "tool": {"driver": _driver(report.rules)},
-        "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the source tree."}}},
-        "invocations": [_invocation(report)],
-        "results": results,
-    }
-    document: Json = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-
-
-def _driver(names: Sequence[str]) -> Json:
     from importlib.metadata import version  # costs 10 ms, and most reports are in another form
 
-    return {"name": "linesmith", "version": version("linesmith"), "rules": [_rule(name) for name in names]}
+    rules = report.rules
+    notes = [{"level": "note", "message": {"text": _plain(remark)}} for remark in report.remarks]
+    run: Json = {
+        "tool": {"driver": {"name": "linesmith", "version": version("linesmith"), "rules": list(map(_rule, rules))}},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the source tree."}}},
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+        "results": [
+            *(_result(one, rules) for one in report.violations),
+            *(_result(one.violation, rules) | _suppression(one) for one in report.accepted),
+        ],
+    }
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(name: str) -> Json:
@@ -105,11 +89,6 @@ def _rule(name: str) -> Json:
     }
 
 
-def _invocation(report: LintReport) -> Json:
-    notes = [{"level": "note", "message": {"text": _plain(remark)}} for remark in report.remarks]
-    return {"executionSuccessful": True, "toolExecutionNotifications": notes}
-
-
 def _result(one: Violation, rules: Sequence[str]) -> Json:
     index: Json = {"ruleIndex": rules.index(one.rule)} if one.rule in rules else {}
     return {
@@ -119,7 +98,7 @@ def _result(one: Violation, rules: Sequence[str]) -> Json:
         "message": {"text": _plain(f"{sentence(one)}; {one.advice}" if one.advice else sentence(one))},
         "locations": [_location(one)],
         "partialFingerprints": {"linesmithKey/v1": fingerprint(one)},
-        "properties": {"subject": one.subject, "figures": list(map(_figure, one.figures))},
+        "properties": {"subject": one.subject, "figures": one.figures},
     }
 
 
@@ -128,14 +107,9 @@ def _plain(text: str) -> str:
     return text.translate(_LITERAL)
 
 
-def _suppressed(one: Accepted, rules: Sequence[str]) -> Json:
-    said = f"{one.reason} ({one.by})" if one.by else one.reason
-    suppression: Json = {"kind": "external", "status": "accepted", "justification": said}
-    return {**_result(one.violation, rules), "suppressions": [suppression]}
-
-
-def _figure(one: Figure) -> Json:
-    return {"name": one.name, "old": one.old, "new": one.new, "unit": one.unit}
+def _suppression(one: Accepted) -> Json:
+    reason = f"{one.reason} ({one.by})" if one.by else one.reason
+    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": reason}]}
 
 
 def _location(one: Violation) -> Json:
@@ -147,17 +121,11 @@ def _location(one: Violation) -> Json:
     }
     location: Json = {"logicalLocations": [logical]}
     if one.file:
-        location["physicalLocation"] = {"artifactLocation": _artifact(one.file), **_region(one.line)}
+        path = quote(one.file, safe="/")
+        absolute, relative = {"uri": f"file:///{path.lstrip('/')}"}, {"uri": path, "uriBaseId": "SRCROOT"}
+        physical: Json = {"artifactLocation": absolute if path.startswith("/") else relative}
+        location["physicalLocation"] = physical | ({"region": {"startLine": one.line}} if one.line else {})
     return location
-
-
-def _artifact(file: str) -> Json:
-    path = quote(file, safe="/")
-    return {"uri": f"file:///{path.lstrip('/')}"} if path.startswith("/") else {"uri": path, "uriBaseId": "SRCROOT"}
-
-
-def _region(line: int | None) -> Json:
-    return {"region": {"startLine": line}} if line else {}
 
 
 RENDERINGS: Mapping[str, Callable[[LintReport], str]] = {

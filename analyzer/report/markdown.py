@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Text of others put into Markdown (CommonMark, GitHub's and GitLab's kinds), where it only shows.
+"""Markdown, written and read: text of others where it only shows, rows of tables, and pages of ours on a terminal.
 
 Names and reasons come from files that anyone may have written. In a comment they must not become a table, a link, HTML,
-a mention of somebody or a reference to an issue.
+a mention of somebody or a reference to an issue (CommonMark, GitHub's and GitLab's kinds).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.report import prose as lines
 from linesmith.analyzer.report.prose import WIDTH
-from linesmith.analyzer.report.prose import prose as prose_prose
 
 LONGEST = 400
 
@@ -35,7 +35,7 @@ def code(text: str) -> str:
 def prose(text: str) -> str:
     """A sentence; what has a meaning in Markdown, or would make a reference of what follows, is taken out of it."""
     shown = _shown(text)
-    return "".join(_said(shown, index) for index in range(len(shown)))
+    return "".join(_letter(shown, index) for index in range(len(shown)))
 
 
 def _shown(text: str) -> str:
@@ -44,7 +44,8 @@ def _shown(text: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
-def _said(text: str, index: int) -> str:
+def _letter(text: str, index: int) -> str:
+    """The letter at ``index``, escaped where it may mean something."""
     letter, behind = text[index], text[index + 1 : index + 2]
     if letter == "'" or (letter in ".:" and behind in ("", " ")):
         return letter
@@ -64,7 +65,10 @@ def _entity(letter: str) -> str:
     return letter if letter.isalnum() or letter == " " or ord(letter) > 127 else f"&#{ord(letter)};"
 
 
-# A page of ours, kept as Markdown, as the text that a terminal shows.
+def markdown_row(*cells: str) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |"
+
 
 _FENCE, _CODE, _BODY = "```", "    ", "  "
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
@@ -72,47 +76,46 @@ _ENTRY = re.compile(r"- |\d+\. ")
 _HEADING = re.compile(r"#+ ")
 
 
-class Line(NamedTuple):
+class PageLine(NamedTuple):
     """One line, and whether it heads what stands below it."""
 
     text: str
     heads: bool = False
 
 
-def page_lines(page: str, columns: int = WIDTH) -> Iterator[Line]:
-    """Headings at the left, below them text in at most ``columns``, and code as it stands.
+def page_lines(page: str, columns: int = WIDTH) -> Iterator[PageLine]:
+    """A page of ours as a terminal shows it: headings at the left, text in at most ``columns``, code as it stands.
 
     Pages have headings, paragraphs, lists of one level, code that is fenced or indented, and links, of which the words
     are left.
     """
     for text in _joined(page):
         if text.startswith(_CODE) or not text:
-            yield Line(text)
+            yield PageLine(text)
         elif heading := _HEADING.match(text):
-            yield Line(text[heading.end() :].replace("`", ""), heads=True)
+            yield PageLine(text[heading.end() :].replace("`", ""), heads=True)
         else:
             entry = _ENTRY.match(text)
             below = _BODY + " " * (entry.end() if entry else 0)
-            told = prose_prose(_LINK.sub(r"\1", text), _BODY, below, min(columns, WIDTH))
-            yield from map(Line, told.split("\n"))
+            yield from map(PageLine, lines.prose(_LINK.sub(r"\1", text), _BODY, below, columns).split("\n"))
 
 
 def _joined(page: str) -> Iterator[str]:
     """Each paragraph and each entry of a list on one line; code behind ``_CODE``; what is empty as it is."""
     fenced = False
-    told: list[str] = []
+    parts: list[str] = []
     for line in page.rstrip("\n").split("\n"):
         fence = line.startswith(_FENCE)
-        if told and (fence or not line or _ENTRY.match(line)):
-            yield " ".join(told)
-            told = []
+        if parts and (fence or not line or _ENTRY.match(line)):
+            yield " ".join(parts)
+            parts = []
         if fence:
             fenced = not fenced
         elif fenced:
             yield f"{_CODE}{line}"
-        elif not line or (line.startswith(_CODE) and not told):
+        elif not line or (line.startswith(_CODE) and not parts):
             yield line
         else:
-            told.append(line.strip())
-    if told:
-        yield " ".join(told)
+            parts.append(line.strip())
+    if parts:
+        yield " ".join(parts)

@@ -12,10 +12,20 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import Gaps, gaps, inner_padding, lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
 
-# The remarks pahole writes between members: holes, and how bit-fields share their storage units.
+TAB = 8
+TYPE_WIDTH = 26
+STRUCT_WIDTH = 49
+UNION_WIDTH = 47
+EXPANDED_WIDTH = 32
+MOST_WRITTEN_OUT = 1 << 17
+MOST_LEVELS = 64
+
+# What stands behind a member that begins at this byte of the record; there is one for each record.
+MemberNotes = Callable[[int, Member], str]
+LayoutNotes = Callable[[Layout], MemberNotes]
 
 
-def counted(number: int, unit: str) -> str:
+def units(number: int, unit: str) -> str:
     """``1 byte``, ``2 bytes``."""
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
@@ -27,17 +37,22 @@ class Remarks:
         self._layout = layout
         self._layouts = layouts
         self._gaps = gaps(layout)
-        self._unit_ends = tuple(accumulate(layout.members, _unit_end, initial=0))[1:]
+        # The first byte behind every storage unit of the run of bit-fields that ends with a member; 0 for none.
+        ends = accumulate(layout.members, lambda end, one: max(end, one.end) if one.is_bit_field else 0, initial=0)
+        self._unit_ends = tuple(ends)[1:]
         self._type_width = abs(type_width)
 
     def before(self, index: int) -> list[str]:
         """What stands before member ``index``: why a bit-field is not where the one before it would put it."""
-        member = self._layout.members[index]
+        member, previous = self._layout.members[index], self._layout.members[max(index - 1, 0)]
         remarks = []
         if index == 0:
             remarks = self._holes(-1)
-        elif member.is_bit_field and _shares_unit(self._layout.members[index - 1], member):
-            remarks.append("/* Bitfield combined with previous fields */")
+        elif member.is_bit_field:
+            # A unit that begins before, or within, a member that is not part of it.
+            overlaps = not previous.is_bit_field and member.offset < previous.end
+            if overlaps or member.offset < previous.offset:
+                remarks.append("/* Bitfield combined with previous fields */")
         if _begins_unit(self._layout, index) and self._gaps.bits_after(index - 1):
             remarks += ["/* Force alignment to the next boundary: */", f"{member.type:<{self._type_width}} :0;"]
         return remarks
@@ -46,33 +61,28 @@ class Remarks:
         """What stands behind member ``index``: padding inside it, holes, and a unit that the next member shares."""
         member = self._layout.members[index]
         padding = last_struct_padding(member, self._layouts)
-        remarks = [f"/* XXX last struct has {counted(padding, 'byte')} of padding */"] if padding else []
+        remarks = [f"/* XXX last struct has {units(padding, 'byte')} of padding */"] if padding else []
         remarks += self._holes(index)
         if index + 1 == len(self._layout.members):
             return remarks
         following, bits = self._layout.members[index + 1], self._gaps.bits_after(index)
         if bits and following.is_bit_field and not _begins_unit(self._layout, index + 1):
             remarks.append(f"{following.type:<{self._type_width}} :{bits};")
-        unit_end = self._unit_ends[index] if following.is_bit_field else _own_unit_end(member)
+        own_end = member.end if member.is_bit_field else 0
+        unit_end = self._unit_ends[index] if following.is_bit_field else own_end
         if member.offset < following.offset < unit_end:
             remarks.append("/* Bitfield combined with next fields */")
         return remarks
 
     def _holes(self, after: int) -> list[str]:
         bits, size = self._gaps.bits_after(after), self._gaps.hole_after(after)
-        remarks = [f"/* XXX {counted(bits, 'bit')} hole, try to pack */"] if bits else []
-        return remarks + ([f"/* XXX {counted(size, 'byte')} hole, try to pack */"] if size else [])
+        remarks = [f"/* XXX {units(bits, 'bit')} hole, try to pack */"] if bits else []
+        return remarks + ([f"/* XXX {units(size, 'byte')} hole, try to pack */"] if size else [])
 
 
 def last_struct_padding(member: Member, layouts: Layouts) -> int:
     """Bytes of padding in the struct ``member`` holds; pahole does not look into arrays."""
     return 0 if member.dimensions or member.flexible else inner_padding(member, layouts)
-
-
-def _shares_unit(previous: Member, member: Member) -> bool:
-    """Whether the storage unit of a bit-field begins before or within a member that is not part of it."""
-    overlaps = not previous.is_bit_field and member.offset < previous.end
-    return overlaps or member.offset < previous.offset
 
 
 def _begins_unit(layout: Layout, index: int) -> bool:
@@ -82,21 +92,6 @@ def _begins_unit(layout: Layout, index: int) -> bool:
         return member.is_bit_field
     previous = layout.members[index - 1]
     return not previous.is_bit_field or previous.offset != member.offset
-
-
-def _own_unit_end(member: Member) -> int:
-    return member.end if member.is_bit_field else 0
-
-
-def _unit_end(end: int, member: Member) -> int:
-    """First byte behind every storage unit of the run of bit-fields that ends with ``member``; 0 for none.
-
-    ``end`` is that of the run that ends with the member before.
-    """
-    return max(end, member.end) if member.is_bit_field else 0
-
-
-# The sums that pahole writes at the end of a struct.
 
 
 def attributes(layout: Layout) -> str:
@@ -136,14 +131,11 @@ def _sums(layout: Layout, found: Gaps) -> Iterator[str]:
     if whole:
         holes = f", holes: {len(found.holes)}, sum holes: {sum(hole.size for hole in found.holes)}"
         yield f"/* sum members: {whole}{holes if found.holes else ''} */"
-    if bits:
-        yield f"/* sum bitfield members: {bits} bits{_bit_holes(found, bits)} */"
-
-
-def _bit_holes(found: Gaps, bits: int) -> str:
-    if not found.bit_holes:
-        return f" ({bits // 8} bytes)"
-    return f", bit holes: {len(found.bit_holes)}, sum bit holes: {sum(hole.bits for hole in found.bit_holes)} bits"
+    if bits and found.bit_holes:
+        holes = f"bit holes: {len(found.bit_holes)}, sum bit holes: {sum(hole.bits for hole in found.bit_holes)} bits"
+        yield f"/* sum bitfield members: {bits} bits, {holes} */"
+    elif bits:
+        yield f"/* sum bitfield members: {bits} bits ({bits // 8} bytes) */"
 
 
 def _forced(layout: Layout, found: Gaps) -> Iterator[str]:
@@ -166,34 +158,22 @@ def _inferred(layout: Layout) -> Iterator[str]:
         yield f"/* inferred alignments: {', '.join(texts)} */"
 
 
-TAB = 8
-TYPE_WIDTH = 26
-STRUCT_WIDTH = 49
-UNION_WIDTH = 47
-EXPANDED_WIDTH = 32
-MOST_WRITTEN_OUT = 1 << 17
-MOST_LEVELS = 64
-
-# What to say beside a member that begins at this byte of the record; asked anew for each record.
-Beside = Callable[[int, Member], str]
-
-
 @dataclass(frozen=True, slots=True)
 class _Frame:
     """Where members are written: tabs before them, width of the type column, width up to the comment.
 
-    ``base`` is the first byte of the record in the outermost one, which ``beside`` speaks of.
+    ``base`` is the first byte of the record in the outermost one, which ``notes`` speaks of.
     """
 
     depth: int
     type_width: int
     width: int
-    beside: Beside
+    notes: MemberNotes
     base: int = 0
 
     def deeper(self, offset: int) -> _Frame:
         """The frame of the record nested at byte ``offset`` of this one."""
-        return _Frame(self.depth + 1, self.type_width - TAB, self.width - TAB, self.beside, self.base + offset)
+        return _Frame(self.depth + 1, self.type_width - TAB, self.width - TAB, self.notes, self.base + offset)
 
     def line(self, text: str) -> str:
         """``text`` behind this frame's tabs."""
@@ -201,7 +181,7 @@ class _Frame:
 
     def remark(self, member: Member) -> str:
         """What stands behind the member, with a space before it."""
-        text = self.beside(self.base + member.offset, member)
+        text = self.notes(self.base + member.offset, member)
         return f" /* {text} */" if text else ""
 
 
@@ -216,12 +196,12 @@ class _Boundaries:
         number, past = divmod(offset, CACHE_LINE_BYTES)
         if number > self.current:
             self.current = number
-            ago = f" was {counted(past, 'byte')} ago" if past else ""
+            ago = f" was {units(past, 'byte')} ago" if past else ""
             yield f"/* --- cacheline {number} boundary ({number * CACHE_LINE_BYTES} bytes){ago} --- */"
 
 
-def nothing(_layout: Layout) -> Beside:
-    """Stands for no remarks beside the members."""
+def no_notes(_layout: Layout) -> MemberNotes:
+    """Nothing behind any member."""
     return lambda _offset, _member: ""
 
 
@@ -229,10 +209,10 @@ def render_text(
     chosen: tuple[Layout, ...],
     layouts: Layouts,
     expand: bool = False,
-    beside: Callable[[Layout], Beside] = nothing,
+    notes: LayoutNotes = no_notes,
 ) -> str:
     """The chosen records one after the other; a name with several layouts says of each where it is declared."""
-    rendering = Rendering(layouts, expand, beside)
+    rendering = Rendering(layouts, expand, notes)
     return "".join(_origin(layout, layouts) + rendering.text(layout) for layout in chosen)
 
 
@@ -241,21 +221,21 @@ def _origin(layout: Layout, layouts: Layouts) -> str:
     if len(same) < 2:
         return ""
     number = [other.id for other in same].index(layout.id) + 1
-    used = counted(layout.units, "compile unit")
+    used = units(layout.units, "compile unit")
     return f"/* {layout.title}, layout {number} of {len(same)}: {layout.place}, in {used} */\n"
 
 
 class Rendering:
     """Renders records of ``layouts``; ``expand`` writes named nested records out as well as anonymous ones.
 
-    ``beside`` tells for a record what stands behind its members. ``left`` is how many nested records and members of
+    ``notes`` tells for a record what stands behind its members. ``left`` is how many nested records and members of
     theirs may still be written out: damaged debug information can nest without end.
     """
 
-    def __init__(self, layouts: Layouts, expand: bool = False, beside: Callable[[Layout], Beside] = nothing) -> None:
+    def __init__(self, layouts: Layouts, expand: bool = False, notes: LayoutNotes = no_notes) -> None:
         self.layouts = layouts
         self.expand = expand
-        self.beside = beside
+        self.notes = notes
         self.left = 0
 
     def text(self, layout: Layout) -> str:
@@ -265,11 +245,11 @@ class Rendering:
 
     def _record(self, layout: Layout) -> Iterator[str]:
         yield f"{layout.title} {{"
-        more, beside = EXPANDED_WIDTH if self.expand else 0, self.beside(layout)
+        more, notes = EXPANDED_WIDTH if self.expand else 0, self.notes(layout)
         if layout.kind is RecordKind.UNION:
-            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more, beside), _Boundaries())
+            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more, notes), _Boundaries())
         else:
-            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more, beside), _Boundaries()))
+            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more, notes), _Boundaries()))
             yield from body if body and not body[-1] else [*body, ""]
             yield from (f"\t{line}" for line in trailer(layout, self.layouts))
         yield f"}}{attributes(layout)};"
@@ -307,11 +287,19 @@ class Rendering:
             *before, last = _plain(member, frame)
             yield from map(frame.line, (*before, last + frame.remark(member)))
             return
-        yield frame.line(f"{_opening(member, inner)} {{")
+        opening = member.type
+        if inner.kind.value not in member.type.split():
+            # A typedef's name is no C keyword, so it stands in a comment.
+            tag = "" if inner.typedef else f" {inner.name}"
+            opening = f"/* typedef {member.type} */ {inner.kind.value}{tag}".rstrip()
+        yield frame.line(f"{opening} {{")
         body = self._alternatives if inner.kind is RecordKind.UNION else self._members
         written = list(body(inner, frame.deeper(member.offset), boundaries))
         yield from written if not written or written[-1] else written[:-1]
-        yield frame.line(self._closing(member, inner, frame))
+        # pahole pads neither arrays nor a record's own alignment.
+        own = "" if inner.kind is RecordKind.UNION else attributes(inner)
+        width = 0 if member.dimensions or member.flexible else frame.width + len(aligned(inner.alignment)) * bool(own)
+        yield frame.line(_placed(f"}}{own} {member.declarator}".rstrip(), member, frame.base, width))
 
     def _written_out(self, member: Member, frame: _Frame) -> Layout | None:
         """The record to write in braces: an anonymous one, or any when expanding."""
@@ -322,20 +310,6 @@ class Rendering:
             return None
         self.left -= 1 + len(layout.members)
         return layout
-
-    def _closing(self, member: Member, inner: Layout, frame: _Frame) -> str:
-        """The brace that ends a written-out record; pahole pads neither arrays nor a record's own alignment."""
-        own = "" if inner.kind is RecordKind.UNION else attributes(inner)
-        width = 0 if member.dimensions or member.flexible else frame.width + len(aligned(inner.alignment)) * bool(own)
-        return _placed(f"}}{own} {member.declarator}".rstrip(), member, frame.base, width)
-
-
-def _opening(member: Member, inner: Layout) -> str:
-    """The type of a record written out; a typedef's name is no C keyword, so it stands in a comment."""
-    if inner.kind.value in member.type.split():
-        return member.type
-    tag = "" if inner.typedef else f" {inner.name}"
-    return f"/* typedef {member.type} */ {inner.kind.value}{tag}".rstrip()
 
 
 def _plain(member: Member, frame: _Frame) -> Iterator[str]:

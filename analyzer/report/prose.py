@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sentences and rows of tables in lines of a given width; C code and names are as wide as they are."""
+"""Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
+
+Every table of text is written here, in one of two ways: a row of a fixed shape with a last cell that goes on below
+itself (``row``), or columns as wide as their widest cell (``widest``, ``in_columns``). Imports nothing that takes time,
+for every command says such things.
+"""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
 
 from linesmith.analyzer.base.text import visible
@@ -17,6 +22,9 @@ LEAST_LAST = 24
 _BELOW = " " * 8
 # Cells are two blanks apart at least.
 _LAST_CELL = re.compile(r"(\s*\S.*\s{2,})(\S.*)")
+# A name in a table or a picture is cut behind so many characters.
+MOST_CHARACTERS = 200
+_ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
 
 
 def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
@@ -42,10 +50,9 @@ def fitted(text: str, columns: int = WIDTH) -> str:
 def _fitted(line: str, columns: int) -> str:
     if len(line) <= columns:
         return line
-    indent = len(line) - len(line.lstrip())
-    last = _LAST_CELL.match(line)
-    if last is not None:
+    if last := _LAST_CELL.match(line):
         return row(last[1], last[2], columns)
+    indent = len(line) - len(line.lstrip())
     return _filled(line.lstrip(), " " * indent, " " * (indent + 2), columns)
 
 
@@ -55,18 +62,31 @@ def _filled(text: str, first: str, then: str, columns: int) -> str:
     )
 
 
-# Counts and lists of numbers in words; imports nothing, for every command says such things.
+def widest(table: Iterable[Sequence[str]]) -> list[int]:
+    """The width of the widest cell of each column that all rows have."""
+    return [max(map(len, column)) for column in zip(*table, strict=False)]
+
+
+def in_columns(cells: Sequence[str], widths: Sequence[int], sides: str = "", gap: str = "  ") -> str:
+    """The cells, ``gap`` apart, each filled up to its width; of ``sides`` those with ``>`` stand at the right."""
+    placed = zip(cells, widths, sides or "<" * len(cells), strict=False)
+    return gap.join(f"{cell:{side}{width}}" for cell, width, side in placed)
 
 
 def counted(count: int, thing: str) -> str:
-    """``1 line``, ``2,000 lines``."""
-    return f"{count:,} {thing}{'s' * (count != 1)}"
+    """``1 line``, ``2,000 lines``, ``2 accesses``."""
+    return f"{count:,} {thing}" + ("" if count == 1 else "es" if thing.endswith("s") else "s")
 
 
-def amount(count: int, things: str) -> str:
-    """The same with the word for several: ``1 access``, ``2,000 accesses``, ``1 load``."""
-    thing = things.removesuffix("es" if things.endswith("sses") else "s")
-    return f"{count:,} {things if count != 1 else thing}"
+def listed(names: Iterable[str], most: int) -> str:
+    """``a, b and 3 more``: names beyond ``most`` are counted."""
+    every = list(names)
+    return ", ".join(every[:most]) + and_more(len(every) - most)
+
+
+def and_more(count: int) -> str:
+    """`` and 3 more``; nothing where no more are left."""
+    return f" and {count} more" if count > 0 else ""
 
 
 def runs(numbers: Sequence[int]) -> str:
@@ -77,20 +97,18 @@ def runs(numbers: Sequence[int]) -> str:
             found[-1][1] = one
         else:
             found.append([one, one])
-    told = [f"{first}-{last}" if last > first else f"{first}" for first, last in found]
-    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
+    spans = [f"{first}-{last}" if last > first else f"{first}" for first, last in found]
+    return " and ".join(filter(None, (", ".join(spans[:-1]), *spans[-1:])))
 
 
-# Names as they are put into tables and pictures: on one line, cut where they are too long, and how wide they are.
-
-MOST_CHARACTERS = 200
-_ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
+def cut(text: str, most: int) -> str:
+    """``text`` in no more than ``most`` characters; one that is longer ends in an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def short(text: str, most: int = MOST_CHARACTERS) -> str:
-    """``text`` with every character visible, newlines and tabs too; one that is longer than ``most`` is cut."""
-    shown = visible(text[: most + 1]).translate(_ON_ONE_LINE)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    """A name on one line, every character of it visible, cut behind ``most``."""
+    return cut(visible(text[: most + 1]).translate(_ON_ONE_LINE), most)
 
 
 def columns(text: str) -> int:

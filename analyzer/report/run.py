@@ -22,11 +22,12 @@ from linesmith.analyzer.report.figures import (
     unchecked,
     unproven,
 )
-
-# Comparisons as tables: base and head with their spreads over boots, the change, its interval, and the verdict.
+from linesmith.analyzer.report.markdown import markdown_row
+from linesmith.analyzer.report.prose import WIDTH, in_columns, listed, widest
 
 MOST_OUTLIERS = 6
-WIDTH = 100
+EXPLORED = "explored, on the runs of the search"
+COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 _Cell = Callable[[Comparison], str]
 _Column = tuple[str, _Cell]
 _NUMBERS: tuple[_Column, ...] = (
@@ -38,7 +39,7 @@ _NUMBERS: tuple[_Column, ...] = (
 _VERDICT: _Column = ("verdict", lambda one: one.verdict.value)
 _VARIANT: _Column = ("variant", lambda one: one.variant)
 _METRIC: _Column = ("metric", lambda one: metric(one))
-_NAME: _Column = ("metric", lambda one: _named(one))
+_NAME: _Column = ("metric", lambda one: f"{one.name}, {scale(one)}")
 _RUNS: _Column = ("runs in blocks", lambda one: f"{len(one.base)} + {len(one.head)} in {one.blocks}")
 
 
@@ -57,29 +58,30 @@ def meaning(one: Comparison) -> str:
 
 def render_comparisons(comparisons: Sequence[Comparison]) -> str:
     """A table for each pair of variants, and under it why each verdict is as it is; empty without a comparison."""
-    return "\n\n".join(_pair(list(ones)) for _, ones in groupby(comparisons, _sides))
+
+    def sides(one: Comparison) -> tuple[str, str]:
+        return one.baseline, one.variant
+
+    return "\n\n".join(_pair(list(ones)) for _, ones in groupby(comparisons, sides))
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> str:
     """One table of all variants, without reasons and without rows of what is only shown; empty without a comparison."""
-    kept = [one for one in comparisons if not one.only_shown]
-    rows = list(_table(kept, (_VERDICT, _VARIANT, _METRIC))) if kept else []
-    return "\n".join([*rows, *(f"  {said}" for said in _left_out(comparisons))])
+    deciding = [one for one in comparisons if not one.only_shown]
+    rows = list(_table(deciding, (_VERDICT, _VARIANT, _METRIC))) if deciding else []
+    return "\n".join([*rows, *(f"  {remark}" for remark in _left_out(comparisons))])
 
 
 def markdown_table(comparisons: Sequence[Comparison]) -> str:
     """The same in Markdown, with the number of runs, and what the metrics mean under it; empty without a comparison."""
-    kept = [one for one in comparisons if not one.only_shown]
+    deciding = [one for one in comparisons if not one.only_shown]
     columns = (_VARIANT, _NAME, *_NUMBERS, _VERDICT, _RUNS)
-    rows = [[name for name, _ in columns], ["---"] * len(columns)] if kept else []
-    rows += [[_escaped(" ".join(cell(one).split())) for _, cell in columns] for one in kept]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    said = [*dict.fromkeys(f"{one.name}: {meaning(one)}" for one in kept), *_left_out(comparisons)]
-    return "\n\n".join(part for part in (table, "\n".join(f"- {one}" for one in said)) if part)
-
-
-def _named(one: Comparison) -> str:
-    return f"{one.name}, {scale(one)}"
+    rows = [markdown_row(*(name for name, _ in columns)), markdown_row(*["---"] * len(columns))] if deciding else []
+    for one in deciding:
+        cells = (" ".join(cell(one).split()).replace("|", "\\|") for _, cell in columns)
+        rows.append(markdown_row(*cells))
+    remarks = [*dict.fromkeys(f"{one.name}: {meaning(one)}" for one in deciding), *_left_out(comparisons)]
+    return "\n\n".join(filter(None, ("\n".join(rows), "\n".join(f"- {one}" for one in remarks))))
 
 
 def _left_out(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -89,34 +91,19 @@ def _left_out(comparisons: Sequence[Comparison]) -> Iterator[str]:
         yield f"{count} row{'s' * (count != 1)} more, of metrics that decide nothing, in report.json"
 
 
-def _sides(one: Comparison) -> tuple[str, str]:
-    return one.baseline, one.variant
-
-
 def _pair(comparisons: Sequence[Comparison]) -> str:
     first = comparisons[0]
     notes = [line for one in comparisons if not one.only_shown for line in _notes(one)]
-    return "\n".join(
-        [
-            f"{first.variant} (head) against {first.baseline} (base)",
-            *_table(comparisons, (_VERDICT, _METRIC)),
-            "",
-            *notes,
-        ]
-    )
+    title = f"{first.variant} (head) against {first.baseline} (base)"
+    return "\n".join([title, *_table(comparisons, (_VERDICT, _METRIC)), "", *notes])
 
 
 def _table(comparisons: Sequence[Comparison], words: Sequence[_Column]) -> Iterator[str]:
     """Numbers to the right of their columns, then ``words`` to the left of theirs."""
     columns = (*_NUMBERS, *words)
     rows = [[name for name, _ in columns], *([cell(one) for _, cell in columns] for one in comparisons)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if at < len(_NUMBERS) else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  " + "   ".join(cells).rstrip()
+    widths, sides = widest(rows), ">" * len(_NUMBERS) + "<" * len(words)
+    yield from (f"  {in_columns(row, widths, sides, gap='   ').rstrip()}" for row in rows)
 
 
 def _notes(one: Comparison) -> Iterator[str]:
@@ -124,9 +111,7 @@ def _notes(one: Comparison) -> Iterator[str]:
     yield f"  {one.name}, {scale(one)}: {one.verdict.value}"
     yield from wrap(f"{one.reason}; {runs(one)}", WIDTH, initial_indent="    ", subsequent_indent="    ")
     if one.outliers:
-        shown = ", ".join(map(number, one.outliers[:MOST_OUTLIERS]))
-        more = f" and {len(one.outliers) - MOST_OUTLIERS} more" if len(one.outliers) > MOST_OUTLIERS else ""
-        yield f"    outliers, which count like any run: {shown}{more}"
+        yield f"    outliers, which count like any run: {listed(map(number, one.outliers), MOST_OUTLIERS)}"
     if one.base and one.head:
         lowest, highest = min(one.base + one.head), max(one.base + one.head)
         yield f"    base |{base}|  from {number(lowest)}"
@@ -138,14 +123,10 @@ def runs(one: Comparison) -> str:
     return f"{len(one.base)} + {len(one.head)} runs in {one.blocks} block{'s' * (one.blocks != 1)}"
 
 
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
-
-
 def render_text(result: Result) -> str:
     """The whole result, paragraphs parted by an empty line."""
     sections = [
-        _head(result),
+        f"{result.title}\n{effort(result)}, {'finished' if result.finished else 'not finished'}",
         _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),
         _titled("remarks", "\n".join(_wrapped(result.remarks))),
         _titled(confirmed_title(result), render_comparisons(result.confirmed)),
@@ -155,13 +136,9 @@ def render_text(result: Result) -> str:
         _titled("builds", "\n".join(_builds(result))),
         _titled("patches", "\n".join(_patches(result))),
         _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
-        _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, told(result)))),
+        _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, decisive(result)))),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
-
-
-EXPLORED = "explored, on the runs of the search"
-COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 
 
 def confirmed_title(result: Result) -> str:
@@ -170,7 +147,7 @@ def confirmed_title(result: Result) -> str:
     return "confirmed, on runs made after the choice" if searched else "compared"
 
 
-def told(result: Result) -> tuple[Comparison, ...]:
+def decisive(result: Result) -> tuple[Comparison, ...]:
     """The comparisons that a verdict rests on: the confirmed ones, or without any those of the search."""
     return result.confirmed or result.explored
 
@@ -182,21 +159,17 @@ def verdict_rows(result: Result) -> Iterator[str]:
         yield f"what {result.best} does: {'; '.join(moves)}"
     for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
         if not one.only_shown:
+            # What must be said with the verdict, lest the interval is taken for one.
+            open_loss = f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
+            but = f"; {one.reason}" if one.verdict is VerdictKind.UNDECIDED else open_loss
             change = f"{signed(one.change)} ({interval(one)})"
-            yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{_but(one)}"
+            yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{but}"
     yield from (f"next: {one}" for one in result.advice)
 
 
 def moves_of(result: Result, variant: str) -> tuple[str, ...]:
     """What the variant changes in the layout, in words; nothing of a patch that was given."""
     return next((one.moves for one in result.trials if one.variant == variant and one.moves), ())
-
-
-def _but(one: Comparison) -> str:
-    """What must be said beside the verdict, lest the interval is taken for one."""
-    if one.verdict is VerdictKind.UNDECIDED:
-        return f"; {one.reason}"
-    return f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
 
 
 def _sentence(result: Result) -> str:
@@ -210,7 +183,7 @@ def _sentence(result: Result) -> str:
 
 def _where(result: Result) -> str:
     """Where the verdict holds, when that is no real machine."""
-    deciding = [one for one in told(result) if one.decides and result.best in (None, one.variant)]
+    deciding = [one for one in decisive(result) if one.decides and result.best in (None, one.variant)]
     if not deciding:
         return ""
     if all(one.simulated for one in deciding):
@@ -218,28 +191,19 @@ def _where(result: Result) -> str:
     return " in an emulated machine" if emulated(result.facts) else ""
 
 
-def _head(result: Result) -> str:
-    state = "finished" if result.finished else "not finished"
-    return f"{result.title}\n{counted(result)}, {duration(result.seconds)}, {state}"
-
-
-def counted(result: Result) -> str:
-    """How many layouts or patches were built and measured, how many of them failed, and how many only looked at."""
-    costly = _by_subject(trial for trial in result.trials if trial.fidelity in COSTLY)
-    cheap = _by_subject(trial for trial in result.trials if trial.fidelity not in COSTLY)
-    failed = sum(any(trial.failure for trial in trials) for trials in costly.values())
-    illegal = sum(any(trial.failure for trial in trials) for trials in cheap.values())
-    text = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}" + (f" ({failed} failed)" if failed else "")
-    refused = f" ({illegal} ruled out)" if illegal else ""
-    return text + (f", {len(cheap):,} layouts estimated{refused}" if cheap else "")
-
-
-def _by_subject(trials: Iterable[Trial]) -> dict[Point | str, list[Trial]]:
-    """The trials of each point, or of each patch that was given."""
-    found: dict[Point | str, list[Trial]] = {}
-    for trial in trials:
-        found.setdefault(trial.point or trial.variant, []).append(trial)
-    return found
+def effort(result: Result) -> str:
+    """How many layouts or patches were built and measured, how many failed, how many only looked at; and how long."""
+    # Whether any trial of a point, or of a patch that was given, has failed.
+    costly: dict[Point | str, bool] = {}
+    cheap: dict[Point | str, bool] = {}
+    for trial in result.trials:
+        subject, group = trial.point or trial.variant, costly if trial.fidelity in COSTLY else cheap
+        group[subject] = group.get(subject, False) or trial.failure is not None
+    failed = f" ({sum(costly.values())} failed)" if any(costly.values()) else ""
+    built = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}{failed}"
+    refused = f" ({sum(cheap.values())} ruled out)" if any(cheap.values()) else ""
+    estimated = f", {len(cheap):,} layouts estimated{refused}" if cheap else ""
+    return f"{built}{estimated}, {duration(result.seconds)}"
 
 
 def _titled(title: str, text: str) -> str:
@@ -248,10 +212,10 @@ def _titled(title: str, text: str) -> str:
 
 def _trials(result: Result) -> Iterator[str]:
     """Every trial that was built, counted anew; what a layout does is said where it comes first."""
-    listed = [trial for trial in result.trials if trial.fidelity in COSTLY]
-    names = max((len(trial.variant) for trial in listed), default=0)
+    costly = [trial for trial in result.trials if trial.fidelity in COSTLY]
+    names = max((len(trial.variant) for trial in costly), default=0)
     seen: set[tuple[str, ...]] = set()
-    for place, trial in enumerate(listed, 1):
+    for place, trial in enumerate(costly, 1):
         head = f"  {place:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
         text = "; ".join((outcome(trial), *(() if trial.moves in seen else trial.moves)))
         seen.add(trial.moves)

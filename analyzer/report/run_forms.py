@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's result as JSON, nothing left out; docs/schema-report.md documents it and a test keeps the two equal.
+"""A run's result in other forms: JSON, Markdown, beside another run, as samples, and as evidence for a commit message.
 
-Changes, costs, spreads and floors are shares of the baseline; times are wall seconds.
+In JSON (docs/json.md) nothing is left out; changes, costs, spreads and floors are shares of the baseline,
+times are wall seconds.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
 import msgspec
 
-from linesmith.analyzer.base.errors import JournalError
-from linesmith.analyzer.model import SIMULATED, Comparison, FailureKind, Metric, Result, Sample
+from linesmith.analyzer.base.text import WIDTH, paragraph
+from linesmith.analyzer.model import SIMULATED, Comparison, FailureKind, Result, Sample
 from linesmith.analyzer.report.figures import (
-    duration,
     emulated,
     equal_builds,
     interval,
@@ -27,20 +27,17 @@ from linesmith.analyzer.report.figures import (
     signed,
     unchecked,
 )
-from linesmith.analyzer.report.run import EXPLORED, confirmed_title, counted, markdown_table, told, verdict_rows
+from linesmith.analyzer.report.json_text import json_text
+from linesmith.analyzer.report.run import (
+    EXPLORED,
+    confirmed_title,
+    decisive,
+    effort,
+    markdown_table,
+    verdict_rows,
+)
 
 SCHEMA_VERSION = 1
-
-
-class ReportDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith report --format json`` writes, and ``report.json`` of a run directory."""
-
-    schema: int
-    result: Result
-
-
-class _Version(msgspec.Struct):
-    schema: int
 
 
 def render_json(result: Result) -> str:
@@ -48,33 +45,11 @@ def render_json(result: Result) -> str:
 
     Bytes of a file name or a log that are no UTF-8 are spelled out in hexadecimal: JSON has no other place for them.
     """
-    document = ReportDocument(SCHEMA_VERSION, result)
+    document = {"schema": SCHEMA_VERSION, "result": result}
     try:
-        encoded = msgspec.json.encode(document)
+        return json_text(document)
     except UnicodeEncodeError:
-        encoded = msgspec.json.encode(_legible(msgspec.to_builtins(document)))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
-
-
-def read_json(text: str, source: str) -> Result:
-    """The result that ``render_json`` wrote, equal to it; ``source`` names the file in messages.
-
-    Raises ``JournalError`` for a text that is no such document, or of another version.
-    """
-    try:
-        version = msgspec.json.decode(text, type=_Version).schema
-        if version == SCHEMA_VERSION:
-            return msgspec.json.decode(text, type=ReportDocument).result
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
-        raise JournalError(f"{source} is no report of linesmith ({error}); give the report.json of a run") from error
-    raise JournalError(
-        f"{source} has version {version}, not {SCHEMA_VERSION}; read it with the linesmith that wrote it"
-    )
-
-
-def schema() -> dict[str, object]:
-    """The JSON schema of the document."""
-    return msgspec.json.schema(ReportDocument)
+        return json_text(_legible(msgspec.to_builtins(document)))
 
 
 def _legible(value: object) -> object:
@@ -86,11 +61,8 @@ def _legible(value: object) -> object:
     return {key: _legible(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-# A run's result in Markdown, for a forge or a wiki.
-
-
 def render_markdown(result: Result) -> str:
-    """The verdict, the tables, and what was not checked."""
+    """The verdict, the tables, and what was not checked, for a forge or a wiki."""
     sections = [
         f"# {result.title}",
         "\n".join(f"- {row}" for row in verdict_rows(result)),
@@ -99,8 +71,8 @@ def render_markdown(result: Result) -> str:
         _titled(EXPLORED.capitalize(), markdown_table(result.explored)),
         _titled("Equal layouts compared", markdown_table(result.noise)),
         _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in merged(result.facts))),
-        _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, told(result)))),
-        f"{counted(result)}, {duration(result.seconds)}.",
+        _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, decisive(result)))),
+        f"{effort(result)}.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -109,31 +81,26 @@ def _titled(title: str, text: str) -> str:
     return f"## {title}\n\n{text}" if text else ""
 
 
-# Two runs side by side: whether what one says of a variant is what the other says.
-
-_Key = tuple[str, Metric, int, str]
-
-
 def render_two_runs(first: Result, second: Result) -> str:
     """For each comparison that both runs made: the changes, whether they agree, and how the baselines stand.
 
     The runs were not interleaved, so a baseline that differs is a difference of machine, tree or day, not of layout.
     """
-    ours, theirs = _by_key(first), _by_key(second)
-    rows = [row for key in ours if key in theirs for row in _rows(ours[key], theirs[key])]
-    head = [f"first:  {first.title}", f"second: {second.title}", ""]
-    return "\n".join(head + (rows or ["the runs have no comparison in common"]) + list(_alone(ours, theirs))) + "\n"
-
-
-def _by_key(result: Result) -> Mapping[_Key, Comparison]:
-    return {(one.variant, one.metric, one.threads, one.benchmark): one for one in told(result)}
-
-
-def _rows(one: Comparison, other: Comparison) -> Iterator[str]:
-    yield f"{one.variant}, {one.name}, {scale(one)}: {_agreement(one, other)}"
-    for name, run in (("first", one), ("second", other)):
-        base = f"base {mean_and_spread(run.base)}"
-        yield f"  {name:<6}  {signed(run.change):>8} ({interval(run)}), {run.verdict.value}; {base}"
+    ours, theirs = (
+        {(one.variant, one.metric, one.threads, one.benchmark): one for one in decisive(run)} for run in (first, second)
+    )
+    rows: list[str] = []
+    for key, one in ours.items():
+        if key in theirs:
+            rows.append(f"{one.variant}, {one.name}, {scale(one)}: {_agreement(one, theirs[key])}")
+            for name, run in (("first", one), ("second", theirs[key])):
+                base = f"base {mean_and_spread(run.base)}"
+                rows.append(f"  {name:<6}  {signed(run.change):>8} ({interval(run)}), {run.verdict.value}; {base}")
+    rows = rows or ["the runs have no comparison in common"]
+    for name, these, those in (("first", ours, theirs), ("second", theirs, ours)):
+        if alone := [f"{one.variant} {one.name} ({scale(one)})" for key, one in these.items() if key not in those]:
+            rows.append(f"only in the {name}: {', '.join(alone)}")
+    return "\n".join([f"first:  {first.title}", f"second: {second.title}", "", *rows]) + "\n"
 
 
 def _agreement(one: Comparison, other: Comparison) -> str:
@@ -143,46 +110,33 @@ def _agreement(one: Comparison, other: Comparison) -> str:
     return f"both say {one.verdict.value}" if same else "the intervals agree, the verdicts are not the same"
 
 
-def _alone(ours: Mapping[_Key, Comparison], theirs: Mapping[_Key, Comparison]) -> Iterator[str]:
-    for name, these, those in (("first", ours, theirs), ("second", theirs, ours)):
-        alone = [f"{one.variant} {one.name} ({scale(one)})" for key, one in these.items() if key not in those]
-        if alone:
-            yield f"only in the {name}: {', '.join(alone)}"
-
-
-# The fresh samples as ``{variant: {metric: [samples]}}``, in the order in which they were taken.
-
 Matrix = dict[str, dict[str, list[float]]]
 
 
 def matrix(result: Result) -> Matrix:
-    """The fresh samples of each variant by metric, as ``exec-storm.ops_per_second``; none before the confirmation.
+    """The fresh samples of each variant by metric, as ``exec-storm.ops_per_second``, in the order they were taken.
 
+    There are none before the confirmation.
     A benchmark that ran with several numbers of threads has them in the name: ``exec-storm.8_threads.ops_per_second``.
     """
     fresh = [sample for sample in result.samples if sample.block in set(result.confirming)]
     repeated = _repeated(fresh, result.baseline)
-    several = _several(fresh)
+    threads: defaultdict[str, set[int]] = defaultdict(set)
+    for sample in fresh:
+        threads[sample.benchmark].add(sample.threads)
     found: Matrix = {}
     for sample in sorted(fresh, key=lambda one: (one.block, one.position)):
         if sample.benchmark == SIMULATED and (sample.variant, sample.block) in repeated:
             continue
-        threads = f".{sample.threads}_threads" if sample.benchmark in several else ""
-        name = f"{sample.benchmark}{threads}.{sample.metric}"
+        which = f".{sample.threads}_threads" if len(threads[sample.benchmark]) > 1 else ""
+        name = f"{sample.benchmark}{which}.{sample.metric}"
         found.setdefault(sample.variant, {}).setdefault(name, []).append(sample.value)
     return found
 
 
 def samples_json(result: Result) -> str:
     """The matrix as indented JSON that ends in a newline."""
-    return msgspec.json.format(msgspec.json.encode(matrix(result)), indent=2).decode() + "\n"
-
-
-def _several(samples: Iterable[Sample]) -> set[str]:
-    threads: defaultdict[str, set[int]] = defaultdict(set)
-    for sample in samples:
-        threads[sample.benchmark].add(sample.threads)
-    return {benchmark for benchmark, counts in threads.items() if len(counts) > 1}
+    return json_text(matrix(result))
 
 
 def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
@@ -200,7 +154,6 @@ def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
 
 # What was measured, for a commit message: at most 75 columns, and no claim beyond the verdict.
 
-WIDTH = 75
 _ROW = "    {:<11} {:>18}  {:>16}  {:>7}"
 
 
@@ -213,11 +166,14 @@ def evidence(result: Result, variant: str) -> str:
     confirmed = [one for one in result.confirmed if one.variant == variant]
     ones = confirmed or [one for one in result.explored if one.variant == variant]
     if not ones:
-        return _failed(result, variant)
+        failures = [one.failure for one in result.trials if one.variant == variant and one.failure is not None]
+        met = next((one for one in failures if one.kind in _WHEN_MEASURED), None)
+        return f"{paragraph(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
     timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
     title = _EMULATED if emulated(result.facts) else _TIMED
     blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(result, ones, bool(confirmed))]
-    blocks += [_circumstances(result, variant), _open(unchecked(result, ones))]
+    unmeasured = "; ".join(unchecked(result, ones))
+    blocks += [_circumstances(result, variant), paragraph(f"Not measured: {unmeasured}.") if unmeasured else ""]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -226,6 +182,8 @@ _WHEN_MEASURED = (
     *(FailureKind.BOOT, FailureKind.PANIC, FailureKind.HANG, FailureKind.OUT_OF_MEMORY),
     *(FailureKind.BENCHMARK, FailureKind.NONSENSE, FailureKind.RECORDING, FailureKind.GUARD),
 )
+# Facts about one boot or the day, which the report tells and a commit message does not need.
+_PASSING = ("boot seconds", "build-id", "emulated because", "load before")
 _TIMED = "Measured, baseline against this patch (mean ± standard deviation over runs):"
 _EMULATED = (
     "Timed in an emulated machine, which has no caches, baseline against this patch (mean ± standard deviation over "
@@ -237,34 +195,24 @@ _SIMULATED = (
 )
 
 
-def _failed(result: Result, variant: str) -> str:
-    """That the variant did not come through its benchmark, which a reader must not learn from silence."""
-    failures = [one.failure for one in result.trials if one.variant == variant and one.failure is not None]
-    met = next((one for one in failures if one.kind in _WHEN_MEASURED), None)
-    return f"{_wrapped(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
-
-
 def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
     if ones:
-        yield _wrapped(title)
+        yield paragraph(title)
         yield "\n".join(_comparison_rows(ones))
 
 
 def _comparison_rows(ones: Sequence[Comparison]) -> Iterator[str]:
     for _, same in groupby(ones, lambda one: (one.name, one.metric.unit, one.guard, one.only_shown)):
         group = list(same)
-        guard = "; a guard" if group[0].guard else "; only shown" if group[0].only_shown else ""
-        yield from _row_wrapped(f"{group[0].name} ({_unit(group[0])}{group[0].metric.better.value} is better{guard})")
+        first, unit = group[0], f"{group[0].metric.unit}, " if group[0].metric.unit else ""
+        guard = "; a guard" if first.guard else "; only shown" if first.only_shown else ""
+        yield from _row_wrapped(f"{first.name} ({unit}{first.metric.better.value} is better{guard})")
         for one in group:
             base, head = mean_and_spread(one.base), mean_and_spread(one.head)
             row = _ROW.format(scale(one), base, head, signed(one.change))
             yield from [row] if len(row) <= WIDTH else _row_wrapped(" ".join(row.split()), "    ")
             bounds = f"{100 * one.confidence:.3g}% interval {interval(one)}"
             yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
-
-
-def _unit(one: Comparison) -> str:
-    return f"{one.metric.unit}, " if one.metric.unit else ""
 
 
 def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
@@ -283,7 +231,7 @@ def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
         text += f" Far-out runs are included: {len(outliers)} (such as {number(outliers[0])})."
     if not confirmed:
         text += " They are runs of the search itself; nothing was confirmed on fresh ones."
-    return _wrapped(text)
+    return paragraph(text)
 
 
 def _range(counts: Sequence[int]) -> str:
@@ -294,18 +242,9 @@ def _range(counts: Sequence[int]) -> str:
 def _circumstances(result: Result, variant: str) -> str:
     build = next((build for build in result.builds if build.variant == variant), None)
     made = (("compiler", build.compiler), ("configuration", build.configuration[:12])) if build else ()
-    parts = [f"{name} {value}" for name, value in (*made, *merged(result.facts)) if value and not _passing(name)]
-    return _wrapped(f"On: {'; '.join(parts)}.") if parts else ""
-
-
-def _passing(name: str) -> bool:
-    """Whether a fact is about one boot or the day, which the report tells and a commit message does not need."""
-    return name.removeprefix("host ") in ("boot seconds", "build-id", "emulated because", "load before")
-
-
-def _open(sentences: Sequence[str]) -> str:
-    return _wrapped(f"Not measured: {'; '.join(sentences)}.") if sentences else ""
-
-
-def _wrapped(text: str) -> str:
-    return "\n".join(wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
+    parts = [
+        f"{name} {value}"
+        for name, value in (*made, *merged(result.facts))
+        if value and name.removeprefix("host ") not in _PASSING
+    ]
+    return paragraph(f"On: {'; '.join(parts)}.") if parts else ""

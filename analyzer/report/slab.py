@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slabs as text: for each type its places, with stride, order, memory and phases."""
+"""Slabs as text and as JSON: for each type its places, with stride, order, memory and phases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
-from linesmith.analyzer.report.prose import counted
+from linesmith.analyzer.report.json_text import Json, fields_of, json_text
+from linesmith.analyzer.report.prose import counted, listed
 from linesmith.analyzer.slab.geometry import bytes_for, pages_for
 from linesmith.analyzer.slab.possible import TypeSlabs, together
 
@@ -54,9 +53,10 @@ class SlabAnswer:
 def render_text(found: SlabAnswer) -> str:
     """Each type with a block for each place; a last line adds up what several types cost together."""
     blocks = ["\n".join(_type(one)) for one in found.types]
-    both = together(found.types)
-    if both:
-        blocks.append(_together(both))
+    if several := together(found.types):
+        pages = [pages_for(PAGES_OF, place.cache.geometry) for place in several]
+        added = f"together: {' + '.join(map(str, pages))} = {sum(pages):,} pages for {PAGES_OF:,} of each"
+        blocks.append(f"{added}, {_mebibytes(several):.1f} MiB for {MEMORY_OF:,}")
     heading = "\n".join([machine_row(found), *found.cautions])
     return "\n\n".join([heading, *blocks]) + "\n"
 
@@ -66,13 +66,10 @@ def machine_row(found: SlabAnswer) -> str:
     if found.all_measured:
         return f"the machine that --slabinfo describes, pages of {found.machine.page_bytes} bytes"
     measured = "; what is measured is of the machine that --slabinfo describes"
-    return _rules(found) + (measured if found.slabinfo else "")
-
-
-def _rules(found: SlabAnswer) -> str:
     machine = found.machine
     release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
-    return f"{release}, {counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
+    rules = f"{release}, {counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
+    return rules + (measured if found.slabinfo else "")
 
 
 def _type(one: TypeSlabs) -> Iterator[str]:
@@ -91,8 +88,10 @@ def _place(place: SlabPlace) -> Iterator[str]:
     if place.path:
         yield f"    place     {place.outer}.{place.path}, {place.offset} bytes into each object"
     yield f"    objects   {_objects(geometry)}"
-    yield f"    slab      {_slab(geometry)}"
-    yield f"    memory    {_memory(place)}"
+    slab = f"{counted(1 << geometry.order, 'page')} (order {geometry.order}) with {counted(geometry.objects, 'object')}"
+    yield f"    slab      {slab}, {geometry.unused} bytes left over"
+    pages = counted(pages_for(PAGES_OF, geometry), "page")
+    yield f"    memory    {pages} for {PAGES_OF:,} objects, {_mebibytes([place]):.1f} MiB for {MEMORY_OF:,}"
     yield f"    phases    {_phases(place.phases)}"
     yield f"    of 128    {_phases(place.pair_phases)}"
 
@@ -107,144 +106,60 @@ def _objects(geometry: SlabGeometry) -> str:
     return f"{text}; free pointer {'at' if inside else 'behind the object, at'} {geometry.free_pointer}"
 
 
-def _slab(geometry: SlabGeometry) -> str:
-    pages = counted(1 << geometry.order, "page")
-    objects = counted(geometry.objects, "object")
-    return f"{pages} (order {geometry.order}) with {objects}, {geometry.unused} bytes left over"
-
-
-def _memory(place: SlabPlace) -> str:
-    geometry = place.cache.geometry
-    mebibytes = bytes_for(MEMORY_OF, geometry) / (1 << 20)
-    pages = pages_for(PAGES_OF, geometry)
-    return f"{counted(pages, 'page')} for {PAGES_OF:,} objects, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
-
-
 def _phases(counts: Sequence[PhaseCount]) -> str:
     """Which phases how many objects of a slab have: ``0 (8), 32 (8)``."""
-    shown = ", ".join(f"{one.phase} ({one.objects})" for one in counts[:MOST_PHASES])
-    return shown + (f" and {len(counts) - MOST_PHASES} more" if len(counts) > MOST_PHASES else "")
+    return listed((f"{one.phase} ({one.objects})" for one in counts), MOST_PHASES)
 
 
-def _together(places: Sequence[SlabPlace]) -> str:
-    pages = [pages_for(PAGES_OF, place.cache.geometry) for place in places]
-    mebibytes = sum(bytes_for(MEMORY_OF, place.cache.geometry) for place in places) / (1 << 20)
-    added = " + ".join(f"{one}" for one in pages)
-    return f"together: {added} = {sum(pages):,} pages for {PAGES_OF:,} of each, {mebibytes:.1f} MiB for {MEMORY_OF:,}"
+def _mebibytes(places: Sequence[SlabPlace]) -> float:
+    """What the objects cost in all of these caches."""
+    return sum(bytes_for(MEMORY_OF, place.cache.geometry) for place in places) / (1 << 20)
 
 
-# Slabs as one JSON document; docs/schema-slab.md tells what the fields mean.
+# The same as JSON (docs/json.md).
 
 SCHEMA_VERSION = 1
 
 
-class MachineView(msgspec.Struct, frozen=True):
-    """What the rules were applied for."""
-
-    release: str
-    release_known: bool
-    cpus: int
-    page_bytes: int
-    line_bytes: int
-
-
-class PlaceView(msgspec.Struct, frozen=True):
-    """One cache whose objects are the type or hold it."""
-
-    cache: str
-    basis: str
-    reason: str
-    aliases: int
-    outer: str
-    path: str
-    offset: int
-    object_bytes: int
-    alignment: int
-    stride: int
-    lead: int
-    free_pointer: int | None
-    order: int
-    slab_bytes: int
-    objects: int
-    unused: int
-    pages_per_1000: int
-    bytes_per_100000: int
-    phases: tuple[PhaseCount, ...]
-    pair_phases: tuple[PhaseCount, ...]
-
-
-class TypeView(msgspec.Struct, frozen=True):
-    """One type with all its places."""
-
-    name: str
-    title: str
-    size: int
-    places: tuple[PlaceView, ...]
-
-
-class TogetherView(msgspec.Struct, frozen=True):
-    """What one object of each type costs, for that many of each."""
-
-    pages_per_1000: int
-    bytes_per_100000: int
-
-
-class SlabDocument(msgspec.Struct, frozen=True):
-    """What ``linesmith slab --format json`` writes."""
-
-    schema: int
-    elf: ElfIdentity
-    machine: MachineView
-    types: tuple[TypeView, ...]
-    together: TogetherView | None
-    cautions: tuple[str, ...]
-
-
 def render_json(found: SlabAnswer) -> str:
     """The answer as one indented JSON document that ends in a newline."""
-    types = tuple(map(_type_view, found.types))
-    both = tuple(map(_place_view, together(found.types)))
-    sums = TogetherView(sum(one.pages_per_1000 for one in both), sum(one.bytes_per_100000 for one in both))
-    machine = _machine(found.machine, found.release_known)
-    document = SlabDocument(SCHEMA_VERSION, found.elf, machine, types, sums if both else None, found.cautions)
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
-
-
-def schema() -> dict[str, object]:
-    """The JSON schema of the document."""
-    return msgspec.json.schema(SlabDocument)
-
-
-def _machine(machine: SlabMachine, known: bool) -> MachineView:
-    release = f"{machine.release[0]}.{machine.release[1]}"
-    return MachineView(release, known, machine.cpus, machine.page_bytes, machine.line_bytes)
-
-
-def _type_view(one: TypeSlabs) -> TypeView:
-    return TypeView(one.layout.name, one.layout.title, one.layout.size, tuple(map(_place_view, one.places)))
-
-
-def _place_view(place: SlabPlace) -> PlaceView:
-    cache, geometry = place.cache, place.cache.geometry
-    return PlaceView(
-        cache=cache.name,
-        basis=cache.basis.value,
-        reason=cache.reason,
-        aliases=cache.aliases,
-        outer=place.outer,
-        path=place.path,
-        offset=place.offset,
-        object_bytes=geometry.object_bytes,
-        alignment=geometry.alignment,
-        stride=geometry.stride,
-        lead=geometry.lead,
-        free_pointer=geometry.free_pointer,
-        order=geometry.order,
-        slab_bytes=geometry.slab_bytes,
-        objects=geometry.objects,
-        unused=geometry.unused,
-        pages_per_1000=pages_for(PAGES_OF, geometry),
-        bytes_per_100000=bytes_for(MEMORY_OF, geometry),
-        phases=place.phases,
-        pair_phases=place.pair_phases,
+    types = [
+        fields_of(one.layout, "name", "title", "size") | {"places": [_place_object(place) for place in one.places]}
+        for one in found.types
+    ]
+    geometries = [place.cache.geometry for place in together(found.types)]
+    sums = {
+        "pages_per_1000": sum(pages_for(PAGES_OF, one) for one in geometries),
+        "bytes_per_100000": sum(bytes_for(MEMORY_OF, one) for one in geometries),
+    }
+    return json_text(
+        {
+            "schema": SCHEMA_VERSION,
+            "elf": found.elf,
+            "machine": machine_object(found) | {"line_bytes": found.machine.line_bytes},
+            "types": types,
+            "together": sums if geometries else None,
+            "cautions": found.cautions,
+        }
     )
+
+
+def machine_object(found: SlabAnswer) -> Json:
+    """What the rules of slabs were applied for."""
+    release = f"{found.machine.release[0]}.{found.machine.release[1]}"
+    known = {"release": release, "release_known": found.release_known}
+    return known | fields_of(found.machine, "cpus", "page_bytes")
+
+
+def _place_object(place: SlabPlace) -> Json:
+    cache, geometry = place.cache, place.cache.geometry
+    return {
+        "cache": cache.name,
+        **fields_of(cache, "basis", "reason", "aliases"),
+        **fields_of(place, "outer", "path", "offset"),
+        **fields_of(geometry, "object_bytes", "alignment", "stride", "lead", "free_pointer", "order"),
+        **fields_of(geometry, "slab_bytes", "objects", "unused"),
+        "pages_per_1000": pages_for(PAGES_OF, geometry),
+        "bytes_per_100000": bytes_for(MEMORY_OF, geometry),
+        **fields_of(place, "phases", "pair_phases"),
+    }

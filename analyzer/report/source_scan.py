@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.model import Dependency, MemberSource, RecordSource, SourceScan
+from linesmith.analyzer.report.prose import counted, cut
 
 _MOST_BINDING = 5
 _MOST_OTHERS = 2
@@ -24,11 +25,7 @@ def _heading(scan: SourceScan) -> Iterator[str]:
         yield f"source of {scan.record}: the build at hand compiled no unit that uses it; only text was searched"
         return
     failed = f", {len(scan.failed)} of them with errors" if scan.failed else ""
-    yield f"source of {scan.record}: {_count(scan.units, 'unit')} parsed{failed}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    yield f"source of {scan.record}: {counted(scan.units, 'unit')} parsed{failed}"
 
 
 def _declarations(scan: SourceScan) -> Iterator[str]:
@@ -57,10 +54,10 @@ def _dependencies(scan: SourceScan) -> Iterator[str]:
     elif not scan.dependencies:
         yield "  nothing that was parsed relies on the order of its members"
     if binding:
-        yield f"  {_count(len(binding), 'place')} where the order is relied upon"
+        yield f"  {counted(len(binding), 'place')} where the order is relied upon"
         yield from _listed(binding, _MOST_BINDING)
     if others:
-        yield f"  {_count(len(others), 'place')} with offsets that the compiler works out anew for another order"
+        yield f"  {counted(len(others), 'place')} with offsets that the compiler works out anew for another order"
         yield from _listed(others, _MOST_OTHERS)
 
 
@@ -69,28 +66,17 @@ def _listed(found: Sequence[Dependency], most: int) -> Iterator[str]:
     for kind, members in dict.fromkeys((one.kind, one.members) for one in found):
         alike = [one for one in found if (one.kind, one.members) == (kind, members)]
         for one in alike[:most]:
-            yield f"    {one.place}: {kind.value}{_about(one)}"
+            asserted = f" {one.relation} {one.bytes}" if one.bytes is not None and one.relation else ""
+            yield f"    {one.place}: {kind.value}{_of(members)}{asserted}"
             if one.text:
-                yield f"        {_shortened(one.text)}"
+                yield f"        {cut(one.text, _MOST_TEXT)}"
         if len(alike) > most:
-            yield f"    … and {_count(len(alike) - most, 'further place')}: {kind.value}{_of(members)}"
-
-
-def _about(one: Dependency) -> str:
-    bytes_ = f" {one.relation or '=='} {one.bytes}" if one.bytes is not None and one.relation else ""
-    return f"{_of(one.members)}{bytes_}"
+            yield f"    … and {counted(len(alike) - most, 'further place')}: {kind.value}{_of(members)}"
 
 
 def _of(members: Sequence[str]) -> str:
-    return f" of {_names(members)}" if members else " of the whole"
-
-
-def _names(members: Iterable[str]) -> str:
-    names = list(members)
-    if len(names) <= _MOST_NAMES:
-        return ", ".join(names)
-    return f"{names[0]} … {names[-1]} ({len(names)} members)"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MOST_TEXT else text[: _MOST_TEXT - 1] + "…"
+    if not members:
+        return " of the whole"
+    if len(members) <= _MOST_NAMES:
+        return f" of {', '.join(members)}"
+    return f" of {members[0]} … {members[-1]} ({len(members)} members)"

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Considered, Finding
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
 from linesmith.analyzer.report.answer import (
     answer_rows,
     contended,
@@ -23,16 +22,13 @@ from linesmith.analyzer.report.candidate import (
     alternative_rows,
     change,
     concerned_names,
-    cut,
     moved_names,
     saved,
     short_change,
 )
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
-from linesmith.analyzer.report.prose import WIDTH, prose, row
+from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, listed, prose, row, widest
 from linesmith.analyzer.report.structure import advice_rows
-
-# One line of a profile with what can be done about it: the answer, why, the layouts, the other candidates.
 
 LABEL = 12
 _MEMBER_INDENT = 10
@@ -42,6 +38,10 @@ MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it 
 MOST_LINES = 4
 # Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
 MOST_PAIRS_BESIDE = 2
+# Rows of the overview, and characters of a change in it.
+MOST_ROWS = 12
+MOST_CHANGE = 40
+MOST_REFUSALS = 8
 
 
 def told_in_full(
@@ -50,7 +50,9 @@ def told_in_full(
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    if steps := step_rows(shown.steps, _contended(shown.line.finding), "candidate", columns):
+    finding = shown.line.finding
+    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
+    if steps := step_rows(shown.steps, accesses, "candidate", columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
@@ -86,19 +88,14 @@ def _also(finding: Finding, suggested: Suggested) -> str:
         for one in suggested.findings
         if one.rank not in told and one.objects and one.objects[0].layout == record
     ]
-    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
-    return f" (also line {', '.join(map(str, ranks[:MOST_LINES]))}{more})" if ranks else ""
+    return f" (also line {listed(map(str, ranks), MOST_LINES)})" if ranks else ""
 
 
 def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
-    counted = "accesses" if ones[0].line.finding.simulated else "loads"
-    of = f"saves contended {counted}, of {saved(ones[0].candidate).of:,.0f}"
+    things = "accesses" if ones[0].line.finding.simulated else "loads"
+    of = f"saves contended {things}, of {saved(ones[0].candidate).of:,.0f}"
     rows = alternative_rows(ones, columns - 2)
     return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
-
-
-def _contended(finding: Finding) -> str:
-    return f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
 def _answer(one: Numbered, columns: int) -> str:
@@ -107,7 +104,8 @@ def _answer(one: Numbered, columns: int) -> str:
     rows += [("" if place else "simulated", text) for place, text in enumerate(replayed_rows(one))]
     labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
-    return "\n".join([prose(_title(one), then="  ", columns=columns), *labelled, *notes])
+    title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
+    return "\n".join([prose(title, then="  ", columns=columns), *labelled, *notes])
 
 
 def replayed_rows(one: Numbered) -> list[str]:
@@ -119,19 +117,12 @@ def replayed_rows(one: Numbered) -> list[str]:
 def notes_of(one: Numbered) -> tuple[str, ...]:
     """What to think of the candidate: doubts first, then what it rests on, then what binds it."""
     candidate = one.candidate
-    return (*_reserve(one), *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
-
-
-def _reserve(one: Numbered) -> list[str]:
-    """What to think of a saving whose limits hold a loss, or do not hold what was counted."""
+    doubts: list[str] = []
     if one.replayed is not None and not one.replayed.holds:
-        return [REFUTED.format(change=-one.replayed.replayed)]
-    return [MAY_LOSE] if one.candidate.saving.may_lose and (one.simulation is None or one.simulation.useless) else []
-
-
-def _title(one: Numbered) -> str:
-    said = f"candidate {one.name}: {change(one.candidate)}"
-    return f"recommended: {said}" if one.candidate.recommended else said
+        doubts = [REFUTED.format(change=-one.replayed.replayed)]
+    elif candidate.saving.may_lose and (one.simulation is None or one.simulation.useless):
+        doubts = [MAY_LOSE]
+    return (*doubts, *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
 
 
 def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
@@ -139,20 +130,17 @@ def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
     candidate, layouts = one.candidate, suggested.layouts
     heat = member_heat(one.line.finding, suggested.findings)
     shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
-    rows: list[str] = []
+    blocks = []
     for when, layout in (("before", candidate.before), ("after", candidate.after)):
-        lines = excerpt(layout, layouts, shown, moved_names(candidate), heat)
-        rows += [f"{when}:", *(_with_heat_below(f"  {line}".rstrip(), columns) for line in lines)]
-        rows += [""] if when == "before" else []
-    return "\n".join(rows)
-
-
-def _with_heat_below(line: str, columns: int) -> str:
-    """The line of a layout, with how hot its member was on a line of its own where there is no room beside it."""
-    declared, heated, heat = line.rpartition(" /* ")
-    if len(line) <= columns or not declared.endswith("*/"):
-        return line
-    return f"{declared}\n{' ' * _MEMBER_INDENT}{heated.lstrip()}{heat}"
+        rows = [f"{when}:"]
+        for line in excerpt(layout, layouts, shown, moved_names(candidate), heat):
+            whole = f"  {line}".rstrip()
+            declared, heated, said = whole.rpartition(" /* ")
+            if len(whole) > columns and declared.endswith("*/"):
+                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{heated.lstrip()}{said}"
+            rows.append(whole)
+        blocks.append("\n".join(rows))
+    return "\n\n".join(blocks)
 
 
 def _others(one: Numbered, columns: int) -> Iterator[str]:
@@ -161,15 +149,12 @@ def _others(one: Numbered, columns: int) -> Iterator[str]:
     pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
     places = f"other places for {candidate.moves[0].member}"
     yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ", columns=columns)
-    yield from (f"  {_other(other, candidate)}" for other in candidate.considered)
-
-
-def _other(one: Considered, candidate: Candidate) -> str:
-    place = f"behind {one.after}" if one.after else "first"
-    near = [residual for residual in one.residuals if residual.line_bytes == CACHE_LINE_BYTES]
-    left = [share_of_phases(residual.after, residual.line_bytes, candidate.steps[0]) for residual in near]
-    size = f", {one.size} bytes" if one.size != candidate.before.size else ""
-    return f"{place:<28} {', '.join(left)}{size}"
+    for other in candidate.considered:
+        place = f"behind {other.after}" if other.after else "first"
+        near = [residual for residual in other.residuals if residual.line_bytes == CACHE_LINE_BYTES]
+        left = [share_of_phases(residual.after, residual.line_bytes, candidate.steps[0]) for residual in near]
+        size = f", {other.size} bytes" if other.size != candidate.before.size else ""
+        yield f"  {place:<28} {', '.join(left)}{size}"
 
 
 def told_as_advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
@@ -186,12 +171,6 @@ def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]
         yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)
 
 
-# The recommended changes of a profile with several lines, one row each.
-
-MOST_ROWS = 12
-MOST_CHANGE = 40
-
-
 def overview_rows(suggested: Suggested, columns: int = WIDTH) -> list[str]:
     """What is recommended where, hottest line first; none for a profile with one line to speak of."""
     ones = [one for one in suggested.numbered() if one.candidate.recommended]
@@ -204,21 +183,16 @@ def overview_rows(suggested: Suggested, columns: int = WIDTH) -> list[str]:
 
 
 def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
-    cells = [(f"line {one.line.finding.rank}", one.candidate.type, _said(one), _gain(one)) for one in ones]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    for one in cells:
-        first = "".join(f"  {cell:<{width}}" for cell, width in zip(one[:-1], widths, strict=False))
-        yield row(f"{first}  ", one[-1], columns)
-
-
-def _said(one: Numbered) -> str:
-    return f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
-
-
-def _gain(one: Numbered) -> str:
-    before, after = one.candidate.before.size, one.candidate.after.size
-    size = f", {before} -> {after} bytes" if after != before else ""
-    return f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
+    table = []
+    for one in ones:
+        before, after = one.candidate.before.size, one.candidate.after.size
+        what = f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
+        size = f", {before} -> {after} bytes" if after != before else ""
+        gain = f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
+        table.append((f"line {one.line.finding.rank}", one.candidate.type, what, gain))
+    widths = widest(table)
+    for cells in table:
+        yield row(f"  {in_columns(cells[:-1], widths)}  ", cells[-1], columns)
 
 
 def _advised(suggested: Suggested) -> Iterator[str]:
@@ -232,44 +206,33 @@ def _advised(suggested: Suggested) -> Iterator[str]:
         yield f"structure: {'; '.join(told)}"
 
 
-MOST_REFUSALS = 8
-# Lines refused for one reason that are named.
-
-
 def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
 
     A line's candidates come in the order in which the simulations have them.
     """
-    blocks = [_head(suggested), *_block(overview_rows(suggested, columns))]
-    candidates = _by_line(suggested)
-    for line in suggested.lines:
-        blocks += _told(line, candidates.get(line.finding.rank, []), suggested, columns)
+    candidates = suggested.by_line()
     refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
-    blocks += _block([prose(one, then="  ", columns=columns) for one in refused])
     split = sharded_rows(suggested.sharded) if suggested.sharded else ()
-    blocks += _block([prose(one, then="    ", columns=columns) for one in split])
-    return "\n\n".join(blocks) + "\n"
+    blocks = [
+        _head(suggested),
+        "\n".join(overview_rows(suggested, columns)),
+        *(
+            block
+            for line in suggested.lines
+            for block in _told(line, candidates.get(line.finding.rank, ()), suggested, columns)
+        ),
+        "\n".join(prose(one, then="  ", columns=columns) for one in refused),
+        "\n".join(prose(one, then="    ", columns=columns) for one in split),
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
     """The candidate with this number, which there is, in full, whether it is recommended or not."""
-    lines = _by_line(suggested).values()
+    lines = suggested.by_line().values()
     ones, shown = next((ones, one) for ones in lines for one in ones if one.number == number)
     return "\n\n".join([_head(suggested), *told_in_full(ones, shown, suggested, columns)]) + "\n"
-
-
-def _block(rows: Sequence[str]) -> list[str]:
-    return ["\n".join(rows)] if rows else []
-
-
-def _by_line(suggested: Suggested) -> dict[int, list[Numbered]]:
-    """The candidates of each line by its rank, in the order in which to show them."""
-    places = {number: place for place, number in enumerate(suggested.simulations)}
-    return {
-        rank: sorted(group, key=lambda one: places.get(one.number, one.number))
-        for rank, group in groupby(suggested.numbered(), lambda one: one.line.finding.rank)
-    }
 
 
 def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
@@ -298,16 +261,11 @@ def _refusals(lines: Sequence[Proposed]) -> list[str]:
     grouped: dict[str, list[int]] = {}
     for line in lines:
         grouped.setdefault(line.refusal.removeprefix(f"Line {line.finding.rank}: "), []).append(line.finding.rank)
-    rows = [_refusal(reason, ranks) for reason, ranks in grouped.items()]
+    rows = []
+    for reason, ranks in grouped.items():
+        which = f"Line {ranks[0]}" if len(ranks) == 1 else f"Lines {listed(map(str, ranks), MOST_LINES)}"
+        rows.append(f"{which}: {reason}")
     more = len(rows) - MOST_REFUSALS
     if more > 1:
         rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
     return rows
-
-
-def _refusal(reason: str, ranks: Sequence[int]) -> str:
-    """The reason with the lines it is of."""
-    if len(ranks) == 1:
-        return f"Line {ranks[0]}: {reason}"
-    more = f" and {len(ranks) - MOST_LINES} more" if len(ranks) > MOST_LINES else ""
-    return f"Lines {', '.join(map(str, ranks[:MOST_LINES]))}{more}: {reason}"

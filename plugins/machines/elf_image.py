@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.elf import ElfFile, is_elf
+from linesmith.analyzer.base.elf import ElfFile, Segment, is_elf
 from linesmith.analyzer.base.errors import ElfError, ToolMissing
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.base.elf import ElfSymbol
+from linesmith.analyzer.base.elf import ElfSymbol, Segment
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
 from linesmith.plugins.machines.elf_image import ElfImage, read_elf

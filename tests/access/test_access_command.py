@@ -7,13 +7,12 @@ import json
 import re
 from pathlib import Path
 
-import jsonschema
 import pytest
 from access.programs import compiled
+from documented import obeys
 from linesmith_command import linesmith
 
 from linesmith.analyzer.model import AccessOutcome
-from linesmith.analyzer.report import access, layout
 
 SOURCES = Path(__file__).with_name("sources")
 SOURCE = (SOURCES / "list_under_a_lock.c").read_text()
@@ -70,12 +69,12 @@ def test_every_outcome_has_its_share(program: Path) -> None:
 )
 def test_documents_obey_their_schema(program: Path, question: tuple[str, ...]) -> None:
     done = linesmith("access", program, *question, "--format", "json")
-    jsonschema.validate(json.loads(done.stdout), access.schema())
+    obeys(json.loads(done.stdout), "access")
 
 
 def test_a_layout_with_accesses_obeys_its_schema(program: Path) -> None:
     document = json.loads(linesmith("layout", program, "node", "--access", "--format", "json").stdout)
-    jsonschema.validate(document, layout.schema())
+    obeys(document, "layout")
     count = next(one for one in document["records"][0]["members"] if one["name"] == "count")
     assert count["accesses"]["counts"] == {"reads": 1, "writes": 2, "updates": 0, "atomics": 0}
 
@@ -113,6 +112,6 @@ def test_a_member_that_nobody_touches_may_be_handed_to_functions(program: Path, 
         "            peek",
     ]
     document = json.loads(linesmith(*words, "--format", "json").stdout)
-    jsonschema.validate(document, access.schema())
+    obeys(document, "access")
     (member,) = document["types"][0]["members"]
     assert (member["alone"], member["takers"]) == ("struct mutex", ["grow", "peek"])

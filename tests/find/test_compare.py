@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, hot, scalar, struct
 
-from linesmith.analyzer.comparison.compare import Explained, compare
+from linesmith.analyzer.comparison.compare import ProfileFindings, compare
 from linesmith.analyzer.model import (
     Access,
     Fate,
@@ -29,10 +29,10 @@ TREE = struct("mapping", scalar("tree"), scalar("lock"), scalar("flags"))
 MOVED = struct("mapping", scalar("tree"), scalar("flags"), scalar("lock"))
 
 
-def explained(*found: Finding, records: int | None = 100_000) -> Explained:
+def explained(*found: Finding, records: int | None = 100_000) -> ProfileFindings:
     each = records and records // len(found)
     lines = tuple(SharedLine(one.rank, None, (), hitm_local=one.contended, records=each) for one in found)
-    return Explained(Profile("test", "", "hitm", lines), found)
+    return ProfileFindings(Profile("test", "", "hitm", lines), found)
 
 
 def mapping(tree: int = 0, lock: int = 0) -> Finding:

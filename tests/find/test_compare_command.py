@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
+from documented import obeys
 from find.lines import Built
 from linesmith_command import linesmith
 from perf_data.hardware import INTEL
@@ -23,7 +23,6 @@ from linesmith.analyzer.model import Recording
 from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import read_profiles
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema-compare.json"
 TEXTS = Path(__file__).with_name("texts")
 
 MAIL = (TEXTS / "mail.txt").read_text()
@@ -65,7 +64,7 @@ def test_the_second_build_may_be_another(compared: Ran, built: Built, mail: Path
 
 def test_the_json_obeys_the_schema_of_the_documentation(compared: Ran) -> None:
     document = json.loads(compared("--format", "json")[1])
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    obeys(document, "compare")
     found = [(one["member"], one["change"]["fate"]) for one in document["lines"][0]["members"]]
     assert found == [("lock", "fell"), ("lock", "fell"), ("tree", "vanished")]
 

@@ -19,7 +19,7 @@ from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.dwarf import read_layouts, touched
 from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
-from linesmith.analyzer.report.hot import Chosen, render_text
+from linesmith.analyzer.report.hot import ProfileSection, render_text
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 
@@ -77,7 +77,7 @@ def test_a_lock_protects_what_the_functions_write_that_take_it(
 def test_what_a_lock_protects_is_told_with_what_can_help(program: Path) -> None:
     waiting = contended(program, "table", "slots_lock", "count")
     told = replace(waiting, lock=named(program, waiting))
-    shown = " ".join(render_text([told], read_layouts(program).identity, Chosen(profile_of(), 1, 1)).split())
+    shown = " ".join(render_text([told], read_layouts(program).identity, ProfileSection(profile_of(), 1, 1)).split())
     assert (
         "the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
         "that write it take the lock), entries (2 of 3 functions that write it take the lock); held in table_grow, "

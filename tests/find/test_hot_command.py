@@ -9,8 +9,8 @@ import struct
 import subprocess
 from pathlib import Path
 
-import jsonschema
 import pytest
+from documented import obeys
 from find.lines import Built
 from linesmith_command import linesmith
 from perf_data.hardware import INTEL
@@ -18,7 +18,6 @@ from perf_data.program import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schema-hot.json"
 TEXTS = Path(__file__).with_name("texts")
 
 REPORT = (TEXTS / "report.txt").read_text()
@@ -52,7 +51,7 @@ def test_kernel_lines_with_the_elf_of_a_program_say_which_file_to_give(folder: P
 
 def test_the_json_obeys_the_schema_of_the_documentation(folder: Path) -> None:
     document = json.loads(hot(folder, "--format", "json")[1])
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    obeys(document, "hot")
     (line,) = document["lines"]
     told = line["objects"][0]
     assert (line["rank"], line["share"], told["type"], told["phase"]) == (0, 1.0, "mapping", 0)

@@ -11,14 +11,13 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import jsonschema
 import pytest
 from c_source import compiled
+from documented import obeys
 from line_map.contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer.base.errors import install_command
-from linesmith.analyzer.report import layout as layout_json
 
 SOURCES = Path(__file__).with_name("sources")
 EXPECTED = (SOURCES / "contended_queue.txt").read_text()
@@ -85,7 +84,7 @@ def test_with_access_the_map_says_what_the_code_can_do(folder: Path) -> None:
 
 def test_json_and_markdown_hold_the_maps(folder: Path) -> None:
     document = json.loads(shown(folder, "queue", "--profile", folder / "report.txt", "--format", "json"))
-    jsonschema.validate(document, layout_json.schema())
+    obeys(document, "layout")
     cells = {cell["path"]: cell for line in document["maps"][0]["lines"] for cell in line["cells"]}
     assert (document["records"][0]["name"], cells["head"]["heat"], cells["tail"]["writes"]) == ("queue", 0.7, 30)
     assert cells["head"]["touchers"] == [

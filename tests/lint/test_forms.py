@@ -13,8 +13,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from documented import obeys, schema, unnamed
 from hypothesis import given, settings
-from json_pages import page_of
 from markdown_it import MarkdownIt
 from violations_by_hand import HOSTILE, hostile_reports, report, violation
 
@@ -78,12 +78,10 @@ def fields_of(document: object) -> set[str]:
 
 
 def test_the_json_obeys_the_schema_in_the_docs_whose_page_names_every_field() -> None:
-    schema, document = json.loads((DOCS / "schema-lint.json").read_text()), json.loads(RENDERINGS["json"](WHOLE))
-    jsonschema.validate(document, schema)
-    fields = {field for view in schema["$defs"].values() for field in view.get("properties", ())}
-    assert fields_of(document) == fields
-    named = page_of("lint")
-    assert [field for field in sorted(fields) if not re.search(rf"[`.]{field}(\[\])?`", named)] == []
+    document = json.loads(RENDERINGS["json"](WHOLE))
+    obeys(document, "lint")
+    assert fields_of(document) == {name for view in schema("lint")["$defs"].values() for name in view["properties"]}
+    assert unnamed("lint") == []
 
 
 def test_a_fingerprint_outlives_lines_and_figures() -> None:

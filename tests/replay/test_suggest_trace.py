@@ -9,14 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from documented import obeys
 from linesmith_command import linesmith
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.analyzer.report import suggest_json
 from linesmith.plugins.profiles import recorded
 from linesmith.plugins.registry import read_profiles
 
@@ -53,7 +52,7 @@ def text_of(example: Path, *words: str | Path, profile: str = "profile.json") ->
 
 def json_of(example: Path, *words: str | Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(text_of(example, *words, "--format", "json"))
-    jsonschema.validate(document, suggest_json.schema())
+    obeys(document, "suggest")
     return document
 
 

@@ -41,8 +41,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report import hot as hot_report
 from linesmith.analyzer.report import structure
-from linesmith.analyzer.report import structure as structure_json
-from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
@@ -53,7 +52,7 @@ NOBODY = Profile("test", "", "hitm", ())
 
 def rows(*found: Finding, profile: Profile = NOBODY, columns: int = 100) -> list[str]:
     """The text of ``hot``."""
-    return hot_report.render_text(found, ELF, Chosen(profile, 1, 1), columns).splitlines()
+    return hot_report.render_text(found, ELF, ProfileSection(profile, 1, 1), columns).splitlines()
 
 
 POOL = finding(struct("pool", scalar("a")), [hot("a", 0, 8, 9)])
@@ -212,11 +211,9 @@ ADVICE = StructuralAdvice(
 )
 
 
-def test_structural_advice_as_text_and_json() -> None:
+def test_structural_advice_as_text() -> None:
     expected = Path(__file__).with_name("expected") / "advice.txt"
     assert "\n".join(structure.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
-    document = structure_json.advice_document(ADVICE)
-    assert (document.kind, document.before[0].members) == ("shard", (("host", 0, 8), ("lock", 8, 8), ("tree", 16, 16)))
 
 
 def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_changes() -> None:

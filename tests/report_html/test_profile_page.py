@@ -17,7 +17,7 @@ from report_html.profiled import built
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Prediction, Profile, Residual
 from linesmith.analyzer.report.candidate import Proposed, Suggested
-from linesmith.analyzer.report.hot import Chosen
+from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.html.candidate import meetings
 from linesmith.analyzer.report.html.pages import render_profile
 from linesmith.tuner.propose.candidates import answers
@@ -134,7 +134,7 @@ def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
     names = [("one", "two"), ("one", "three"), ("two", "three")]
     told = compared(layout, layout, *(Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)), steps=2)
     assert (told.sizes, [(row.first, row.second) for row in told.rows]) == ((64, 128), names)
-    assert told.rows[0].told == (("always", "never"), ("always", "never"))
+    assert told.rows[0].phases == (("always", "never"), ("always", "never"))
     assert [(one.first, one.second, one.line_bytes) for one in told.drawn] == [(*pair, 64) for pair in names[:2]]
     assert len(told.folded) == 4
 
@@ -151,7 +151,7 @@ def test_every_part_of_a_phase_is_within_its_drawing() -> None:
 def rendered(layout: Layout, *found: Finding, title: str = "", sections: int = 1) -> str:
     """The page of a report with these findings and no candidates."""
     suggested = Suggested(ELF, "report.txt", table(layout), (), found)
-    return render_profile(suggested, Chosen(Profile("report.txt", title, "hitm", ()), 1, sections), ())
+    return render_profile(suggested, ProfileSection(Profile("report.txt", title, "hitm", ()), 1, sections), ())
 
 
 PERHAPS = struct("perhaps", scalar("first"), scalar("second"))
@@ -190,6 +190,6 @@ def test_sixty_lines_are_a_small_page() -> None:
     lines = tuple(Proposed(one.finding, one.candidates, refusal=one.refusal) for one in answers(found, known))
     assert sum(len(one.candidates) for one in lines) >= 120
     suggested = Suggested(ELF, "report.txt", known, lines, found)
-    page = render_profile(suggested, Chosen(Profile("report.txt", "", "hitm", ()), 1, 1), ())
+    page = render_profile(suggested, ProfileSection(Profile("report.txt", "", "hitm", ()), 1, 1), ())
     assert page.count('<h2 id="line-') == 60
     assert len(page) < 4_000_000

@@ -17,8 +17,10 @@ from report_html.browser import Browser
 
 from linesmith.analyzer.model import Better, Comparison, MemoryUse, Metric, SlabBasis, VerdictKind
 from linesmith.analyzer.report.html.candidate import Emphasis, layout_pair, memory_rows
+from linesmith.analyzer.report.html.finding import ChangedRecord
 from linesmith.analyzer.report.html.pages import RunFiles, render_run
 
+POOL = struct("pool", *(scalar(f"m{number}") for number in range(16)))
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")
 
@@ -93,9 +95,14 @@ def test_memory_is_told_before_and_after_what_costs_more_first() -> None:
     old = MemoryUse("inode_cache", SlabBasis.COMPUTED, 632, 640, 3, 51, 160, 61 << 20)
     new = replace(old, object_bytes=696, stride=704, objects_per_slab=46, pages_per_1000=176, bytes_per_100000=68 << 20)
     grown, same = memory_rows((small, old), (small, new))
-    assert (same.cache, same.changed, same.pages) == ("same", False, ("48", "48"))
-    assert grown.objects_per_slab == ("51 in 8 pages", "46 in 8 pages")
-    assert (grown.pages, grown.mebibytes) == (("160", "176"), ("61.0", "68.0"))
+    assert (grown, same) == ((old, new, True), (small, small, False))
+    pair = layout_pair("pool", (POOL, table(POOL)), (POOL, table(POOL)), Emphasis(), memory=(grown, same))
+    page = render_run(RUN, RunFiles("arm", changes=(ChangedRecord(pair),)))
+    cells = [" ".join(re.sub("<[^>]*>", "", cell).split()) for cell in re.findall("<t[dh][^>]*>.*?</t[dh]>", page)]
+    place = cells.index("inode_cache")
+    changed = ["632 → becomes 696", "51 in 8 pages → becomes 46 in 8 pages", "160 → becomes 176", "61.0 → becomes 68.0"]
+    assert cells[place + 1 : place + 5] == changed
+    assert cells[cells.index("same unchanged") + 3] == "48"
 
 
 # The width of the drawing of an interval, its middle being no change, and what is kept free for arrows at its ends.
@@ -162,6 +169,5 @@ def test_what_a_page_says_depends_on_what_was_found() -> None:
 
 
 def test_the_lines_of_a_size_are_the_fewest() -> None:
-    pool = struct("pool", *(scalar(f"m{number}") for number in range(16)))
-    pair = layout_pair("pool", (pool, table(pool)), (pool, table(pool)), Emphasis())
+    pair = layout_pair("pool", (POOL, table(POOL)), (POOL, table(POOL)), Emphasis())
     assert pair.before.size == "128 bytes, at least 2 lines"

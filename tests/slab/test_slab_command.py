@@ -7,12 +7,10 @@ import json
 import subprocess
 from pathlib import Path
 
-import jsonschema
 import pytest
 from c_source import compiled
+from documented import obeys
 from linesmith_command import linesmith
-
-from linesmith.analyzer.report import slab
 
 SOURCE = """
 struct vma_lock { char lock[40]; } __attribute__((aligned(8)));
@@ -159,7 +157,7 @@ def test_costs_add_up_only_where_each_type_has_objects_of_its_own(types: str, ke
 
 def test_the_document_obeys_its_schema(kernel: Path) -> None:
     document = json.loads(_text(kernel, "vm_area_struct", "vma_lock", "address_space", "--format", "json"))
-    jsonschema.validate(document, slab.schema())
+    obeys(document, "slab")
     assert [len(one["places"]) for one in document["types"]] == [1, 1, 2]
     assert document["types"][0]["places"][0]["pages_per_1000"] == 40
     assert document["cautions"] == []  # a part of a kernel is not taken for a program

@@ -9,12 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
+from documented import obeys
 from linesmith_command import linesmith
 
 from linesmith.analyzer.demo import program
-from linesmith.analyzer.report import suggest_json
 
 pytestmark = pytest.mark.xdist_group("suggest-command")
 
@@ -46,7 +45,7 @@ def document(example: Path) -> dict[str, Any]:
 
 
 def test_the_guard_moves_away_from_what_is_read(document: dict[str, Any]) -> None:
-    jsonschema.validate(document, suggest_json.schema())
+    obeys(document, "suggest")
     first = document["candidates"][0]
     assert [(move["kind"], move["member"]) for move in first["moves"]] == [("move", "guard")]
     assert (first["type"], first["size"], first["lines"]) == ("session_index", 128, 2)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A candidate on a page: why, what it gains and costs, both layouts, phases, and the coherence steps."""
+"""A change of a layout on a page: both layouts, memory, phases and coherence steps, and what is said of a candidate.
+
+The templates print values of the model; what they cannot work out themselves is here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -16,7 +19,6 @@ from linesmith.analyzer.line_map.record_map import compared_maps
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
-    CoherenceStep,
     Finding,
     Layout,
     LineMap,
@@ -24,66 +26,29 @@ from linesmith.analyzer.model import (
     Profile,
     StepTable,
 )
-from linesmith.analyzer.report.answer import answer_rows, contended, sharing_title
+from linesmith.analyzer.report.answer import answer_rows, contended, sharing_title, slabs_differ
 from linesmith.analyzer.report.candidate import Numbered, Suggested, change, concerned_names, moved_names
 from linesmith.analyzer.report.html.drawings import PairPhases, pair_phases
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.map_svg import line_map_figure
+from linesmith.analyzer.report.prose import counted
 from linesmith.analyzer.report.suggest import notes_of, replayed_rows
 
-# What objects of two layouts cost in their slab caches, side by side.
-
-_MIB = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
-    """One cache: each figure before and after, and which of them differ."""
-
-    cache: str
-    basis: str
-    object_bytes: tuple[str, str]
-    objects_per_slab: tuple[str, str]
-    pages: tuple[str, str]
-    mebibytes: tuple[str, str]
-    changed: bool
+# A slab cache before and after, and whether objects need other slabs.
+MemoryRow = tuple[MemoryUse, MemoryUse, bool]
 
 
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> tuple[MemoryRow, ...]:
     """A row for each cache that both know, those where something changes first."""
-    rows = (_row(old, new) for old, new in zip(before, after, strict=False))
-    return tuple(sorted(rows, key=lambda row: not row.changed))
+    rows = ((old, new, slabs_differ(old, new)) for old, new in zip(before, after, strict=False))
+    return tuple(sorted(rows, key=lambda row: not row[2]))
 
-
-def _row(old: MemoryUse, new: MemoryUse) -> MemoryRow:
-    both = (old, new)
-    return MemoryRow(
-        old.cache,
-        old.basis.value,
-        _pair([f"{use.object_bytes:,}" for use in both]),
-        _pair([f"{use.objects_per_slab:,} in {_pages(use)}" for use in both]),
-        _pair([f"{use.pages_per_1000:,}" for use in both]),
-        _pair([f"{use.bytes_per_100000 / _MIB:,.1f}" for use in both]),
-        (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000),
-    )
-
-
-def _pair(values: Sequence[str]) -> tuple[str, str]:
-    return values[0], values[1]
-
-
-def _pages(use: MemoryUse) -> str:
-    pages = 1 << use.order
-    return f"{pages} page{'s' * (pages != 1)}"
-
-
-# A record before and after a change, as a page shows it: maps side by side, the text of both, what memory it costs.
 
 Side = tuple[Layout, Layouts]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LayoutSide:
     """One side: ``drawing`` is an inline SVG, ``text`` the layout in pahole's style, its moved members marked."""
 
     caption: str
@@ -99,8 +64,8 @@ class LayoutPair:
     anchor: str
     title: str
     place: str
-    before: Shown
-    after: Shown
+    before: LayoutSide
+    after: LayoutSide
     memory: tuple[MemoryRow, ...] = ()
 
 
@@ -118,11 +83,14 @@ def layout_pair(
 ) -> LayoutPair:
     """The record of both sides; without ``emphasis`` the maps find out which members have moved."""
     maps = compared_maps(before, after, heat, emphasis.moved)
-    moved = emphasis.moved or _moved(maps)
-    sides = tuple(
-        Shown(caption, _size(layout), figure(drawn), _text(layout, layouts, emphasis, moved))
-        for caption, drawn, (layout, layouts) in zip(("Before", "After"), maps, (before, after), strict=True)
-    )
+    cells = (cell for drawn in maps for line in drawn.lines for cell in line.cells if cell.moved)
+    moved = emphasis.moved or frozenset(cell.path.partition(".")[0] for cell in cells)
+    sides = []
+    for caption, drawn, (layout, layouts) in zip(("Before", "After"), maps, (before, after), strict=True):
+        # The fewest lines it can lie on; the map tells on how many it lies where it begins.
+        size = f"{layout.size:,} bytes, at least {counted(lines(layout), 'line')}"
+        rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.said)
+        sides.append(LayoutSide(caption, size, figure(drawn), "\n".join(row.rstrip() for row in rows)))
     return LayoutPair(anchor, before[0].title, before[0].place, sides[0], sides[1], memory)
 
 
@@ -131,59 +99,21 @@ def figure(drawn: LineMap) -> Markup:
     return Markup(line_map_figure(drawn))  # noqa: S704
 
 
-def _moved(maps: Collection[LineMap]) -> frozenset[str]:
-    """Outermost members of the cells that a comparison marks."""
-    cells = (cell for drawn in maps for line in drawn.lines for cell in line.cells if cell.moved)
-    return frozenset(cell.path.partition(".")[0] for cell in cells)
-
-
-def _text(layout: Layout, layouts: Layouts, emphasis: Emphasis, moved: frozenset[str]) -> str:
-    return "\n".join(row.rstrip() for row in excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.said))
-
-
-def _size(layout: Layout) -> str:
-    """Its size and the fewest lines it can lie on; the map below says on how many it lies where it begins."""
-    count = lines(layout)
-    return f"{layout.size:,} bytes, at least {count:,} line{'s' * (count != 1)}"
-
-
-# Coherence steps on a page: two accesses that meet, each in the layout now and then.
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """One sharing, access by access: each step now and then."""
-
-    title: str
-    where: str
-    rows: tuple[tuple[CoherenceStep, CoherenceStep], ...]
-    cycles: tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The sharings of a line, heaviest first; ``then`` heads the column of the layout that is compared."""
+    """The sharings of a line with their titles, heaviest first; ``then`` heads the column of the compared layout."""
 
     then: str
-    tables: tuple[Steps, ...]
+    tables: tuple[tuple[str, StepTable], ...]
     notes: tuple[str, ...]
 
 
 def why(tables: Sequence[StepTable], finding: Finding, then: str) -> Why:
     """The steps of a line, each with its part of what is contended there."""
+    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
     notes = dict.fromkeys(note for table in tables for note in table.notes)
-    return Why(then, tuple(_steps(table, finding) for table in tables), tuple(notes))
+    return Why(then, tuple((sharing_title(table, accesses), table) for table in tables), tuple(notes))
 
-
-def _steps(table: StepTable, finding: Finding) -> Steps:
-    counted = "accesses" if finding.simulated else "loads"
-    title = sharing_title(table, f"of {contended(finding):,} contended {counted}")
-    where = f"An object that starts {table.phase} bytes into its line"
-    then = f", then {table.phase_after}" if table.phase_after != table.phase else ""
-    return Steps(title, f"{where}{then}", tuple(zip(table.before, table.after, strict=True)), table.cycles)
-
-
-# Who meets whom before and after a change: all pairs in one table, and the phases of the first few as drawings.
 
 # Pairs whose phases are drawn in the open; those of the others are folded away.
 MOST_OPEN = 2
@@ -191,20 +121,23 @@ MOST_OPEN = 2
 
 @dataclass(frozen=True, slots=True)
 class MeetingRow:
-    """A pair: ``told`` is in how many phases it shares a line before and after, for each size of lines.
+    """A pair: in how many ``phases`` it shares a line before and after, for each size of lines.
 
     ``places`` are the caches in whose objects it still does so on a usual line.
     """
 
     first: str
     second: str
-    told: tuple[tuple[str, str], ...]
+    phases: tuple[tuple[str, str], ...]
     places: str
 
 
 @dataclass(frozen=True, slots=True)
 class Meetings:
-    """``sizes`` of lines in bytes; ``drawn`` in the open, ``folded`` away; both empty without drawings."""
+    """Who meets whom before and after a change: all pairs in a table, the phases of the first few as drawings.
+
+    ``sizes`` of lines are in bytes; pairs are ``drawn`` in the open or ``folded`` away, both empty without drawings.
+    """
 
     sizes: tuple[int, ...] = ()
     rows: tuple[MeetingRow, ...] = ()
@@ -218,18 +151,13 @@ def meetings(candidate: Candidate, layouts: Layouts) -> Meetings:
     drawings = [one for one in pairs if one.before.drawings]
     drawn = [one for one in drawings if one.line_bytes == CACHE_LINE_BYTES][:MOST_OPEN]
     folded = tuple(one for one in drawings if one not in drawn)
-    return Meetings(tuple(dict.fromkeys(one.line_bytes for one in pairs)), _rows(pairs), tuple(drawn), folded)
-
-
-def _rows(pairs: Sequence[PairPhases]) -> tuple[MeetingRow, ...]:
-    grouped = (list(group) for _, group in groupby(pairs, lambda one: (one.first, one.second)))
-    return tuple(map(_meeting_row, grouped))
-
-
-def _meeting_row(group: Sequence[PairPhases]) -> MeetingRow:
-    told = tuple((one.before.told, one.after.told) for one in group)
-    usual = next((one.places for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
-    return MeetingRow(group[0].first, group[0].second, told, usual)
+    rows = []
+    for (first, second), ones in groupby(pairs, lambda one: (one.first, one.second)):
+        group = list(ones)
+        usual = next((one.places for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
+        rows.append(MeetingRow(first, second, tuple((one.before.told, one.after.told) for one in group), usual))
+    sizes = dict.fromkeys(one.line_bytes for one in pairs)
+    return Meetings(tuple(sizes), tuple(rows), tuple(drawn), folded)
 
 
 Fact = tuple[str, tuple[str, ...]]

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from linesmith.analyzer.line_map.heat import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
+    Cell,
     CellKind,
     Finding,
     Layout,
@@ -28,12 +28,11 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report import findings
 from linesmith.analyzer.report.candidate import Numbered, Suggested, alternative_cells
 from linesmith.analyzer.report.findings import (
+    contended_accesses,
     cost_rows,
-    count_range,
     heavy_sharings,
     lock_rows,
     objects_told,
-    places,
     stores_of,
 )
 from linesmith.analyzer.report.html.candidate import (
@@ -45,68 +44,13 @@ from linesmith.analyzer.report.html.candidate import (
     candidate_section,
     figure,
 )
-from linesmith.analyzer.report.map_words import level, percent, where
-from linesmith.analyzer.report.prose import amount, counted, short
+from linesmith.analyzer.report.map_words import level, where
+from linesmith.analyzer.report.prose import counted, listed, short
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.accounts import type_of
 
-# A line map in words: each member that was touched, and who read or wrote it, on which CPUs and nodes.
-
 # A function less on a member that many call says nothing that the others do not.
 MOST_TOUCHERS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class TouchedCell:
-    """A member on one line of its object; ``readers`` and ``writers`` are functions with samples, CPUs and nodes."""
-
-    line: int
-    offset: int
-    path: str
-    type: str
-    heat: str
-    level: int
-    reads: int
-    writes: int
-    written: bool
-    readers: tuple[str, ...]
-    writers: tuple[str, ...]
-    straddles: bool
-
-
-def touched_cells(drawn: LineMap) -> tuple[TouchedCell, ...]:
-    """The cells that somebody was seen to touch, in the order of their bytes."""
-    return tuple(
-        TouchedCell(
-            line.number,
-            cell.offset,
-            cell.path,
-            cell.type,
-            percent(cell.heat) if cell.heat else "",
-            level(cell),
-            cell.reads,
-            cell.writes,
-            cell.written,
-            _told(cell.touchers, "read"),
-            _told(cell.touchers, "write"),
-            cell.straddles,
-        )
-        for line in drawn.lines
-        for cell in line.cells
-        if cell.kind is CellKind.MEMBER and level(cell)
-    )
-
-
-def _told(touchers: Sequence[Toucher], verb: str) -> tuple[str, ...]:
-    """``down_write on 12 CPUs of nodes 0-1: 300 writes``, who does it most first; the CPUs are those of all it did."""
-    counts = sorted(((_times(one, verb), one) for one in touchers), key=lambda pair: -pair[0])
-    told = [f"{short(one.function)}{where(one)}: {counted(count, verb)}" for count, one in counts if count]
-    more = len(told) - MOST_TOUCHERS
-    return (*told[:MOST_TOUCHERS], *([f"and {more} more"] if more > 0 else []))
-
-
-def _times(one: Toucher, verb: str) -> int:
-    return one.reads if verb == "read" else one.writes
 
 
 MOST_FUNCTIONS = 12
@@ -116,35 +60,40 @@ MOST_DRAWN = 24
 
 
 @dataclass(frozen=True, slots=True)
+class TouchedCell:
+    """A member on a ``line`` of its object; ``readers`` and ``writers`` are functions with samples, CPUs and nodes."""
+
+    line: int
+    cell: Cell
+    readers: tuple[str, ...]
+    writers: tuple[str, ...]
+
+
+def touched_cells(drawn: LineMap) -> tuple[TouchedCell, ...]:
+    """The cells that somebody was seen to touch, in the order of their bytes."""
+    return tuple(
+        TouchedCell(line.number, cell, _callers(cell.touchers, "read"), _callers(cell.touchers, "write"))
+        for line in drawn.lines
+        for cell in line.cells
+        if cell.kind is CellKind.MEMBER and level(cell)
+    )
+
+
+def _callers(touchers: Sequence[Toucher], verb: str) -> tuple[str, ...]:
+    """``down_write on 12 CPUs of nodes 0-1: 300 writes``, who does it most first; the CPUs are those of all it did."""
+    counts = sorted(((one.reads if verb == "read" else one.writes, one) for one in touchers), key=lambda pair: -pair[0])
+    rows = [f"{short(one.function)}{where(one)}: {counted(count, verb)}" for count, one in counts if count]
+    more = len(rows) - MOST_TOUCHERS
+    return (*rows[:MOST_TOUCHERS], *([f"and {more} more"] if more > 0 else []))
+
+
+@dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member met on the line, with its functions in words."""
+    """A member met on the line, its share of what is contended there, and its functions in words."""
 
     member: LineMember
     share: str
-    writes: str
     functions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WaitRow:
-    """Who waits for stores to what: counts, cycles, CPUs and nodes in words."""
-
-    victim: str
-    writer: str
-    contended: str
-    cycles: str
-    places: str
-    span: str
-
-
-@dataclass(frozen=True, slots=True)
-class Advised:
-    """What to change beside the order of members, with labelled rows."""
-
-    kind: str
-    sentence: str
-    facts: tuple[Fact, ...]
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +110,14 @@ class FindingSection:
     drawing: Markup
     cells: tuple[TouchedCell, ...]
     members: tuple[MemberRow, ...]
-    waits: tuple[WaitRow, ...]
+    waits: tuple[SharingCost, ...]
     reasons: tuple[str, ...]
     alike: tuple[int, ...]
     shown: CandidateSection | None
     others: tuple[CandidateSection, ...]
     candidates: tuple[tuple[str, ...], ...]
     refusal: str
-    advice: tuple[Advised, ...]
+    advice: tuple[tuple[StructuralAdvice, tuple[Fact, ...]], ...]
 
 
 def finding_section(
@@ -191,7 +140,7 @@ def finding_section(
         drawing,
         cells,
         tuple(_member(one, finding) for one in finding.members),
-        tuple(map(_wait, heavy_sharings(finding.cost))),
+        tuple(heavy_sharings(finding.cost)),
         (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes),
         alike,
         candidate_section(shown, suggested, profile) if shown else None,
@@ -200,7 +149,7 @@ def finding_section(
         ),
         tuple(map(tuple, alternative_cells(ones))) if ones else (),
         (line.declined or line.refusal) if line else "",
-        tuple(map(_advised, line.advice)) if line else (),
+        tuple((one, _advice_facts(one)) for one in line.advice) if line else (),
     )
 
 
@@ -227,7 +176,7 @@ def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Mark
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
     yield "share", f"{finding.share:.1%} of all contended {accesses} of the {finding.whole}"
-    yield "samples", f"{amount(finding.contended, f'contended {accesses}')}, {stores_of(finding)}"
+    yield "samples", f"{contended_accesses(finding.contended, accesses)}, {stores_of(finding)}"
     if finding.address is not None:
         yield "address", f"{finding.address:#x}"
     for row in cost_rows(finding.cost, accesses, finding.whole):
@@ -249,17 +198,15 @@ def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:
     if one.reason:
         yield "but", one.reason
     if one.containers:
-        more = len(one.containers) - MOST_CONTAINERS
-        yield "held by", ", ".join(one.containers[:MOST_CONTAINERS]) + (f" and {more} more" if more > 0 else "")
+        yield "held by", listed(one.containers, MOST_CONTAINERS)
 
 
 def _member(one: LineMember, finding: Finding) -> MemberRow:
     contended = sum(function.contended for function in one.functions)
     share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
-    writes = f"{one.writes:,}" if one.writes else "inferred" if one.write_inferred else "-"
     more = len(one.functions) - MOST_FUNCTIONS
     told = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
-    return MemberRow(one, share, writes, tuple(told))
+    return MemberRow(one, share, tuple(told))
 
 
 def _function(one: MemberFunction) -> str:
@@ -271,30 +218,16 @@ def _function(one: MemberFunction) -> str:
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
 
 
-def _wait(one: SharingCost) -> WaitRow:
-    return WaitRow(
-        one.victim.member,
-        "itself" if one.writer.member == one.victim.member else one.writer.member,
-        count_range(one.contended),
-        count_range(one.cycles),
-        places(one.victim, one.writer),
-        "" if one.span == CACHE_LINE_BYTES else f"{one.span}-byte pair",
-    )
-
-
-def _advised(one: StructuralAdvice) -> Advised:
-    facts = tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
-    return Advised(one.kind.value, one.sentence, facts, one.notes)
-
-
-# A record that two builds lay out otherwise: both layouts, who touches them, and what becomes of what met.
+def _advice_facts(one: StructuralAdvice) -> tuple[Fact, ...]:
+    return tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
 
 
 @dataclass(frozen=True, slots=True)
-class RecordChange:
-    """``own`` tells that its own declaration was changed; others differ because they hold such a record.
+class ChangedRecord:
+    """A record that two builds lay out otherwise.
 
-    ``cells`` are of the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom.
+    ``own`` tells that its own declaration was changed; others differ because they hold such a record. ``cells`` are of
+    the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom.
     """
 
     pair: LayoutPair

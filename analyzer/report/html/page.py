@@ -7,7 +7,7 @@ The policy is that of Content Security Policy Level 3 (W3C); a style counts by t
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from importlib.resources import files
 
@@ -15,9 +15,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.report.figures import duration
+from linesmith.analyzer.report.findings import count_range, places, share_range
+from linesmith.analyzer.report.hot import writes_of
+from linesmith.analyzer.report.map_words import percent
 from linesmith.analyzer.report.prose import short
 
 _PACKAGE = "linesmith.analyzer.report.html"
+_FILTERS: tuple[Callable[..., str], ...] = (short, count_range, duration, percent, places, share_range, writes_of)
 
 
 def render_page(template: str, content: Mapping[str, object], extra_style: str = "") -> str:
@@ -25,8 +30,19 @@ def render_page(template: str, content: Mapping[str, object], extra_style: str =
 
     Nothing is loaded, run or sent by the page: it has no script, and its policy would stop one.
     """
+    environment = Environment(
+        loader=FunctionLoader(_resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Text from files is made visible before it is escaped; what is markup already is ours.
+        finalize=lambda one: visible(one) if isinstance(one, str) and not isinstance(one, Markup) else one,
+    )
+    # Names can be as long as whoever wrote the file likes; texts that people wrote are never cut.
+    environment.filters |= {one.__name__: one for one in _FILTERS}
     style = _resource("style.css") + extra_style
-    page = _environment().get_template(template).render(style=Markup(style), policy=policy(style), **content)  # noqa: S704
+    page = environment.get_template(template).render(style=Markup(style), policy=policy(style), **content)  # noqa: S704
     return page + "\n"
 
 
@@ -34,25 +50,6 @@ def policy(style: str) -> str:
     """What a browser may do with a page that has this style: show it and its inline images, and nothing else."""
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_resource),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_finalized,
-    )
-    # Names can be as long as whoever wrote the file likes; texts that people wrote are never cut.
-    environment.filters["short"] = short
-    return environment
-
-
-def _finalized(value: object) -> object:
-    """Text from files is made visible before it is escaped; what is markup already is ours."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _resource(name: str) -> str:

@@ -12,6 +12,7 @@ and what lay there before goes.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -20,9 +21,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Comparison, Result, VerdictKind
-from linesmith.analyzer.report.run_forms import read_json
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[2]
@@ -44,7 +46,8 @@ def tune(tree: Path, folder: Path) -> tuple[Result, float]:
     words = ("tune", str(folder / "tune.toml"), "--run", str(folder / "run"), "--workers", str(os.cpu_count() or 1))
     subprocess.run((program, *words), check=True, timeout=3 * 60 * MOST_MINUTES)
     minutes = (time.monotonic() - begin) / 60
-    return read_json((folder / "run" / "report.json").read_text(), "report.json"), minutes
+    document = json.loads((folder / "run" / "report.json").read_text())
+    return msgspec.convert(document["result"], Result, strict=False), minutes
 
 
 def shared_phases(vmlinux: Path) -> int:
