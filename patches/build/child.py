@@ -10,17 +10,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from linesmith.analyzer.base.errors import CommandTimedOut
-from linesmith.analyzer.base.errors import ToolMissing
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.confinement import toolchain_of
-from linesmith.plugins.machines.child import Streams
-from linesmith.plugins.machines.child import child
 
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing
+from linesmith.patches.build.confinement import Confinement, toolchain_of
+from linesmith.plugins.machines.child import Streams, child
 
 _KEPT_VARIABLES = ("HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}

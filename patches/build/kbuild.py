@@ -4,26 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from pathlib import Path
-from pathlib import PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.child import Command
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.confinement import toolchain_of
-from linesmith.patches.build.preparation import unit_commands
-from linesmith.patches.build.options import Flags
-from linesmith.patches.build.options import from_cmd_file
-from linesmith.patches.build.kconfig import Configuration
-from linesmith.patches.build.kconfig import architecture
-from linesmith.patches.build.kconfig import own_configuration
-from linesmith.patches.build.preparation import Preparation
-from linesmith.patches.build.preparation import Wanted
-from linesmith.patches.build.preparation import changed_symbols
-from linesmith.patches.build.preparation import preparation
-from linesmith.patches.build.preparation import prepared
-from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.confinement import Confinement, toolchain_of
+from linesmith.patches.build.kconfig import Configuration, architecture, own_configuration
+from linesmith.patches.build.options import Flags, from_cmd_file
+from linesmith.patches.build.preparation import (
+    Preparation,
+    Progress,
+    Wanted,
+    changed_symbols,
+    preparation,
+    prepared,
+    unit_commands,
+)
 from linesmith.patches.source.tree import visible_files
 
 

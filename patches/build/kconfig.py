@@ -7,17 +7,16 @@ a configuration can run commands. No string decides a layout: make gets every st
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
-from linesmith.analyzer.base.errors import TreeError
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-import shutil
-from linesmith.analyzer.base.errors import ToolMissing
+from dataclasses import dataclass
+from pathlib import Path
 
+from linesmith.analyzer.base.errors import ToolMissing, TreeError
 
 _MOST_BYTES = 8 << 20
 _LINE = re.compile(r'(?:#.*|CONFIG_\w+=(?:[ymn]|-?\d+|0[xX][0-9a-fA-F]+|"(?:[^"\\]|\\.)*")|\s*)', re.ASCII)

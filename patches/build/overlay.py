@@ -9,24 +9,18 @@ Nothing is written to the tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from linesmith.patches.source.declaration import included
-from linesmith.patches.source.declaration import includes_by_macro
-from linesmith.patches.source.tree import source_bytes
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from pathlib import PurePosixPath
-from threading import Lock
-from linesmith.patches.build.options import Flags
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from linesmith.plugins.machines.child import undisturbed
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from threading import Lock
 
+from linesmith.patches.build.options import Flags
+from linesmith.patches.source.declaration import included, includes_by_macro
+from linesmith.patches.source.tree import source_bytes
+from linesmith.plugins.machines.child import undisturbed
 
 # Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.
 #
@@ -256,6 +250,7 @@ def lay_out(
 
 
 # A folder for what is only needed for a while.
+
 
 @contextmanager
 def scratch(prefix: str = "linesmith-") -> Iterator[Path]:

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-import msgspec
-from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.source.tree import source_bytes
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import PurePosixPath
-from linesmith.patches.build.options import from_words
-from linesmith.patches.build.kbuild import Build
-from linesmith.patches.source.tree import Tree
-from linesmith.patches.source.tree import visible_files
+from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.options import from_words
+from linesmith.patches.source.tree import Tree, source_bytes, visible_files
 
 NAME = "compile_commands.json"
 _MOST_BYTES = 256 << 20
@@ -48,6 +46,7 @@ def entries(database: Path) -> tuple[Entry, ...]:
 
 
 # The compiler flags of a tree that is no kernel: from compile_commands.json, else from the user.
+
 
 def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
     """What compiles of a tree that is no kernel may read of it, and of its build; raises ``TreeError``."""

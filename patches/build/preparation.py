@@ -8,41 +8,29 @@ the tree have changed; the tree itself is only read.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 import fcntl
 import hashlib
+import os
+import shlex
 import shutil
-from collections.abc import Callable
-from collections.abc import Iterator
+import subprocess
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.build.kconfig import build_stamp
-from linesmith.patches.build.child import Command
-from linesmith.patches.build.child import compiler_version
-from linesmith.patches.build.child import missing
-from linesmith.patches.build.child import run
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.confinement import toolchain_of
-from linesmith.patches.build.kconfig import Configuration
-from linesmith.patches.build.kconfig import values
-from linesmith.patches.source.tree import source_bytes
-from linesmith.patches.build.kconfig import Toolchain
-from linesmith.patches.build.kconfig import toolchain
-from linesmith.patches.source.tree import visible_files
-import shlex
-import subprocess
-import zlib
-from collections.abc import Mapping
-import msgspec
-from linesmith.patches.build.child import started
-from linesmith.patches.build.options import Flags
-from linesmith.patches.build.options import from_words
+from linesmith.patches.build.child import Command, compiler_version, missing, run, started
+from linesmith.patches.build.confinement import Confinement, toolchain_of
+from linesmith.patches.build.kconfig import Configuration, Toolchain, build_stamp, toolchain, values
+from linesmith.patches.build.options import Flags, from_words
+from linesmith.patches.source.tree import source_bytes, visible_files
 from linesmith.plugins.machines.child import Streams
-
 
 # A copy of a kernel tree made of symbolic links, without what make has put there.
 #

@@ -8,40 +8,27 @@ written to the tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.patches.build.child import Command
-from linesmith.patches.build.child import run
-from linesmith.patches.build.confinement import SYSTEM
-from linesmith.patches.build.confinement import is_confinable
 import re
-from dataclasses import dataclass
-from linesmith.analyzer.layouts.dwarf import object_reader
-from linesmith.analyzer.layouts.dwarf import table_from_reader
-from linesmith.analyzer.base.errors import CommandTimedOut
-from linesmith.analyzer.base.errors import DebugInfoDamaged
-from linesmith.analyzer.base.errors import DebugInfoMissing
-from linesmith.analyzer.base.errors import ElfError
-from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.patches.build.child import late
-from linesmith.patches.build.child import place_of
-from linesmith.patches.build.child import run_apart
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.kbuild import Build
-from linesmith.patches.build.overlay import Quotes
-from linesmith.patches.build.overlay import Contents
-from linesmith.patches.build.overlay import Overlay
-from linesmith.patches.build.overlay import lay_out
-from linesmith.patches.build.overlay import scratch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePosixPath
-from linesmith.patches.source.declaration import recorded_file
-from linesmith.patches.source.declaration import included
-from linesmith.patches.source.tree import source_bytes
+from pathlib import Path, PurePosixPath
 
+from linesmith.analyzer.base.errors import (
+    CommandTimedOut,
+    DebugInfoDamaged,
+    DebugInfoMissing,
+    ElfError,
+    VerificationFailed,
+)
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import object_reader, table_from_reader
+from linesmith.patches.build.child import Command, late, place_of, run, run_apart
+from linesmith.patches.build.confinement import SYSTEM, Confinement, is_confinable
+from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.overlay import Contents, Overlay, Quotes, lay_out, scratch
+from linesmith.patches.source.declaration import included, recorded_file
+from linesmith.patches.source.tree import source_bytes
 
 # Which files a compile would read by including them, for systems that cannot confine the compiler itself.
 
