@@ -24,7 +24,7 @@ from linesmith.analyzer.model import (
 from linesmith.patches.edit.edit import edit
 from linesmith.patches.edit.insertions import AddedText
 from linesmith.patches.source.atoms import Atom, scope
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.records import records_named
 
 FILE = "include/linux/one.h"
@@ -81,7 +81,7 @@ def edited(
     (record,) = records_named(source, "s")
     names = [name for atom in atoms_of(source) for name in (*atom.names, *atom.inner) if name in order.split()]
     proposal = candidate(ordered(" ".join(names)), ordered(order), moves)
-    return edit(Origin(source, file), record, proposal, spelling, remarks)
+    return edit(SourceText(source, file), record, proposal, spelling, remarks)
 
 
 def finding() -> Finding:

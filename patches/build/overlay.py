@@ -68,7 +68,7 @@ def quoted(file: str, text: bytes) -> tuple[str, ...]:
     return tuple(os.path.normpath(os.path.join(folder, name)) for name in names)  # noqa: PTH118
 
 
-class Neighbours:
+class QuotedNeighbours:
     """What has to lie beside the changed files, as more and more folders are looked into."""
 
     def __init__(self, quotes: Quotes, contents: Mapping[str, bytes | None]) -> None:
@@ -141,7 +141,7 @@ class Overlay:
     tree: Path
     files: frozenset[str]
     gone: frozenset[str] = frozenset()
-    neighbours: Neighbours | None = field(default=None, compare=False)
+    neighbours: QuotedNeighbours | None = field(default=None, compare=False)
     entered: set[str] = field(default_factory=set, compare=False)
     linked: set[str] = field(default_factory=set, compare=False)
     _lock: Lock = field(default_factory=Lock, compare=False)
@@ -239,7 +239,7 @@ def lay_out(
     """
     written = {os.path.normpath(file): text for file, text in contents.items()}
     gone = frozenset(file for file, text in written.items() if text is None)
-    neighbours = Neighbours(quotes or Quotes(tree), written)
+    neighbours = QuotedNeighbours(quotes or Quotes(tree), written)
     overlay = Overlay(root, tree, frozenset(written) - gone, gone, neighbours)
     for file, text in written.items():
         if text is not None:

@@ -27,7 +27,7 @@ from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.child import Command, compiler_version, missing, run, started
 from linesmith.patches.build.confinement import Confinement, toolchain_of
-from linesmith.patches.build.kconfig import Configuration, Toolchain, build_stamp, toolchain, values
+from linesmith.patches.build.kconfig import KernelConfiguration, Toolchain, build_stamp, toolchain, values
 from linesmith.patches.build.options import Flags, from_words
 from linesmith.patches.source.tree import source_bytes, visible_files
 from linesmith.plugins.machines.child import Streams
@@ -91,13 +91,13 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PreparationRequest:
     """What to configure: ``configuration``, or what ``target`` makes of nothing; then ``fragment``, lines of its own.
 
     ``folder`` is the directory below ``arch/``, ``machine`` the value of ARCH (``i386`` has the folder ``x86``).
     """
 
-    configuration: Configuration
+    configuration: KernelConfiguration
     folder: str
     machine: str
     target: str = ""
@@ -113,7 +113,7 @@ class Preparation:
 
     root: Path
     tree: Path
-    wanted: Wanted
+    wanted: PreparationRequest
     tools: Toolchain
     stamp: str
 
@@ -152,10 +152,10 @@ class Preparation:
         """What prepares the directory once it is configured."""
         return self._make("olddefconfig", "prepare0")
 
-    def configured(self) -> Configuration:
+    def configured(self) -> KernelConfiguration:
         """The configuration that make settled on."""
         text = (self.output / ".config").read_text(encoding="utf-8", errors="replace")
-        return Configuration(self.output / ".config", text, values(text))
+        return KernelConfiguration(self.output / ".config", text, values(text))
 
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
@@ -205,7 +205,7 @@ class Preparation:
             raise TreeError(message)
 
 
-def preparation(tree: Path, wanted: Wanted) -> Preparation:
+def preparation(tree: Path, wanted: PreparationRequest) -> Preparation:
     """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
     for program in _NEEDED:
         if shutil.which(program) is None:

@@ -24,16 +24,16 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.edit.insertions import AddedText, asserted, marked, spelt, with_padding, word
 from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
-from linesmith.patches.source.atoms import AtomKind, Scope
+from linesmith.patches.source.atoms import AtomKind, MemberScope
 from linesmith.patches.source.body import Body, Remarks, all_members, parsed, remarked
-from linesmith.patches.source.columns import Origin, find, with_attribute
+from linesmith.patches.source.columns import SourceText, find, with_attribute
 from linesmith.patches.source.comments import followed
-from linesmith.patches.source.records import Record, is_packed
+from linesmith.patches.source.records import RecordSpan, is_packed
 
 
 def edit(
-    origin: Origin,
-    record: Record,
+    origin: SourceText,
+    record: RecordSpan,
     candidate: Candidate,
     spelling: AddedText | None = None,
     remarks: Remarks | None = None,
@@ -67,7 +67,7 @@ def edit(
     return followed(body.origin.source, record, names, all_members(body.outer))
 
 
-def check_record(origin: Origin, record: Record) -> None:
+def check_record(origin: SourceText, record: RecordSpan) -> None:
     """Raises ``EditRefused`` for a record of which no member can move, whatever a candidate wants."""
     if record.kind != "struct":
         reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
@@ -77,7 +77,7 @@ def check_record(origin: Origin, record: Record) -> None:
         raise origin.refuse(RefusalCode.PACKED, record.start, reason)
 
 
-def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
+def _refuse_broken(origin: SourceText, outer: MemberScope, moves: Sequence[Move]) -> None:
     """A stretch the grammar does not know may hide where declarations begin: stay clear of its neighbours."""
     named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
     for before, atom, after in zip((None, *outer.atoms), outer.atoms, (*outer.atoms[1:], None), strict=False):

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, MoveKind, RefusalCode
 from linesmith.patches.edit.moves import before, split
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, indentation
-from linesmith.patches.source.columns import Origin, Piece, find
+from linesmith.patches.source.columns import SourcePiece, SourceText, find
 from linesmith.patches.source.macros import written_name
 from linesmith.patches.source.tree import source_bytes
 
@@ -130,7 +130,7 @@ def asserted(body: Body, move: Move) -> Body:
     if directive and rows:
         rows = [directive, *rows, b"#endif\n"]
     text = source[:place] + b"".join(rows) + source[place:]
-    return replace(body, origin=Origin(text, body.origin.file))
+    return replace(body, origin=SourceText(text, body.origin.file))
 
 
 def _directive(body: Body, members: Sequence[str]) -> bytes | None:
@@ -144,7 +144,7 @@ def _directive(body: Body, members: Sequence[str]) -> bytes | None:
     return found[0] if found and first and len(around) == 1 else None
 
 
-def _conditionals(inside: Scope) -> Iterator[Atom]:
+def _conditionals(inside: MemberScope) -> Iterator[Atom]:
     for atom in inside.atoms:
         if atom.kind is AtomKind.CONDITIONAL:
             yield atom
@@ -152,7 +152,7 @@ def _conditionals(inside: Scope) -> Iterator[Atom]:
             yield from _conditionals(deeper)
 
 
-def _check_adjacent(body: Body, cut: Sequence[Piece], members: Sequence[str]) -> None:
+def _check_adjacent(body: Body, cut: Sequence[SourcePiece], members: Sequence[str]) -> None:
     for piece in cut:
         names = (*piece.names, *piece.atom.inner)
         if names and not any(piece.atom.declares(name) for name in members):
@@ -163,10 +163,10 @@ def _check_adjacent(body: Body, cut: Sequence[Piece], members: Sequence[str]) ->
             raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason)
 
 
-def _line(beside: Piece, statement: str) -> Piece:
+def _line(beside: SourcePiece, statement: str) -> SourcePiece:
     """A line of its own with the indentation and the end of line of ``beside``."""
     ending = b"\r\n" if beside.text.endswith(b"\r\n") else b"\n"
-    return Piece(indentation(beside.text) + statement.encode() + ending)
+    return SourcePiece(indentation(beside.text) + statement.encode() + ending)
 
 
 def spelt(candidate: Candidate, declared: Collection[str]) -> Candidate:

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
-from linesmith.patches.source.columns import Piece, find
+from linesmith.patches.source.columns import SourcePiece, find
 from linesmith.patches.source.comments import fitted, parted, without_gap
 
 _SHOWN = 4
@@ -59,7 +59,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     return body.rewritten(inside, cut)
 
 
-def split(body: Body, inside: Scope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+def split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
     """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
 
     ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
@@ -128,7 +128,7 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
 
 
-def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | None]:
+def _meeting(body: Body, member: str, after: str | None) -> tuple[MemberScope, str | None]:
     """The scope in which ``member`` comes behind ``after``, and behind what there; ``None`` is the scope's front."""
     if after is None:
         return _front(body.home, member), None
@@ -144,30 +144,30 @@ def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | N
     return inside, after
 
 
-def _front(inside: Scope, member: str) -> Scope:
+def _front(inside: MemberScope, member: str) -> MemberScope:
     """Where a member comes to the front: in the block that begins the scope, when it is in there."""
     first = next((atom for atom in inside.atoms if atom.kind not in _LOOSE), None)
     deeper = _declaring(first, member) if first else None
     return _front(deeper, member) if deeper else inside
 
 
-def _declaring(atom: Atom, member: str) -> Scope | None:
+def _declaring(atom: Atom, member: str) -> MemberScope | None:
     """The only scope of ``atom`` that declares ``member``."""
     found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
     return found[0] if len(found) == 1 else None
 
 
-def _beside(cut: Sequence[Piece], start: int, end: int) -> tuple[Piece | None, Piece | None]:
+def _beside(cut: Sequence[SourcePiece], start: int, end: int) -> tuple[SourcePiece | None, SourcePiece | None]:
     """The pieces in front of ``start`` and from ``end`` on."""
     return cut[start - 1] if start else None, cut[end] if end < len(cut) else None
 
 
-def _inseparable(body: Body, piece: Piece, member: str, other: str) -> EditRefused:
+def _inseparable(body: Body, piece: SourcePiece, member: str, other: str) -> EditRefused:
     reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
     return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
 
 
-def _check_fences(body: Body, piece: Piece, target: Piece) -> None:
+def _check_fences(body: Body, piece: SourcePiece, target: SourcePiece) -> None:
     if piece.atom.region != target.atom.region:
         name = (*piece.names, *piece.atom.inner)[0]
         reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
@@ -211,7 +211,7 @@ def check_bit_fields(before: Body, body: Body, candidate: Candidate) -> None:
             raise before.origin.refuse(RefusalCode.BIT_FIELDS, place, reason, OTHER_CANDIDATE)
 
 
-def _neighbours(inside: Scope) -> Iterator[tuple[str, str]]:
+def _neighbours(inside: MemberScope) -> Iterator[tuple[str, str]]:
     """Names of bit-fields that follow each other with no other member between, in a scope and in those within."""
     named = [(name, atom.kind is AtomKind.BIT_FIELDS) for atom in inside.atoms for name in (*atom.names, *atom.inner)]
     for (first, one), (second, other) in pairwise(named):

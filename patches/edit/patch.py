@@ -24,10 +24,10 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.patches.build.child import Command, compiler_version
-from linesmith.patches.build.kbuild import Build, for_unit, is_kernel, kernel_build, planned
+from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel, kernel_build, planned
 from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import Compiled, Probe, compiled, probes
+from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
 from linesmith.patches.edit.edit import check_record, edit
 from linesmith.patches.edit.insertions import spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
@@ -36,7 +36,7 @@ from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
 from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.declaration import Declared, declaration
 from linesmith.patches.source.tree import Tree
 
@@ -46,9 +46,9 @@ class Original:
     """The tree's own file as the build compiles it: ``probe`` says through which unit."""
 
     declared: Declared
-    build: Build
+    build: TreeBuild
     probe: Probe
-    compiled: Compiled
+    compiled: CompiledProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ def edits(
 
     ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
     """
-    origin = Origin(declared.source, declared.file)
+    origin = SourceText(declared.source, declared.file)
     ways = spellings(candidate.moves, root, declared.source, kernel=kernel)
     return tuple(edit(origin, declared.record, candidate, spelling, remarks) for spelling in ways)
 
 
-def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:
+def _original(candidate: Candidate, declared: Declared, build: TreeBuild) -> Original:
     """The tree's own file, compiled in the first way that there is (``probes``)."""
     failures: list[str] = []
     tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
@@ -282,7 +282,7 @@ def readiness(type_: str, layout: Layout, tree: Tree) -> PatchReadiness:
         with readable(tree):
             declared = declared_in(type_, layout, tree)
             file = declared.file
-            check_record(Origin(declared.source, file), declared.record)
+            check_record(SourceText(declared.source, file), declared.record)
             outer, sound = scope(declared.source, declared.record)
             if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
                 reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"

@@ -81,7 +81,7 @@ def diffstat(diffs: Sequence[tuple[str, bytes]]) -> str:
     for file, added, removed in counts:
         bars = (sign * max(round(lines * scale), lines > 0) for sign, lines in (("+", added), ("-", removed)))
         rows.append(f" {file:<{widest}} | {added + removed:{digits}} {''.join(bars)}\n")
-    added, removed = (sum(one[side] for one in counts) for side in (1, 2))
+    added, removed = sum(one[1] for one in counts), sum(one[2] for one in counts)
     changed = [f" {added} insertion{'s' * (added != 1)}(+)"] * (added > 0)
     changed += [f" {removed} deletion{'s' * (removed != 1)}(-)"] * (removed > 0)
     return "".join(rows) + f" {len(counts)} file{'s' * (len(counts) != 1)} changed,{','.join(changed)}\n"

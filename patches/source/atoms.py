@@ -26,7 +26,7 @@ from linesmith.patches.source.grammar import (
     nested_bodies,
 )
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import Record, records_named
+from linesmith.patches.source.records import RecordSpan, records_named
 
 # Parts that a record is given by another one (``struct head;`` among the members), as -fms-extensions allows.
 #
@@ -151,7 +151,7 @@ class Atom:
     inner: tuple[str, ...] = ()
     declarations: tuple[Declaration, ...] = ()
     region: int = 0
-    scopes: tuple[Scope, ...] = ()
+    scopes: tuple[MemberScope, ...] = ()
 
     def declares(self, name: str) -> bool:
         """Whether ``name`` is one of the members, be it through an anonymous record."""
@@ -159,7 +159,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MemberScope:
     """A body and its atoms in order; atoms that lie on the lines of the braces cannot be cut out of them.
 
     ``start`` … ``end`` are the whole lines between the braces, directives or markers.
@@ -170,7 +170,7 @@ class Scope:
     atoms: tuple[Atom, ...]
 
 
-def scope(source: bytes, record: Record) -> tuple[Scope, bool]:
+def scope(source: bytes, record: RecordSpan) -> tuple[MemberScope, bool]:
     """The atoms of the record's body, and whether the grammar took the body whole.
 
     There are none in a body that is ``unreadable``, or in which declarators nest deeper than anybody writes.
@@ -187,7 +187,7 @@ def line_number(source: bytes, offset: int) -> int:
     return source.count(b"\n", 0, offset) + 1
 
 
-def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> Scope:
+def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> MemberScope:
     start, end = _line_end(source, opening), _line_start(source, closing)
     inside = list(nodes)
     while inside and inside[0].kind == "comment" and inside[0].start < start:  # it belongs to the line of the brace
@@ -197,7 +197,7 @@ def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> 
     joined = _join(joined, lambda last, atom: _is_continued(source, last, atom))
     joined = _join(joined, lambda last, atom: _is_headed(source, last, atom))
     joined = _join(joined, lambda last, atom: last.kind is atom.kind is AtomKind.BIT_FIELDS)
-    return Scope(start, max(start, end), _fenced(source, _grouped(source, joined)))
+    return MemberScope(start, max(start, end), _fenced(source, _grouped(source, joined)))
 
 
 def _atom(source: bytes, node: Node) -> Atom:
@@ -306,7 +306,7 @@ def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:
     whole = reduce(_merged, atoms)
     if len(atoms) <= 1:
         return whole
-    inside = Scope(atoms[0].end, atoms[-1].start, _fenced(source, atoms[1:-1]))
+    inside = MemberScope(atoms[0].end, atoms[-1].start, _fenced(source, atoms[1:-1]))
     return replace(whole, scopes=(inside,))
 
 
@@ -349,7 +349,7 @@ def _column(source: bytes, offset: int) -> int:
     return len(source[_line_start(source, offset) : offset].decode("utf-8", "replace").expandtabs(8))
 
 
-def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
+def blocks(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
     return tuple((*atom.names, *atom.inner) for atom in scope(source, record)[0].atoms if _is_block(source, atom))
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, Scope, scope
-from linesmith.patches.source.columns import Origin, Piece, find, pieces, width
+from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, MemberScope, scope
+from linesmith.patches.source.columns import SourcePiece, SourceText, find, pieces, width
 from linesmith.patches.source.comments import Heading, headings
 from linesmith.patches.source.grammar import Declarator
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.records import RecordSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,50 +26,50 @@ class Body:
     ``headings`` the comments that stay when the member below them leaves, as the body was before any change.
     """
 
-    origin: Origin
-    record: Record
-    outer: Scope
+    origin: SourceText
+    record: RecordSpan
+    outer: MemberScope
     sound: bool
     anchors: frozenset[str] = frozenset()
     headings: frozenset[Heading] = frozenset()
 
     @property
-    def home(self) -> Scope:
+    def home(self) -> MemberScope:
         """The scope that the change is about: ``outer``, or the anonymous struct that declares most of ``anchors``."""
         return max(_scopes(self.outer), key=lambda one: _declared(one, self.anchors)) if self.anchors else self.outer
 
-    def common(self, names: Collection[str]) -> Scope:
+    def common(self, names: Collection[str]) -> MemberScope:
         """The innermost scope in which all of ``names`` are declared, and in no other one beside it."""
         return _common(self.home, names)
 
-    def innermost(self, name: str) -> Scope:
+    def innermost(self, name: str) -> MemberScope:
         """The deepest scope that declares ``name`` once; ``home`` where none does."""
         return _innermost(self.home, name)
 
-    def rewritten(self, inside: Scope, cut: Sequence[Piece]) -> Body:
+    def rewritten(self, inside: MemberScope, cut: Sequence[SourcePiece]) -> Body:
         """The body with the lines of ``inside`` replaced by those of ``cut``."""
         source = self.origin.source
         text = source[: inside.start] + b"".join(piece.text for piece in cut) + source[inside.end :]
         record = replace(self.record, closing=self.record.closing + len(text) - len(source))
-        return replace(self, origin=Origin(text, self.origin.file), record=record, outer=scope(text, record)[0])
+        return replace(self, origin=SourceText(text, self.origin.file), record=record, outer=scope(text, record)[0])
 
-    def pieces(self, inside: Scope) -> list[Piece]:
+    def pieces(self, inside: MemberScope) -> list[SourcePiece]:
         """The lines of ``inside`` as pieces; raises ``EditRefused`` where atoms lie on the lines of its edges."""
         return pieces(self.origin, inside)
 
 
-def parsed(origin: Origin, record: Record, anchors: frozenset[str] = frozenset()) -> Body:
+def parsed(origin: SourceText, record: RecordSpan, anchors: frozenset[str] = frozenset()) -> Body:
     """The body of ``record`` as the file has it."""
     outer, sound = scope(origin.source, record)
     return Body(origin, record, outer, sound, anchors, frozenset(headings(origin.source, outer)))
 
 
-def members(inside: Scope) -> tuple[str, ...]:
+def members(inside: MemberScope) -> tuple[str, ...]:
     """The direct members of a scope in the order of the text, each once."""
     return tuple(dict.fromkeys(name for atom in inside.atoms for name in atom.names))
 
 
-def all_members(inside: Scope) -> tuple[str, ...]:
+def all_members(inside: MemberScope) -> tuple[str, ...]:
     """Direct members and those of anonymous records, in the order of the text, each once."""
     return tuple(dict.fromkeys(name for atom in inside.atoms for name in _of_atom(atom)))
 
@@ -80,7 +80,7 @@ def _of_atom(atom: Atom) -> Iterator[str]:
     yield from (*atom.names, *atom.inner)
 
 
-def _common(inside: Scope, names: Collection[str]) -> Scope:
+def _common(inside: MemberScope, names: Collection[str]) -> MemberScope:
     for atom in inside.atoms:
         if len(names) > 1 and all(atom.declares(name) for name in names):
             deeper = [one for one in atom.scopes if _declared(one, names) == len(names)]
@@ -89,16 +89,16 @@ def _common(inside: Scope, names: Collection[str]) -> Scope:
     return inside
 
 
-def _innermost(inside: Scope, name: str) -> Scope:
+def _innermost(inside: MemberScope, name: str) -> MemberScope:
     deeper = [one for atom in inside.atoms for one in atom.scopes if _declared(one, (name,))]
     return _innermost(deeper[0], name) if len(deeper) == 1 else inside
 
 
-def _declared(inside: Scope, names: Collection[str]) -> int:
+def _declared(inside: MemberScope, names: Collection[str]) -> int:
     return sum(any(atom.declares(name) for atom in inside.atoms) for name in names)
 
 
-def _scopes(inside: Scope) -> Iterator[Scope]:
+def _scopes(inside: MemberScope) -> Iterator[MemberScope]:
     """All scopes within, the inner ones first."""
     for atom in inside.atoms:
         for one in atom.scopes:
@@ -112,7 +112,7 @@ _OWN_FIRST = "give it a declaration of its own first"
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _DeclaratorText:
     """One declarator. ``above`` are lines of comments before its own line, ``lead`` the blanks in front of it there.
 
     ``between`` follows up to its comma, ``behind`` stands between the comma and the end of the line or the next
@@ -128,7 +128,7 @@ class _Part:
     fresh: bool = False
 
 
-def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[Piece]:
+def apart(origin: SourceText, piece: SourcePiece, runs: Sequence[Sequence[str]]) -> list[SourcePiece]:
     """``piece`` as one declaration for each of ``runs``, which hold all its names in the order of the source.
 
     The longest run keeps the comments above, and behind a declaration on one line. Raises ``EditRefused`` where the
@@ -150,12 +150,12 @@ def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[P
     return [_declaration_of(piece, head, parts, run, keeper=run is keeper) for run in runs]
 
 
-def _keeper(parts: Sequence[_Part], runs: Sequence[Sequence[str]]) -> Sequence[str]:
+def _keeper(parts: Sequence[_DeclaratorText], runs: Sequence[Sequence[str]]) -> Sequence[str]:
     """The run that keeps the comments of the whole: the longest, or the first where each has a line of its own."""
     return runs[0] if any(part.fresh for part in parts) else max(runs, key=len)
 
 
-def _parts(piece: Piece, declaration: Declaration) -> list[_Part] | None:
+def _parts(piece: SourcePiece, declaration: Declaration) -> list[_DeclaratorText] | None:
     """The declarators with what belongs to each; ``None`` where something else than comments stands between them."""
     base, parts = piece.atom.start, []
     start: tuple[bytes, bytes, bool] = (b"", b"", False)
@@ -166,14 +166,16 @@ def _parts(piece: Piece, declaration: Declaration) -> list[_Part] | None:
             return None
         behind, newline, rest = gap[comma + 1 :].partition(b"\n")
         text = piece.text[one.start - base : one.end - base]
-        parts.append(_Part(one.name, text, *start[:2], gap[:comma], behind, start[2]))
+        parts.append(_DeclaratorText(one.name, text, *start[:2], gap[:comma], behind, start[2]))
         line = rest.rfind(b"\n") + 1
         start = (rest[:line], rest[line:], bool(newline))
     last = declaration.declarators[-1]
     text = piece.text[last.start - base : last.end - base]
     return [
         *parts,
-        _Part(last.name, text, *start[:2], piece.text[last.end - base : declaration.end - 1 - base], b"", start[2]),
+        _DeclaratorText(
+            last.name, text, *start[:2], piece.text[last.end - base : declaration.end - 1 - base], b"", start[2]
+        ),
     ]
 
 
@@ -184,7 +186,9 @@ def _comma(gap: bytes) -> int | None:
     return comma if comma >= 0 and not code[comma + 1 :].strip() else None
 
 
-def _declaration_of(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[str], *, keeper: bool) -> Piece:
+def _declaration_of(
+    piece: SourcePiece, head: bytes, parts: Sequence[_DeclaratorText], run: Sequence[str], *, keeper: bool
+) -> SourcePiece:
     """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
     declaration, base = piece.atom.declarations[0], piece.atom.start
     own = [part for part in parts if part.name in run]
@@ -198,10 +202,10 @@ def _declaration_of(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequ
         text += part.text + part.between + (_gap(part, following) if following else b";")
     written = Declaration(base + begin, base + len(text), tuple(places))
     text += _behind(piece, declaration, parts, own[-1], keeper=keeper)
-    return Piece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
+    return SourcePiece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
 
 
-def _before(piece: Piece, declaration: Declaration, *, keeper: bool) -> bytes:
+def _before(piece: SourcePiece, declaration: Declaration, *, keeper: bool) -> bytes:
     before = piece.text[: declaration.start - piece.atom.start]
     line = before[before.rfind(b"\n") + 1 :]
     return before if keeper else line[: len(line) - len(line.lstrip())]
@@ -213,14 +217,21 @@ def _indented(comment: bytes, indent: bytes) -> bytes:
     return b"".join(indent + (b" " if line.startswith(b"*") else b"") + line for line in lines)
 
 
-def _gap(part: _Part, following: _Part) -> bytes:
+def _gap(part: _DeclaratorText, following: _DeclaratorText) -> bytes:
     """What parts two declarators of one declaration."""
     if following.fresh:
         return b"," + part.behind + b"\n" + following.above + following.lead
     return b"," + (part.behind if part.behind[-1:].isspace() else part.behind + b" ")
 
 
-def _behind(piece: Piece, declaration: Declaration, parts: Sequence[_Part], last: _Part, *, keeper: bool) -> bytes:
+def _behind(
+    piece: SourcePiece,
+    declaration: Declaration,
+    parts: Sequence[_DeclaratorText],
+    last: _DeclaratorText,
+    *,
+    keeper: bool,
+) -> bytes:
     """What stands behind the semicolon: the comment of the last declarator's line, and the line's end."""
     tail = piece.text[declaration.end - piece.atom.start :]
     ending = b"\r\n" if tail.endswith(b"\r\n") else b"\n"
@@ -262,7 +273,7 @@ def indentation(text: bytes) -> bytes:
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def _with_remark(origin: Origin, piece: Piece, member: str, sentence: str) -> Piece:
+def _with_remark(origin: SourceText, piece: SourcePiece, member: str, sentence: str) -> SourcePiece:
     place = _line_of(piece, piece.atom, member)
     indent = indentation(piece.text[place:])
     ending = b"\r\n" if piece.text[place:].partition(b"\n")[0].endswith(b"\r") else b"\n"
@@ -274,14 +285,14 @@ def _with_remark(origin: Origin, piece: Piece, member: str, sentence: str) -> Pi
     return replace(piece, text=piece.text[:place] + text + piece.text[place:])
 
 
-def _line_of(piece: Piece, atom: Atom, member: str) -> int:
+def _line_of(piece: SourcePiece, atom: Atom, member: str) -> int:
     """Where the line begins that declares ``member``; the piece's first where it is in a block of several arms."""
     declared = [one for one in atom.declarations if any(part.name == member for part in one.declarators)]
     chosen = declared or list(atom.declarations)
     return piece.text.rfind(b"\n", 0, chosen[0].start - atom.start) + 1 if chosen else 0
 
 
-def _rows(origin: Origin, column: int, sentence: str) -> list[str]:
+def _rows(origin: SourceText, column: int, sentence: str) -> list[str]:
     """The lines of a comment that says ``sentence``, without indentation."""
     source = origin.source
     if len(_LINE.findall(source)) > len(_ANY.findall(source)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope, line_number
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope, line_number
 
 TAB = 8
 _TRAILING = re.compile(rb"(?P<code>[^\n]*?;)(?P<blanks>[ \t]+)(?=/[/*])")
@@ -66,7 +66,7 @@ _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, Ato
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SourcePiece:
     """Whole lines: those of an atom, or what lies between two atoms (a loose atom without names then)."""
 
     text: bytes
@@ -79,7 +79,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SourceText:
     """Where pieces come from: the bytes of the file and the name that messages call it by."""
 
     source: bytes
@@ -94,22 +94,22 @@ class Origin:
         return f"{self.file}:{line_number(self.source, offset)}"
 
 
-def pieces(origin: Origin, scope: Scope) -> list[Piece]:
+def pieces(origin: SourceText, scope: MemberScope) -> list[SourcePiece]:
     """The lines of ``scope`` as pieces; their texts put together are the scope's."""
-    cut: list[Piece] = []
+    cut: list[SourcePiece] = []
     position = scope.start
     for atom in scope.atoms:
         if atom.start < scope.start or atom.end > scope.end:
             reason = "a member shares its line with a brace of the record"
             raise origin.refuse(RefusalCode.BRACE_LINE, atom.start, reason, "give it its own line")
         if atom.start > position:
-            cut.append(Piece(origin.source[position : atom.start]))
-        cut.append(Piece(origin.source[atom.start : atom.end], atom))
+            cut.append(SourcePiece(origin.source[position : atom.start]))
+        cut.append(SourcePiece(origin.source[atom.start : atom.end], atom))
         position = atom.end
-    return [*cut, Piece(origin.source[position : scope.end])]
+    return [*cut, SourcePiece(origin.source[position : scope.end])]
 
 
-def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
+def find(origin: SourceText, scope: MemberScope, cut: Sequence[SourcePiece], name: str) -> int:
     """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
     found = [index for index, piece in enumerate(cut) if piece.atom.declares(name)]
     if not found:
@@ -126,7 +126,7 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
     return found[0]
 
 
-def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> Piece:
+def with_attribute(origin: SourceText, piece: SourcePiece, name: str, attribute: str) -> SourcePiece:
     """The piece with ``attribute`` behind the declarator of ``name``, which it then holds for alone.
 
     Raises ``EditRefused`` where the piece is no plain declaration. Source: GCC manual, 6.39 Attribute Syntax.

@@ -17,7 +17,7 @@ from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.grammar import unreadable
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import PARENTHESIS, Record, all_records, declaration_end, heads, records_named
+from linesmith.patches.source.records import PARENTHESIS, RecordSpan, all_records, declaration_end, heads, records_named
 from linesmith.patches.source.tree import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.
@@ -36,7 +36,7 @@ class Declared:
 
     file: str
     source: bytes
-    record: Record
+    record: RecordSpan
     match: float
 
     @property
@@ -174,7 +174,7 @@ def declared(text: bytes | None) -> frozenset[bytes]:
     return frozenset(tag or typedef for tag, opened, typedef, ended in found if opened or ended)
 
 
-def redeclared(change: FileChange) -> tuple[Record, ...]:
+def redeclared(change: FileChange) -> tuple[RecordSpan, ...]:
     """Records of the changed file, as it is then, that the file declared otherwise before.
 
     So may those be, as they were then, that are not found any more, though a word in front of a body names them.
@@ -188,13 +188,13 @@ def redeclared(change: FileChange) -> tuple[Record, ...]:
     return tuple(sorted((*found, *(old[name][0] for name in left & words)), key=lambda one: (one.line, one.name)))
 
 
-def _differing(change: FileChange, old: Sequence[Record], new: Sequence[Record]) -> Iterator[Record]:
+def _differing(change: FileChange, old: Sequence[RecordSpan], new: Sequence[RecordSpan]) -> Iterator[RecordSpan]:
     """Those of the ``new`` records that have another body, or other attributes beside it, than each of the ``old``."""
     known = {_digest(change.before or b"", one) for one in old}
     yield from (one for one in new if _digest(change.after or b"", one) not in known)
 
 
-def _digest(source: bytes, record: Record) -> bytes:
+def _digest(source: bytes, record: RecordSpan) -> bytes:
     """What stands for the declaration with the attributes behind its body; the text itself may hold many others."""
     end = declaration_end(without_comments(source), record.closing)
     whole = memoryview(source)[record.start : end]

@@ -12,7 +12,7 @@ import tree_sitter
 import tree_sitter_c
 
 from linesmith.patches.source.macros import plain
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.records import RecordSpan
 
 # The longest body in Linux 6.1 has 25 KiB; the grammar, and what is made of it, take long for much more.
 _MOST_BYTES = 1 << 16
@@ -59,7 +59,7 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_c.language()))
 
 
-def unreadable(source: bytes, record: Record) -> str:
+def unreadable(source: bytes, record: RecordSpan) -> str:
     """Why the record's body is not given to the grammar, in a clause; empty where it is."""
     if record.closing - record.opening > _MOST_BYTES:
         return f"its body is longer than {_MOST_BYTES >> 10} KiB"
@@ -71,7 +71,7 @@ def unreadable(source: bytes, record: Record) -> str:
     return ""
 
 
-def body(source: bytes, record: Record) -> tuple[tuple[Node, ...], bool]:
+def body(source: bytes, record: RecordSpan) -> tuple[tuple[Node, ...], bool]:
     """The nodes of the record's body, and whether the grammar took it whole; no nodes where it is ``unreadable``."""
     if unreadable(source, record):
         return (), False

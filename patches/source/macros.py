@@ -340,7 +340,7 @@ def _only_name(code: bytes, spans: list[tuple[int, int]]) -> int | None:
 # Numbers of the lines of a text.
 
 
-class Lines:
+class LineCounter:
     """Counts the lines of one text; asked for places in rising order, it reads the text once."""
 
     def __init__(self, text: bytes) -> None:

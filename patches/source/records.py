@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linesmith.patches.source.macros import Lines, closings, without_comments, without_directives
+from linesmith.patches.source.macros import LineCounter, closings, without_comments, without_directives
 
 # In front of a body; deeper ones are told by ``is_obscure``.
 MOST_PARENTHESES = 6
@@ -44,7 +44,7 @@ _Found = dict[bytes, dict[int, tuple[bytes, int, bool]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordSpan:
     """A record with a body, as byte offsets in its file.
 
     ``start`` is the keyword, ``opening`` and ``closing`` are the braces; ``line`` counts from 1. ``typedef`` tells
@@ -65,12 +65,12 @@ class Record:
         return self.name if self.typedef else f"{self.kind} {self.name}"
 
 
-def records_named(source: bytes, name: str) -> tuple[Record, ...]:
+def records_named(source: bytes, name: str) -> tuple[RecordSpan, ...]:
     """Every record with this tag, or with this typedef name and a body of its own, in file order."""
     return all_records(source).get(name, ()) if name.encode() in source else ()
 
 
-def is_packed(source: bytes, record: Record) -> bool:
+def is_packed(source: bytes, record: RecordSpan) -> bool:
     """Whether the declaration says ``packed``, by an attribute, a macro called so, or ``#pragma pack`` above it."""
     code = without_comments(source)
     head, tail = code[record.start : record.opening], code[record.closing : code.find(b";", record.closing)]
@@ -130,19 +130,19 @@ def _openings(code: bytes) -> frozenset[int]:
 
 
 @lru_cache(maxsize=_TEXTS_AT_HAND)
-def all_records(source: bytes) -> Mapping[str, tuple[Record, ...]]:
+def all_records(source: bytes) -> Mapping[str, tuple[RecordSpan, ...]]:
     """All records of a text, by name, those of one name in file order; a text is read once while it is at hand."""
     code = without_directives(without_comments(source))
     found: _Found = {}
     _add_typedefs(code, found)
     _add_tagged(code, found)
     ends = closings(code, {opening for places in found.values() for opening in places})
-    lines = Lines(source)
+    lines = LineCounter(source)
     named = {}
     for name, places in found.items():
         title = name.decode("ascii")
         named[title] = tuple(
-            Record(title, kind.decode(), start, opening, ends[opening], lines.number(start), typedef)
+            RecordSpan(title, kind.decode(), start, opening, ends[opening], lines.number(start), typedef)
             for opening, (kind, start, typedef) in sorted(places.items())
             if opening in ends
         )

@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, Refusa
 from linesmith.patches.edit.edit import check_positions, edit, grouped, padded
 from linesmith.patches.edit.insertions import AddedText, spellings
 from linesmith.patches.edit.patch import confirm
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.records import records_named
 from linesmith.patches.source.tree import Tree
 
@@ -66,10 +66,10 @@ def test_what_is_added_to_the_text(case: TextCase) -> None:
     chosen = grouped(proposal(), group, members) if group else padded(proposal(asked))
     (record,) = records_named(case.before, "s")
     if not case.words("refused"):
-        assert edit(Origin(case.before, FILE), record, chosen, spelling) == case.after
+        assert edit(SourceText(case.before, FILE), record, chosen, spelling) == case.after
         return
     with pytest.raises(EditRefused) as caught:
-        edit(Origin(case.before, FILE), record, chosen, spelling)
+        edit(SourceText(case.before, FILE), record, chosen, spelling)
     assert f"{caught.value.refusal.code.value} {caught.value}".replace(f"{FILE}:", "") == case.words("refused")
 
 
