@@ -29,7 +29,7 @@ from linesmith.analyzer.layouts.store import keep
 from linesmith.patches.scan.carriers import Files, digest_of
 from linesmith.patches.scan.program import UnitAnswer, record_of
 from linesmith.patches.scan.units import Database, Unit, selected
-from linesmith.patches.source.declaration import IncludePath
+from linesmith.patches.source.declaration import SKIPPED, IncludePath
 
 SUFFIX = ".scan"
 _CLUTTER = 4
@@ -190,7 +190,6 @@ def key_of(unit: Unit) -> str:
 # nobody can set back (st_ctime, inode(7)). That time alone would not do: it stays as it is when a folder above the
 # file is renamed, or another tree comes to its place.
 
-_SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 # A file may change again within one tick of the file system's clock, which may be a little behind.
 _SLACK_NS = 2_000_000_000
 
@@ -226,7 +225,7 @@ def stamps(tree: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED:
+                    if entry.name not in SKIPPED:
                         waiting.append(entry.path)
                 elif entry.name.endswith(suffixes) and entry.is_file():
                     status = entry.stat()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Columns of source text, with tab stops at every eighth."""
+"""A body cut into pieces that can change places without losing a byte, and the columns in which their text stands.
+
+Tab stops are at every eighth column.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,10 @@ def blanks(start: int, end: int, like: bytes) -> bytes:
     """Blanks from column ``start`` to ``end``, of the kind of ``like``; at least one where there is no room."""
     if b"\t" not in like:
         return b" " * max(end - start, 1)
-    tabs = max(-(-end // TAB) - start // TAB, 1)
-    return b"\t" * tabs if end % TAB == 0 or end <= start else _mixed(start, end)
-
-
-def with_insertion(line: bytes, place: int, added: bytes) -> bytes:
-    """``line`` with ``added`` at byte ``place``; a comment behind the code stays in its column if it can."""
-    longer = line[:place] + added + line[place:]
-    return _realigned(line, longer, place) or longer
+    if end % TAB == 0 or end <= start:
+        return b"\t" * max(-(-end // TAB) - start // TAB, 1)
+    stop = end // TAB * TAB
+    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
 
 
 def replaced_blanks(line: bytes, start: int, end: int, gap: bytes) -> bytes | None:
@@ -53,13 +52,6 @@ def _realigned(line: bytes, changed: bytes, place: int) -> bytes | None:
     gap = blanks(width(after["code"]), width(before[0]), before["blanks"])
     return after["code"] + gap + changed[after.end() :]
 
-
-def _mixed(start: int, end: int) -> bytes:
-    stop = end // TAB * TAB
-    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
-
-
-# A body cut into pieces that can change places without losing a byte.
 
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
 _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
@@ -138,6 +130,8 @@ def with_attribute(origin: SourceText, piece: SourcePiece, name: str, attribute:
     declaration = atom.declarations[0]
     one = next(part for part in declaration.declarators if part.name == name)
     behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
-    line = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
-    text = with_insertion(piece.text[line:], behind - atom.start - line, b" " + attribute.encode())
-    return replace(piece, text=piece.text[:line] + text)
+    start = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
+    line, place = piece.text[start:], behind - atom.start - start
+    longer = line[:place] + b" " + attribute.encode() + line[place:]
+    # A comment behind the code stays in its column if it can.
+    return replace(piece, text=piece.text[:start] + (_realigned(line, longer, place) or longer))

@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Comments that seem to head several members, and so stay when the first of these leaves."""
+"""What follows a member that moves, and what stays: comments, descriptions, its column, the empty line beside it.
+
+- A comment that seems to head several members stays when the first of these leaves.
+- The comment above the record that describes its members has its entries in their order. Plain comments that describe
+  members as ``@name:`` are taken alike. Source: Documentation/doc-guide/kernel-doc.rst.
+- A declaration takes the column of its new neighbours for its name, where its old ones had its own column and its new
+  ones agree on another, so that moving back gives the same bytes.
+- Where two empty lines would meet, one of them goes along.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, MemberScope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.columns import SourcePiece, blanks, replaced_blanks, width
 from linesmith.patches.source.records import RecordSpan
 
@@ -29,7 +37,9 @@ def headings(source: bytes, scope: MemberScope) -> Iterator[Heading]:
         for inner in atom.scopes:
             yield from headings(source, inner)
         line = heading(source[atom.start : atom.end], atom)
-        if line and _begins_block(source, scope, atom) and _has_followers(source, scope.atoms[index:]):
+        above = source[source.rfind(b"\n", 0, max(atom.start - 1, 0)) + 1 : atom.start]
+        alone = atom.start == scope.start or not above.strip()
+        if line and alone and _has_followers(source, scope.atoms[index:]):
             yield line, atom.names[0]
 
 
@@ -57,12 +67,6 @@ def _is_headed(text: bytes) -> bool:
     return text.lstrip().startswith(_COMMENT)
 
 
-def _begins_block(source: bytes, scope: MemberScope, atom: Atom) -> bool:
-    return (
-        not source[source.rfind(b"\n", 0, max(atom.start - 1, 0)) + 1 : atom.start].strip() or atom.start == scope.start
-    )
-
-
 def _has_followers(source: bytes, atoms: Sequence[Atom]) -> bool:
     """Whether enough plain members without a comment above follow the first of ``atoms`` without an empty line."""
     rows = list(pairwise(atoms[: _FOLLOWERS + 1]))
@@ -71,10 +75,6 @@ def _has_followers(source: bytes, atoms: Sequence[Atom]) -> bool:
         for last, atom in rows
     )
 
-
-# The comment above a record that describes its members: its entries follow the order of the members.
-#
-# Source: Documentation/doc-guide/kernel-doc.rst. Plain comments that describe members as ``@name:`` are taken alike.
 
 _ENTRY = re.compile(rb"[ \t]*\*?[ \t]*@(?P<name>\w+)[\w.\[\]]*(?:\s*,\s*@?\w+)*\s*(?::|-\s)")
 _BLANK = re.compile(rb"[ \t]*\*?[ \t]*\r?\n?\Z")
@@ -110,12 +110,8 @@ def followed(source: bytes, record: RecordSpan, before: Sequence[str], after: Se
     if [entry.name for entry in slots] != [name for name in old if name in moved]:
         return source
     texts = {entry.name: source[entry.start : entry.end] for entry in slots}
-    return _replaced(source, slots, [texts[name] for name in new if name in moved])
-
-
-def _replaced(source: bytes, slots: Sequence[_MemberDescription], texts: Sequence[bytes]) -> bytes:
     parts, position = [], 0
-    for slot, text in zip(slots, texts, strict=True):
+    for slot, text in zip(slots, [texts[name] for name in new if name in moved], strict=True):
         parts += [source[position : slot.start], text]
         position = slot.end
     return b"".join((*parts, source[position:]))
@@ -168,11 +164,6 @@ def _lines(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-# The column in which a declaration has its name: a member that moves takes that of its new neighbours.
-#
-# It does only where its old neighbours had its own column and its new ones agree on another, so that moving back gives
-# the same bytes.
-
 _ONE_SPACE = -1
 _NO_COLUMN = -2
 
@@ -188,11 +179,19 @@ class _Split:
 
 
 def fitted(piece: SourcePiece, old: Sequence[SourcePiece | None], new: Sequence[SourcePiece | None]) -> SourcePiece:
-    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``."""
-    own, there, here = _split(piece), _column(old), _column(new)
-    if own is None or there != own.column or here in (own.column, _NO_COLUMN):
+    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``.
+
+    It stays as it is where there is no room, or a comment would lose its column.
+    """
+    own, there, column = _split(piece), _column(old), _column(new)
+    if own is None or there != own.column or column in (own.column, _NO_COLUMN):
         return piece
-    return _written(piece, own, here)
+    used = width(piece.text[own.line : own.start])
+    if column != _ONE_SPACE and used >= column:
+        return piece
+    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
+    text = replaced_blanks(piece.text[own.line :], own.start - own.line, own.end - own.line, gap)
+    return piece if text is None else replace(piece, text=piece.text[: own.line] + text)
 
 
 def _column(beside: Sequence[SourcePiece | None]) -> int:
@@ -208,11 +207,7 @@ def _split(piece: SourcePiece) -> _Split | None:
     found = piece.atom.declarations
     if piece.atom.kind is not AtomKind.DECLARATION or len(found) != 1 or not found[0].declarators:
         return None
-    return _split_of(piece, found[0])
-
-
-def _split_of(piece: SourcePiece, declaration: Declaration) -> _Split | None:
-    base = piece.atom.start
+    declaration, base = found[0], piece.atom.start
     end = declaration.declarators[0].start - base
     line = piece.text.rfind(b"\n", 0, declaration.start - base) + 1
     if b"\n" in piece.text[line : declaration.end - base]:
@@ -226,19 +221,6 @@ def _split_of(piece: SourcePiece, declaration: Declaration) -> _Split | None:
     return _Split(line, start, end, column) if canonical else None
 
 
-def _written(piece: SourcePiece, split: _Split, column: int) -> SourcePiece:
-    """The piece with its name at ``column``; as it is where there is no room, or a comment would lose its column."""
-    used = width(piece.text[split.line : split.start])
-    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
-    if column != _ONE_SPACE and used >= column:
-        return piece
-    text = replaced_blanks(piece.text[split.line :], split.start - split.line, split.end - split.line, gap)
-    return piece if text is None else replace(piece, text=piece.text[: split.line] + text)
-
-
-# The empty line that stood between a member that leaves and its neighbours, where two of them would meet.
-
-
 def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiece], tuple[SourcePiece, ...]]:
     """The pieces without ``cut[index]``, and the empty line that goes with it: the one in front, or none.
 
@@ -246,22 +228,11 @@ def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiec
     of them meet nor one stands in front of a closing brace.
     """
     rest = [*cut[:index], *cut[index + 1 :]]
-    front = _blank_end(cut[index - 1]) if index else b""
-    if not front or not (_is_end(cut, index + 1) or _begins_blank(cut[index + 1])):
+    lines = cut[index - 1].text.splitlines(keepends=True) if index else []
+    front = lines[-1] if lines and cut[index - 1].atom.kind is AtomKind.LOOSE and not lines[-1].strip() else b""
+    is_last = not b"".join(piece.text for piece in rest[index:]).strip(b" \t")
+    below = b"" if is_last or rest[index].atom.kind is not AtomKind.LOOSE else rest[index].text
+    if not front or not (is_last or (below and not below.splitlines()[0].strip())):
         return rest, ()
     shortened = replace(rest[index - 1], text=rest[index - 1].text.removesuffix(front))
     return [*rest[: index - 1], shortened, *rest[index:]], (SourcePiece(front),)
-
-
-def _blank_end(piece: SourcePiece) -> bytes:
-    """The last line of what lies between two atoms, where that is empty."""
-    lines = piece.text.splitlines(keepends=True) if piece.atom.kind is AtomKind.LOOSE else []
-    return lines[-1] if lines and not lines[-1].strip() else b""
-
-
-def _begins_blank(piece: SourcePiece) -> bool:
-    return piece.atom.kind is AtomKind.LOOSE and bool(piece.text) and not piece.text.splitlines()[0].strip()
-
-
-def _is_end(cut: Sequence[SourcePiece], index: int) -> bool:
-    return not b"".join(piece.text for piece in cut[index:]).strip(b" \t")
