@@ -22,9 +22,9 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.patches.edit.edit import edit
-from linesmith.patches.edit.insertions import Spelling
+from linesmith.patches.edit.insertions import AddedText
 from linesmith.patches.source.atoms import Atom, scope
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.records import records_named
 
 FILE = "include/linux/one.h"
@@ -73,7 +73,7 @@ def edited(
     source: bytes,
     moves: Sequence[Move],
     order: str,
-    spelling: Spelling | None = None,
+    spelling: AddedText | None = None,
     remarks: Mapping[str, str] | None = None,
     file: str = FILE,
 ) -> bytes:
@@ -81,7 +81,7 @@ def edited(
     (record,) = records_named(source, "s")
     names = [name for atom in atoms_of(source) for name in (*atom.names, *atom.inner) if name in order.split()]
     proposal = candidate(ordered(" ".join(names)), ordered(order), moves)
-    return edit(Origin(source, file), record, proposal, spelling, remarks).source
+    return edit(SourceText(source, file), record, proposal, spelling, remarks)
 
 
 def finding() -> Finding:

@@ -214,12 +214,12 @@ def _compared(
 ) -> tuple[str, Linted, Wanted]:
     """What a configuration is known by, the records that differ under it, and what is wanted of them there."""
     from linesmith.analyzer.base.errors import ToolMissing, TreeError, VerificationFailed
-    from linesmith.patches.revisions.compiling import Recipe
+    from linesmith.patches.revisions.compiling import CompileRequest
     from linesmith.patches.revisions.sources import sources as compared
     from linesmith.patches.source.tree import Tree
 
     tree = Tree(wanted.tree, sources.build, sources.cflags)
-    recipe = Recipe(tree, asking.kconfig, asking.cpus, name, sources.deadline)
+    recipe = CompileRequest(tree, asking.kconfig, asking.cpus, name, sources.deadline)
     try:
         found = compared(versions, recipe, wanted.records, partial(_tell, name or _OWN if sources.on else ""))
     except (TreeError, ToolMissing, VerificationFailed) as error:

@@ -294,7 +294,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     """
     from linesmith.analyzer.report import changes
     from linesmith.analyzer.report.layout import excerpt
-    from linesmith.patches.edit.patch import confirm, told
+    from linesmith.patches.edit.patch import confirm, patch_of
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, beyond, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
@@ -308,7 +308,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
     with asked.deadline.running():
-        patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
+        patch = replace(patch_of(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
         in_steps = asked.in_steps
         series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
         files = asked.mailing.files(series, tree.root)

@@ -15,7 +15,7 @@ import msgspec
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.patches.edit.patch import Draft
+from linesmith.patches.edit.patch import UnverifiedEdit
 from linesmith.patches.encapsulation.encapsulate import Encapsulated
 from linesmith.patches.inline.inline import Inlined
 from linesmith.patches.series.mails import PatchFile
@@ -127,7 +127,7 @@ def render_checks(found: Sequence[tuple[str, ConfigurationCheck]]) -> str:
     return _json({"records": told}).decode()
 
 
-def render_draft(draft: Draft, format_: str) -> bytes:
+def render_draft(draft: UnverifiedEdit, format_: str) -> bytes:
     """The unconfirmed edit with the commands that would confirm it, as comments in front of the diff."""
     commands = [str(command) for command in draft.commands]
     if format_ == "json":

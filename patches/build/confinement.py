@@ -17,23 +17,21 @@ import os
 import platform
 import resource
 import shutil
+import signal
 import struct
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from contextlib import ExitStack
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 import signal
 import time
-from types import FrameType
+from types import FrameType, MappingProxyType
 from linesmith.analyzer.base.child import Command, run
-from linesmith.analyzer.base.errors import DeadlinePassed
 
+from linesmith.analyzer.base.errors import DeadlinePassed
 
 # Programs and their libraries; no file of these folders belongs to a user.
 SYSTEM = (

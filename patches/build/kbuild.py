@@ -4,31 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
-from pathlib import Path
-from pathlib import PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.base.child import Command
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.confinement import toolchain_of
-from linesmith.patches.build.preparation import unit_commands
-from linesmith.patches.build.options import Flags
-from linesmith.patches.build.options import from_cmd_file
-from linesmith.patches.build.kconfig import Configuration
-from linesmith.patches.build.kconfig import architecture
-from linesmith.patches.build.kconfig import own_configuration
-from linesmith.patches.build.preparation import Preparation
-from linesmith.patches.build.preparation import Wanted
-from linesmith.patches.build.preparation import changed_symbols
-from linesmith.patches.build.preparation import preparation
-from linesmith.patches.build.preparation import prepared
-from linesmith.patches.build.preparation import Progress
+from linesmith.patches.build.confinement import Confinement, toolchain_of
+from linesmith.patches.build.kconfig import KernelConfiguration, architecture, own_configuration
+from linesmith.patches.build.options import Flags, from_cmd_file
+from linesmith.patches.build.preparation import (
+    Preparation,
+    PreparationRequest,
+    Progress,
+    changed_symbols,
+    preparation,
+    prepared,
+    unit_commands,
+)
 from linesmith.patches.source.tree import visible_files
 
 
 @dataclass(frozen=True, slots=True)
-class Build:
+class TreeBuild:
     """How units of one tree are compiled. ``tree`` is the root that include paths lead to (links perhaps).
 
     ``made_from`` names what decides the layouts: the configuration or the options. ``commands`` were run on the way.
@@ -60,7 +57,7 @@ def is_kernel(tree: Path) -> bool:
     return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
 
 
-def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
+def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuild:
     """The flags of a configured kernel tree; a build directory is prepared in the cache where the tree has none.
 
     Raises ``TreeError`` without a sound ``.config`` or when make fails, ``ToolMissing`` naming the package.
@@ -77,13 +74,13 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> Build:
             (build,) if build else (tree / "include" / "generated", tree / "arch" / arch / "include" / "generated")
         )
         title, remarks = f"{configuration.path} and its own build", flags.remarks(str(recorded))
-        return Build(flags, tree.resolve(), True, title, remarks=remarks, readable=visible_files(tree, generated))
+        return TreeBuild(flags, tree.resolve(), True, title, remarks=remarks, readable=visible_files(tree, generated))
     own = _own(tree, configuration, arch)
     ready = prepared_build(own, str(configuration.path), progress)
     return replace(ready, remarks=ready.remarks + _changed(own))
 
 
-def for_unit(build: Build, unit: str) -> Build:
+def for_unit(build: TreeBuild, unit: str) -> TreeBuild:
     """``build`` with the flags of the unit itself, where Kbuild recorded them or says them; Makefiles can add some."""
     if not build.is_kernel or not unit.endswith(".c"):
         return build
@@ -94,7 +91,7 @@ def for_unit(build: Build, unit: str) -> Build:
     return build if flags is None else replace(build, flags=flags)
 
 
-def _unit_flags(build: Build, unit: str) -> Flags | None:
+def _unit_flags(build: TreeBuild, unit: str) -> Flags | None:
     path = PurePosixPath(unit)
     record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
     if record.is_file():
@@ -126,11 +123,11 @@ def _recorded(made: Path, arch: str) -> Path | None:
     return record if current else None
 
 
-def _own(tree: Path, configuration: Configuration, arch: str) -> Preparation:
-    return preparation(tree, Wanted(configuration, arch, arch))
+def _own(tree: Path, configuration: KernelConfiguration, arch: str) -> Preparation:
+    return preparation(tree, PreparationRequest(configuration, arch, arch))
 
 
-def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Build:
+def prepared_build(one: Preparation, made_from: str, progress: Progress) -> TreeBuild:
     """The flags of a directory in the cache, prepared if need be; ``made_from`` is what to call its configuration.
 
     Raises ``TreeError`` when make fails.
@@ -138,7 +135,7 @@ def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Buil
     commands = prepared(one, progress)
     flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
     title, places = f"{made_from}, prepared in {one.root}", (*visible_files(one.tree), one.root)
-    return Build(flags, one.farm, True, title, commands, one.tools.remarks, one, places)
+    return TreeBuild(flags, one.farm, True, title, commands, one.tools.remarks, one, places)
 
 
 def _changed(one: Preparation) -> tuple[str, ...]:

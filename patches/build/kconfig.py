@@ -7,17 +7,16 @@ a configuration can run commands. No string decides a layout: make gets every st
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
-from linesmith.analyzer.base.errors import TreeError
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-import shutil
-from linesmith.analyzer.base.errors import ToolMissing
+from dataclasses import dataclass
+from pathlib import Path
 
+from linesmith.analyzer.base.errors import ToolMissing, TreeError
 
 _MOST_BYTES = 8 << 20
 _LINE = re.compile(r'(?:#.*|CONFIG_\w+=(?:[ymn]|-?\d+|0[xX][0-9a-fA-F]+|"(?:[^"\\]|\\.)*")|\s*)', re.ASCII)
@@ -27,7 +26,7 @@ _ARCHITECTURE = re.compile(r"^# Linux/(\w+)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class KernelConfiguration:
     """The symbols of a ``.config`` that are set, strings without their quotes; ``text`` is the file."""
 
     path: Path
@@ -55,7 +54,7 @@ class Configuration:
         return int(value) if value.isdigit() else 0
 
 
-def read_configuration(path: Path) -> Configuration:
+def read_configuration(path: Path) -> KernelConfiguration:
     """The configuration in ``path``.
 
     Raises ``TreeError`` when it is not there, no ``.config``, or has a line that kconfig would not write.
@@ -71,10 +70,10 @@ def read_configuration(path: Path) -> Configuration:
     for number, line in enumerate(lines, start=1):
         if not _LINE.fullmatch(line.rstrip("\r")):
             raise TreeError(f"{path}:{number} is no line that kconfig writes, so make does not get it; configure anew")
-    return Configuration(path, text, values(text))
+    return KernelConfiguration(path, text, values(text))
 
 
-def own_configuration(tree: Path, build: Path | None) -> Configuration:
+def own_configuration(tree: Path, build: Path | None) -> KernelConfiguration:
     """The configuration of a build directory or, without one, of the tree itself; raises ``TreeError``.
 
     A ``.config`` of the tree may be somebody else's: a link that leads out of the tree is not followed.
@@ -94,7 +93,7 @@ def values(text: str) -> dict[str, str]:
     return {name.removeprefix("CONFIG_"): value.strip().strip('"') for name, value in pairs}
 
 
-def architecture(configuration: Configuration, tree: Path) -> str:
+def architecture(configuration: KernelConfiguration, tree: Path) -> str:
     """The directory below ``arch/`` that the configuration is for; raises ``TreeError`` when there is none."""
     match = _ARCHITECTURE.search(configuration.text[:4096])
     name = match[1] if match else ""
@@ -173,7 +172,7 @@ class Toolchain:
     remarks: tuple[str, ...] = ()
 
 
-def toolchain(configuration: Configuration, architecture: str, machine: str = "") -> Toolchain:
+def toolchain(configuration: KernelConfiguration, architecture: str, machine: str = "") -> Toolchain:
     """The compiler for ``configuration``; raises ``ToolMissing`` naming the package when there is none.
 
     ``architecture`` is the folder below ``arch/``; ``machine``, the value of ARCH, may be narrower (``i386``).
@@ -195,7 +194,7 @@ def toolchain(configuration: Configuration, architecture: str, machine: str = ""
     return Toolchain(found, (*crossing, f"CC={found}"), remarks)
 
 
-def _clang(configuration: Configuration) -> Toolchain:
+def _clang(configuration: KernelConfiguration) -> Toolchain:
     major = configuration.number("CLANG_VERSION") // 10000
     names = (f"clang-{major}", "clang") if major else ("clang",)
     found = next((name for name in names if shutil.which(name)), None)

@@ -14,11 +14,11 @@ Sources: gcc(1) of GCC 12 to 15, clang(1) and ``clang -cc1 --help`` of LLVM 14 t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
 import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.confinement import program_folders
 from linesmith.patches.source.tree import source_bytes

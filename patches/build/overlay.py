@@ -9,24 +9,18 @@ Nothing is written to the tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
-from linesmith.patches.source.declaration import included
-from linesmith.patches.source.declaration import includes_by_macro
-from linesmith.patches.source.tree import source_bytes
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from pathlib import PurePosixPath
-from threading import Lock
-from linesmith.patches.build.options import Flags
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from linesmith.analyzer.base.child import undisturbed
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from threading import Lock
 
+from linesmith.patches.build.options import Flags
+from linesmith.patches.source.declaration import included, includes_by_macro
+from linesmith.patches.source.tree import source_bytes
+from linesmith.analyzer.base.child import undisturbed
 
 # Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.
 #
@@ -74,7 +68,7 @@ def quoted(file: str, text: bytes) -> tuple[str, ...]:
     return tuple(os.path.normpath(os.path.join(folder, name)) for name in names)  # noqa: PTH118
 
 
-class Neighbours:
+class QuotedNeighbours:
     """What has to lie beside the changed files, as more and more folders are looked into."""
 
     def __init__(self, quotes: Quotes, contents: Mapping[str, bytes | None]) -> None:
@@ -147,7 +141,7 @@ class Overlay:
     tree: Path
     files: frozenset[str]
     gone: frozenset[str] = frozenset()
-    neighbours: Neighbours | None = field(default=None, compare=False)
+    neighbours: QuotedNeighbours | None = field(default=None, compare=False)
     entered: set[str] = field(default_factory=set, compare=False)
     linked: set[str] = field(default_factory=set, compare=False)
     _lock: Lock = field(default_factory=Lock, compare=False)
@@ -245,7 +239,7 @@ def lay_out(
     """
     written = {os.path.normpath(file): text for file, text in contents.items()}
     gone = frozenset(file for file, text in written.items() if text is None)
-    neighbours = Neighbours(quotes or Quotes(tree), written)
+    neighbours = QuotedNeighbours(quotes or Quotes(tree), written)
     overlay = Overlay(root, tree, frozenset(written) - gone, gone, neighbours)
     for file, text in written.items():
         if text is not None:
@@ -256,6 +250,7 @@ def lay_out(
 
 
 # A folder for what is only needed for a while.
+
 
 @contextmanager
 def scratch(prefix: str = "linesmith-") -> Iterator[Path]:

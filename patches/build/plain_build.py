@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-import msgspec
-from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.source.tree import source_bytes
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import PurePosixPath
-from linesmith.patches.build.options import from_words
-from linesmith.patches.build.kbuild import Build
-from linesmith.patches.source.tree import Tree
-from linesmith.patches.source.tree import visible_files
+from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.kbuild import TreeBuild
+from linesmith.patches.build.options import from_words
+from linesmith.patches.source.tree import Tree, source_bytes, visible_files
 
 NAME = "compile_commands.json"
 _MOST_BYTES = 256 << 20
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CompileEntry(msgspec.Struct, frozen=True):
     """One compilation: ``arguments``, or a ``command`` for a shell.
 
     Source: clang.llvm.org/docs/JSONCompilationDatabase.html.
@@ -34,7 +32,7 @@ class Entry(msgspec.Struct, frozen=True):
     command: str = ""
 
 
-def entries(database: Path) -> tuple[Entry, ...]:
+def entries(database: Path) -> tuple[CompileEntry, ...]:
     """Every compilation of the file; raises ``TreeError`` for one that is too large or cannot be read."""
     try:
         if database.stat().st_size > _MOST_BYTES:
@@ -42,19 +40,20 @@ def entries(database: Path) -> tuple[Entry, ...]:
         text = source_bytes(database.parent, database.name, _MOST_BYTES)
         if text is None:
             raise TreeError(f"{database} is no file, or a link out of its folder, and is not read; name its own folder")
-        return msgspec.json.decode(text, type=tuple[Entry, ...])
+        return msgspec.json.decode(text, type=tuple[CompileEntry, ...])
     except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise TreeError(f"{database} cannot be read ({error}); make it anew") from error
 
 
 # The compiler flags of a tree that is no kernel: from compile_commands.json, else from the user.
 
+
 def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
     """What compiles of a tree that is no kernel may read of it, and of its build; raises ``TreeError``."""
     return visible_files(tree.root, (tree.build,) if tree.build else ())
 
 
-def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> Build:
+def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -> TreeBuild:
     """The flags for ``file`` (relative to the root), which DWARF saw in the compile unit ``unit``.
 
     Options of the user replace a database. What the user named is readable to the compiler: what is ``seen`` of the
@@ -69,7 +68,7 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
         flags = replace(given, options=(*given.options, *own))
         made_from = shlex.join(("cc", *given.options))
-        return Build(
+        return TreeBuild(
             flags, root, False, made_from, remarks=given.remarks("--cflags"), readable=(*seen, *given.places())
         )
     entry = _nearest(_some(database), file, unit)
@@ -79,16 +78,16 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
     used = replace(flags, options=(*flags.options, beside))
     made_from = f"{database} ({entry.file})"
-    return Build(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
+    return TreeBuild(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
 
 
-def _directory(entry: Entry, database: Path, own: Sequence[Path | None]) -> Path:
+def _directory(entry: CompileEntry, database: Path, own: Sequence[Path | None]) -> Path:
     """Where the compiler is run: as recorded within the tree or the build, else in the folder of the database."""
     recorded = (database.parent / entry.directory).resolve()
     return recorded if any(one and recorded.is_relative_to(one.resolve()) for one in own) else database.parent.resolve()
 
 
-def _some(database: Path) -> Sequence[Entry]:
+def _some(database: Path) -> Sequence[CompileEntry]:
     try:
         found = entries(database)
     except TreeError as error:
@@ -98,13 +97,13 @@ def _some(database: Path) -> Sequence[Entry]:
     return found
 
 
-def _nearest(known: Sequence[Entry], file: str, unit: str | None) -> Entry:
+def _nearest(known: Sequence[CompileEntry], file: str, unit: str | None) -> CompileEntry:
     """The entry of the unit itself, else of the source file with the most folders in common."""
     wanted = PurePosixPath(unit or file).parts
 
     folders = frozenset(PurePosixPath(file).parent.parts)
 
-    def nearness(entry: Entry) -> tuple[int, int]:
+    def nearness(entry: CompileEntry) -> tuple[int, int]:
         parts = PurePosixPath(entry.file).parts
         return _common_tail(wanted, parts), len(folders.intersection(parts))
 

@@ -8,41 +8,28 @@ the tree have changed; the tree itself is only read.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 import fcntl
 import hashlib
+import os
+import shlex
 import shutil
-from collections.abc import Callable
-from collections.abc import Iterator
+import subprocess
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.build.kconfig import build_stamp
-from linesmith.analyzer.base.child import Command
-from linesmith.patches.build.confinement import compiler_version
-from linesmith.analyzer.base.child import missing
-from linesmith.analyzer.base.child import run
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.confinement import toolchain_of
-from linesmith.patches.build.kconfig import Configuration
-from linesmith.patches.build.kconfig import values
-from linesmith.patches.source.tree import source_bytes
-from linesmith.patches.build.kconfig import Toolchain
-from linesmith.patches.build.kconfig import toolchain
-from linesmith.patches.source.tree import visible_files
-import shlex
-import subprocess
-import zlib
-from collections.abc import Mapping
-import msgspec
-from linesmith.analyzer.base.child import started
-from linesmith.patches.build.options import Flags
-from linesmith.patches.build.options import from_words
-from linesmith.analyzer.base.child import Streams
-
+from linesmith.analyzer.base.child import Command, Streams, missing, run, started
+from linesmith.patches.build.confinement import Confinement, compiler_version, toolchain_of
+from linesmith.patches.build.kconfig import KernelConfiguration, Toolchain, build_stamp, toolchain, values
+from linesmith.patches.build.options import Flags, from_words
+from linesmith.patches.source.tree import source_bytes, visible_files
 
 # A copy of a kernel tree made of symbolic links, without what make has put there.
 #
@@ -103,13 +90,13 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PreparationRequest:
     """What to configure: ``configuration``, or what ``target`` makes of nothing; then ``fragment``, lines of its own.
 
     ``folder`` is the directory below ``arch/``, ``machine`` the value of ARCH (``i386`` has the folder ``x86``).
     """
 
-    configuration: Configuration
+    configuration: KernelConfiguration
     folder: str
     machine: str
     target: str = ""
@@ -125,7 +112,7 @@ class Preparation:
 
     root: Path
     tree: Path
-    wanted: Wanted
+    wanted: PreparationRequest
     tools: Toolchain
     stamp: str
 
@@ -164,10 +151,10 @@ class Preparation:
         """What prepares the directory once it is configured."""
         return self._make("olddefconfig", "prepare0")
 
-    def configured(self) -> Configuration:
+    def configured(self) -> KernelConfiguration:
         """The configuration that make settled on."""
         text = (self.output / ".config").read_text(encoding="utf-8", errors="replace")
-        return Configuration(self.output / ".config", text, values(text))
+        return KernelConfiguration(self.output / ".config", text, values(text))
 
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
@@ -217,7 +204,7 @@ class Preparation:
             raise TreeError(message)
 
 
-def preparation(tree: Path, wanted: Wanted) -> Preparation:
+def preparation(tree: Path, wanted: PreparationRequest) -> Preparation:
     """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
     for program in _NEEDED:
         if shutil.which(program) is None:

@@ -8,40 +8,27 @@ written to the tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.analyzer.base.child import Command
-from linesmith.analyzer.base.child import run
-from linesmith.patches.build.confinement import SYSTEM
-from linesmith.patches.build.confinement import is_confinable
 import re
-from dataclasses import dataclass
-from linesmith.analyzer.layouts.dwarf import object_reader
-from linesmith.analyzer.layouts.dwarf import table_from_reader
-from linesmith.analyzer.base.errors import CommandTimedOut
-from linesmith.analyzer.base.errors import DebugInfoDamaged
-from linesmith.analyzer.base.errors import DebugInfoMissing
-from linesmith.analyzer.base.errors import ElfError
-from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.base.child import timed_out
-from linesmith.analyzer.base.child import place_of
-from linesmith.analyzer.base.child import run_apart
-from linesmith.patches.build.confinement import Confinement
-from linesmith.patches.build.kbuild import Build
-from linesmith.patches.build.overlay import Quotes
-from linesmith.patches.build.overlay import Contents
-from linesmith.patches.build.overlay import Overlay
-from linesmith.patches.build.overlay import lay_out
-from linesmith.patches.build.overlay import scratch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import PurePosixPath
-from linesmith.patches.source.declaration import recorded_file
-from linesmith.patches.source.declaration import included
-from linesmith.patches.source.tree import source_bytes
+from pathlib import Path, PurePosixPath
 
+from linesmith.analyzer.base.errors import (
+    CommandTimedOut,
+    DebugInfoDamaged,
+    DebugInfoMissing,
+    ElfError,
+    VerificationFailed,
+)
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import object_reader, table_from_reader
+from linesmith.analyzer.base.child import Command, place_of, run, run_apart, timed_out
+from linesmith.patches.build.confinement import SYSTEM, Confinement, is_confinable
+from linesmith.patches.build.kbuild import TreeBuild
+from linesmith.patches.build.overlay import Contents, Overlay, Quotes, lay_out, scratch
+from linesmith.patches.source.declaration import included, recorded_file
+from linesmith.patches.source.tree import source_bytes
 
 # Which files a compile would read by including them, for systems that cannot confine the compiler itself.
 
@@ -116,7 +103,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledProbe:
     """The records of a probe unit, the command that compiled it, and the overlay (gone perhaps) that it read."""
 
     layouts: LayoutTable
@@ -124,7 +111,7 @@ class Compiled:
     overlay: Overlay
 
 
-def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
+def compiled(build: TreeBuild, probe: Probe, source: bytes) -> CompiledProbe:
     """The records of ``probe.file`` with the content ``source``.
 
     Raises ``VerificationFailed`` with the compiler's first error, ``ToolMissing`` without the compiler.
@@ -132,14 +119,14 @@ def compiled(build: Build, probe: Probe, source: bytes) -> Compiled:
     return compiled_with(build, probe, {probe.file: source})
 
 
-def compiled_with(build: Build, probe: Probe, contents: Contents) -> Compiled:
+def compiled_with(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProbe:
     """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
     with scratch() as root:
         overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
         return compiled_in(overlay, build, probe)
 
 
-def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = COMPILE_SECONDS) -> Compiled:
+def compiled_in(overlay: Overlay, build: TreeBuild, probe: Probe, seconds: float = COMPILE_SECONDS) -> CompiledProbe:
     """The same with what is laid out in ``overlay``, in which nothing is written but links; for ``seconds`` at most."""
     with scratch() as made:
         unit = _unit(made, overlay, probe)
@@ -164,7 +151,7 @@ def compiled_in(overlay: Overlay, build: Build, probe: Probe, seconds: float = C
     if stale:
         how = ", which the change takes away" if stale in overlay.gone else " by a path that leads past the change"
         raise VerificationFailed(f"{probe.file} includes {stale}{how}")
-    return Compiled(layouts, command, overlay)
+    return CompiledProbe(layouts, command, overlay)
 
 
 def _reading(command: Command, output: Path) -> Command:
@@ -187,7 +174,7 @@ def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
     return unit
 
 
-def _argv(build: Build, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:
+def _argv(build: TreeBuild, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:
     quoted = overlay.quoted(file for file in (probe.through, probe.file) if file)
     flags = build.flags
     return (flags.compiler, *overlay.options(flags), *quoted, *_BEFORE_OUTPUT, str(output), str(unit))
@@ -221,7 +208,7 @@ _MOST_HEADERS = 4_000
 _BASIC_HEADERS = ("linux/module.h", "linux/netdevice.h", "linux/pci.h")
 
 
-def probes(build: Build, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
+def probes(build: TreeBuild, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
     """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names."""
     alone = Probe(file, variable)
     units = including_units(build.sources, file, recorded)

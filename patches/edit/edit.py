@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Applies the moves of a candidate to the source text of a record: atoms change places, nothing else changes."""
+"""Applies the moves of a candidate to the source text of a record: atoms change places, nothing else changes.
+
+A candidate can be written in another way first: with padding in place of alignments, with marks around a group.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
     FactKind,
-    Layout,
     Member,
     Move,
     MoveKind,
@@ -20,54 +22,52 @@ from linesmith.analyzer.model import (
     RefusalCode,
     SourceFact,
 )
-from linesmith.patches.edit.insertions import Spelling, asserted, marked, spelt, with_padding, word
+from linesmith.patches.edit.insertions import AddedText, asserted, marked, spelt, with_padding, word
 from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
-from linesmith.patches.source.atoms import AtomKind, Scope
-from linesmith.patches.source.body import Body, Remarks, all_members, members, parsed, remarked
-from linesmith.patches.source.columns import Origin, find, with_attribute
+from linesmith.patches.source.atoms import AtomKind, MemberScope
+from linesmith.patches.source.body import Body, Remarks, all_members, parsed, remarked
+from linesmith.patches.source.columns import SourceText, find, with_attribute
 from linesmith.patches.source.comments import followed
-from linesmith.patches.source.records import Record, is_packed
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """The whole file after the edit; ``order`` is the order of the record's direct members then."""
-
-    source: bytes
-    order: tuple[str, ...]
+from linesmith.patches.source.records import RecordSpan, is_packed
 
 
 def edit(
-    origin: Origin,
-    record: Record,
+    origin: SourceText,
+    record: RecordSpan,
     candidate: Candidate,
-    spelling: Spelling | None = None,
+    spelling: AddedText | None = None,
     remarks: Remarks | None = None,
-) -> Edit:
+) -> bytes:
     """The file with the candidate's moves made; ``spelling`` says how what it adds is written.
 
     ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
     ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
     """
     check_record(origin, record)
-    before = body = parsed(origin, record, _anchors(candidate))
+    # The members of the anonymous struct that a candidate rearranges, if it is one.
+    inner = () if candidate.before.name else candidate.before.members
+    before = body = parsed(origin, record, frozenset(member.name for member in inner if member.name))
     names = all_members(before.outer)
     candidate = spelt(candidate, names)
     if not body.sound and any(atom.kind is AtomKind.BROKEN for atom in body.outer.atoms):
         _refuse_broken(origin, body.outer, candidate.moves)
     for move in candidate.moves:
         try:
-            body = _made(body, move, spelling or Spelling())
+            body = _made(body, move, spelling or AddedText())
         except EditRefused as refused:
-            raise EditRefused(_placed(refused.refusal, before, body, move.member)) from refused
+            if body is before:
+                raise
+            # Lines are others behind a step: what is named is a place in the file as it was.
+            atom = next((one for one in before.innermost(move.member).atoms if one.declares(move.member)), None)
+            place = origin.place(atom.start if atom else record.start)
+            raise EditRefused(replace(refused.refusal, place=place)) from refused
     check_order(before, body, candidate)
     check_bit_fields(before, body, candidate)
     body = remarked(body, {word(name, names): sentence for name, sentence in (remarks or {}).items()})
-    source = followed(body.origin.source, record, names, all_members(body.outer))
-    return Edit(source, members(body.outer))
+    return followed(body.origin.source, record, names, all_members(body.outer))
 
 
-def check_record(origin: Origin, record: Record) -> None:
+def check_record(origin: SourceText, record: RecordSpan) -> None:
     """Raises ``EditRefused`` for a record of which no member can move, whatever a candidate wants."""
     if record.kind != "struct":
         reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
@@ -77,25 +77,18 @@ def check_record(origin: Origin, record: Record) -> None:
         raise origin.refuse(RefusalCode.PACKED, record.start, reason)
 
 
-def _anchors(candidate: Candidate) -> frozenset[str]:
-    """The members of the anonymous struct that a candidate rearranges, if it is one."""
-    names = () if candidate.before.name else candidate.before.members
-    return frozenset(member.name for member in names if member.name)
-
-
-def _refuse_broken(origin: Origin, outer: Scope, moves: Sequence[Move]) -> None:
+def _refuse_broken(origin: SourceText, outer: MemberScope, moves: Sequence[Move]) -> None:
     """A stretch the grammar does not know may hide where declarations begin: stay clear of its neighbours."""
     named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
     for before, atom, after in zip((None, *outer.atoms), outer.atoms, (*outer.atoms[1:], None), strict=False):
         if atom.kind is not AtomKind.BROKEN:
             continue
-        near = [one for one in (before, atom, after) if one and any(one.declares(name) for name in named)]
-        if near:
+        if any(one.declares(name) for one in (before, atom, after) if one for name in named):
             reason = "this text is not plain C, so the members beside it cannot be moved safely"
             raise origin.refuse(RefusalCode.NOT_C, atom.start, reason)
 
 
-def _made(body: Body, move: Move, spelling: Spelling) -> Body:
+def _made(body: Body, move: Move, spelling: AddedText) -> Body:
     if move.kind is MoveKind.PAD:
         return with_padding(body, move, spelling)
     if move.kind is MoveKind.GROUP:
@@ -104,26 +97,14 @@ def _made(body: Body, move: Move, spelling: Spelling) -> Body:
         body = swapped(body, move.member, move.partner)
     elif move.kind is not MoveKind.ALIGN:
         body = moved(body, move)
-    return body if move.align is None else _aligned(body, move.member, spelling.attribute(move.align))
-
-
-def _aligned(body: Body, member: str, attribute: str) -> Body:
-    inside = body.innermost(member)
+    if move.align is None:
+        return body
+    inside = body.innermost(move.member)
     cut = body.pieces(inside)
-    index = find(body.origin, inside, cut, member)
-    piece = with_attribute(body.origin, cut[index], member, attribute)
-    return body.rewritten(inside, [*cut[:index], piece, *cut[index + 1 :]])
+    index = find(body.origin, inside, cut, move.member)
+    cut[index] = with_attribute(body.origin, cut[index], move.member, spelling.attribute(move.align))
+    return body.rewritten(inside, cut)
 
-
-def _placed(refusal: Refusal, before: Body, now: Body, member: str) -> Refusal:
-    """The refusal with a place in the file as it was: lines are others behind a step."""
-    if now is before:
-        return refusal
-    atom = next((one for one in before.innermost(member).atoms if one.declares(member)), None)
-    return replace(refusal, place=before.origin.place(atom.start if atom else before.record.start))
-
-
-# A candidate written in another way: padding in place of alignments, marks around a group of members.
 
 _PAD = re.compile(r"_pad(\d+)_\Z")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
@@ -146,7 +127,12 @@ def padded(candidate: Candidate) -> Candidate:
         name = f"_pad{number}_"
         moves += [replace(move, align=None)] * (move.kind is not MoveKind.ALIGN)
         moves.append(Move(MoveKind.PAD, name, partner=move.member, align=move.align))
-        after = _with_front(after, move.member, name)
+        # The padding has no size and begins where the member does, which needs no alignment of its own then.
+        placed = (
+            (_mark(name, one.offset), replace(one, alignment=None)) if one.name == move.member else (one,)
+            for one in after.members
+        )
+        after = replace(after, members=tuple(part for parts in placed for part in parts))
     return replace(candidate, moves=tuple(moves), after=after)
 
 
@@ -185,31 +171,16 @@ def check_positions(plain: Candidate, written: Candidate, facts: Sequence[Source
     names = [one.name for one in written.after.members]
     added = [at for at, name in enumerate(names) if name not in there]
     for fact in facts:
-        if fact.kind is FactKind.POSITIONAL and any(at < _behind_last(fact, names) for at in added):
-            told = f"{fact.reason} ({fact.place})" if fact.place else fact.reason
-            reason = f"`{names[added[0]]}` would take the value that is meant for a member behind it: {told}"
+        if fact.kind is not FactKind.POSITIONAL:
+            continue
+        # A name that is not there is one of an anonymous record, which may be anywhere.
+        known = all(name in names for name in fact.members)
+        end = max((names.index(name) + 1 for name in fact.members), default=0) if known else len(names)
+        if any(at < end for at in added):
+            cause = f"{fact.reason} ({fact.place})" if fact.place else fact.reason
+            reason = f"`{names[added[0]]}` would take the value that is meant for a member behind it: {cause}"
             lift = "leave --padding and --group out, or name the members in the initialiser first"
             raise EditRefused(Refusal(RefusalCode.POSITIONAL, written.after.place, reason, lift))
-
-
-def _behind_last(fact: SourceFact, names: Sequence[str]) -> int:
-    """The first place that the values do not reach; a name that is not there is one of an anonymous record."""
-    if not all(name in names for name in fact.members):
-        return len(names)
-    return max((names.index(name) + 1 for name in fact.members), default=0)
-
-
-def _with_front(layout: Layout, member: str, name: str) -> Layout:
-    return replace(layout, members=tuple(_fronted(layout.members, member, name)))
-
-
-def _fronted(members: Sequence[Member], member: str, name: str) -> Iterator[Member]:
-    for one in members:
-        if one.name == member:
-            yield _mark(name, one.offset)
-            yield replace(one, alignment=None)
-        else:
-            yield one
 
 
 def _mark(name: str, offset: int) -> Member:

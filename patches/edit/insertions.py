@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members without size that a change adds to a body: padding in front of a member, marks around a group."""
+"""What a change adds to a body: attributes, padding in front of a member, marks around a group, in a tree's own words.
+
+Padding and marks are members without size. A candidate speaks of members as DWARF does; where a macro gives them
+others in the source, it is put in the words of the source.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,11 @@ from pathlib import Path
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, MoveKind, RefusalCode
 from linesmith.patches.edit.moves import before, split
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, indentation
-from linesmith.patches.source.columns import Origin, Piece, find
+from linesmith.patches.source.columns import SourcePiece, SourceText, find
 from linesmith.patches.source.macros import written_name
 from linesmith.patches.source.tree import source_bytes
-
-# How alignments, padding and marks of groups are written in a tree.
 
 _CACHE_HEADER = "include/linux/cache.h"
 _PADDING = re.compile(
@@ -26,23 +28,17 @@ _MARKERS = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+__cacheline_group_begin\(", r
 _PLAIN_ATTRIBUTE = "__attribute__((aligned({})))"
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """What a file can use: attributes of the ``kernel``, and a statement for ``padding`` with ``{}`` for the name.
-
-    ``markers`` tells that there are ``__cacheline_group_begin()`` and its end.
-    """
-
-    kernel: bool = False
-    padding: str = ""
-    markers: bool = False
+_IF = re.compile(rb"^[ \t]*#[ \t]*if[^\n]*\n(?:(?<=\\\n)[^\n]*\n)*", re.MULTILINE)
+_SHUFFLED = b"__randomize_layout"
+_EDGES = ("begin", "end")
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class AddedText:
     """One way to write what a candidate asks for.
 
-    ``alignments`` has the attribute for each number of bytes, ``padding`` a statement with ``{}`` for the name.
+    ``alignments`` has the attribute for each number of bytes, ``padding`` a statement with ``{}`` for the name;
+    ``markers`` says that there are ``__cacheline_group_begin()`` and its end.
     """
 
     alignments: Mapping[int, str] = field(default_factory=dict)
@@ -60,38 +56,29 @@ class Spelling:
         return f"char {name}[0] {self.attribute(align)};"
 
 
-def vocabulary(root: Path, source: bytes, *, kernel: bool) -> Vocabulary:
-    """The words that a file of the tree at ``root`` has: those it defines itself, and those of a kernel."""
+def spellings(moves: Sequence[Move], root: Path, source: bytes, *, kernel: bool) -> tuple[AddedText, ...]:
+    """Ways to write what ``moves`` ask for in the text of a file of the tree at ``root``, to try in order.
+
+    They use the macros that the file defines itself, and in a ``kernel`` those of linux/cache.h. A header can use
+    ``____cacheline_aligned_in_smp`` only where it sees that; compiling shows whether it does.
+    """
     common = (source_bytes(root, _CACHE_HEADER) or b"") if kernel else b""
     match = _PADDING.search(source) or _PADDING.search(common)
     padding = f"{match[1].decode()}({{}}){'' if match[3] else ';'}" if match else ""
-    return Vocabulary(kernel, padding, bool(_MARKERS.search(source) or _MARKERS.search(common)))
-
-
-def spellings(moves: Sequence[Move], words: Vocabulary) -> tuple[Spelling, ...]:
-    """Ways to write what ``moves`` ask for, to try in order.
-
-    A header can use ``____cacheline_aligned_in_smp`` only where it sees linux/cache.h; compiling tells.
-    """
-    wanted = sorted({move.align for move in moves if move.align})
-    if not words.kernel:
-        return (Spelling({}, words.padding, words.markers),)
-    plain = {align: f"__aligned({align})" for align in wanted}
-    last = Spelling(plain, "", words.markers)
+    markers = bool(_MARKERS.search(source) or _MARKERS.search(common))
+    if not kernel:
+        return (AddedText({}, padding, markers),)
+    plain = {move.align: f"__aligned({move.align})" for move in moves if move.align}
+    last = AddedText(plain, "", markers)
     if CACHE_LINE_BYTES not in plain:
         return (last,)
     in_smp = {**plain, CACHE_LINE_BYTES: "____cacheline_aligned_in_smp"}
-    ways = [Spelling(in_smp, "", words.markers), last]
-    macro = words.padding and any(move.kind is MoveKind.PAD for move in moves)
-    return tuple([Spelling(in_smp, words.padding, words.markers)] * bool(macro) + ways)
+    ways = (AddedText(in_smp, "", markers), last)
+    macro = padding and any(move.kind is MoveKind.PAD for move in moves)
+    return (AddedText(in_smp, padding, markers), *ways) if macro else ways
 
 
-_IF = re.compile(rb"^[ \t]*#[ \t]*if[^\n]*\n(?:(?<=\\\n)[^\n]*\n)*", re.MULTILINE)
-_SHUFFLED = b"__randomize_layout"
-_EDGES = ("begin", "end")
-
-
-def with_padding(body: Body, move: Move, spelling: Spelling) -> Body:
+def with_padding(body: Body, move: Move, spelling: AddedText) -> Body:
     """The body with a padding ``move.member`` in front of ``move.partner``; raises ``EditRefused``."""
     member = move.partner or ""
     body = split(body, body.innermost(member), member, before)
@@ -102,7 +89,7 @@ def with_padding(body: Body, move: Move, spelling: Spelling) -> Body:
     return body.rewritten(inside, [*cut[:index], _line(cut[index], declared), *cut[index:]])
 
 
-def marked(body: Body, move: Move, spelling: Spelling) -> Body:
+def marked(body: Body, move: Move, spelling: AddedText) -> Body:
     """The body with the group ``move.member`` marked around ``move.members``.
 
     Raises ``EditRefused`` where the tree has no such marks, or others stand among the members.
@@ -134,11 +121,16 @@ def asserted(body: Body, move: Move) -> Body:
     inside = body.common(move.members)
     plain = [name for atom in inside.atoms if atom.kind is AtomKind.DECLARATION for name in atom.names]
     names = [name for name in move.members if name in plain] if directive is not None else []
-    rows = [row for name in names for row in (_assertion(body, begin, name), _assertion(body, name, stop))]
+    title = body.record.title
+    pairs = (pair for name in names for pair in ((begin, name), (name, stop)))
+    rows = [
+        f"static_assert(offsetof({title}, {first}) <=\n\t      offsetof({title}, {second}));\n".encode()
+        for first, second in pairs
+    ]
     if directive and rows:
         rows = [directive, *rows, b"#endif\n"]
     text = source[:place] + b"".join(rows) + source[place:]
-    return replace(body, origin=Origin(text, body.origin.file))
+    return replace(body, origin=SourceText(text, body.origin.file))
 
 
 def _directive(body: Body, members: Sequence[str]) -> bytes | None:
@@ -152,7 +144,7 @@ def _directive(body: Body, members: Sequence[str]) -> bytes | None:
     return found[0] if found and first and len(around) == 1 else None
 
 
-def _conditionals(inside: Scope) -> Iterator[Atom]:
+def _conditionals(inside: MemberScope) -> Iterator[Atom]:
     for atom in inside.atoms:
         if atom.kind is AtomKind.CONDITIONAL:
             yield atom
@@ -160,12 +152,7 @@ def _conditionals(inside: Scope) -> Iterator[Atom]:
             yield from _conditionals(deeper)
 
 
-def _assertion(body: Body, first: str, second: str) -> bytes:
-    title = body.record.title
-    return f"static_assert(offsetof({title}, {first}) <=\n\t      offsetof({title}, {second}));\n".encode()
-
-
-def _check_adjacent(body: Body, cut: Sequence[Piece], members: Sequence[str]) -> None:
+def _check_adjacent(body: Body, cut: Sequence[SourcePiece], members: Sequence[str]) -> None:
     for piece in cut:
         names = (*piece.names, *piece.atom.inner)
         if names and not any(piece.atom.declares(name) for name in members):
@@ -176,41 +163,32 @@ def _check_adjacent(body: Body, cut: Sequence[Piece], members: Sequence[str]) ->
             raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason)
 
 
-def _line(beside: Piece, statement: str) -> Piece:
+def _line(beside: SourcePiece, statement: str) -> SourcePiece:
     """A line of its own with the indentation and the end of line of ``beside``."""
     ending = b"\r\n" if beside.text.endswith(b"\r\n") else b"\n"
-    return Piece(indentation(beside.text) + statement.encode() + ending)
-
-
-# A candidate in the names of the source, where a macro gives members others than the compiler knows.
+    return SourcePiece(indentation(beside.text) + statement.encode() + ending)
 
 
 def spelt(candidate: Candidate, declared: Collection[str]) -> Candidate:
     """``candidate`` with the names that are not among the ``declared`` members in the words of the source."""
-    return replace(
-        candidate,
-        moves=tuple(_move(move, declared) for move in candidate.moves),
-        before=_layout(candidate.before, declared),
-        after=_layout(candidate.after, declared),
+
+    def placed(layout: Layout) -> Layout:
+        return replace(layout, members=tuple(replace(one, name=word(one.name, declared)) for one in layout.members))
+
+    moves = tuple(
+        replace(
+            move,
+            member=word(move.member, declared),
+            after=move.after and word(move.after, declared),
+            partner=move.partner and word(move.partner, declared),
+            members=tuple(word(name, declared) for name in move.members),
+        )
+        for move in candidate.moves
     )
+    return replace(candidate, moves=moves, before=placed(candidate.before), after=placed(candidate.after))
 
 
 def word(name: str, declared: Collection[str]) -> str:
     """The name of one member in the source."""
     other = written_name(name)
     return other if name not in declared and other in declared else name
-
-
-def _move(move: Move, declared: Collection[str]) -> Move:
-    return replace(
-        move,
-        member=word(move.member, declared),
-        after=word(move.after, declared) if move.after else move.after,
-        partner=word(move.partner, declared) if move.partner else move.partner,
-        members=tuple(word(name, declared) for name in move.members),
-    )
-
-
-def _layout(layout: Layout, declared: Collection[str]) -> Layout:
-    members = tuple(replace(one, name=word(one.name, declared)) for one in layout.members)
-    return replace(layout, members=members)

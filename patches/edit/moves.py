@@ -2,7 +2,7 @@
 """One step of a candidate in the text of a body: atoms change places, nothing else changes.
 
 Each step happens in the innermost scope that holds all it names, so that nothing enters or leaves an ``#if`` block, a
-cacheline group or an anonymous struct.
+cacheline group or an anonymous struct. Afterwards the body is in the order that the candidate wants, or it is refused.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
-from linesmith.patches.source.columns import Piece, find
+from linesmith.patches.source.columns import SourcePiece, find
 from linesmith.patches.source.comments import fitted, parted, without_gap
 
+_SHOWN = 4
 OTHER_CANDIDATE = "take another candidate with --candidate"
 Names = tuple[str, ...]
 _LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
@@ -32,7 +33,9 @@ def moved(body: Body, move: Move) -> Body:
     after = move.after
     for name in move.members or (move.member,):
         # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
-        done = after != move.after and after is not None and _are_together(body.home, name, after)
+        done = after not in (move.after, None) and any(
+            one.declares(name) and one.declares(after) for one in body.home.atoms
+        )
         if name and not done:
             body = _put(body, name, after)
             after = name
@@ -56,7 +59,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     return body.rewritten(inside, cut)
 
 
-def split(body: Body, inside: Scope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+def split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
     """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
 
     ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
@@ -109,7 +112,10 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     cut = body.pieces(inside)
     cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
     index = find(body.origin, inside, cut, member)
-    target = _first_atom(cut) if after is None else find(body.origin, inside, cut, after)
+    if after is None:
+        target = next((at for at, one in enumerate(cut) if one.atom.kind not in _LOOSE), 0)
+    else:
+        target = find(body.origin, inside, cut, after)
     if after is not None and target == index:
         raise _inseparable(body, cut[index], member, after)
     _check_fences(body, cut[index], cut[target])
@@ -122,65 +128,50 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
 
 
-def _meeting(body: Body, member: str, after: str | None) -> tuple[Scope, str | None]:
+def _meeting(body: Body, member: str, after: str | None) -> tuple[MemberScope, str | None]:
     """The scope in which ``member`` comes behind ``after``, and behind what there; ``None`` is the scope's front."""
     if after is None:
         return _front(body.home, member), None
     inside = body.common((member, after))
     named = [atom for atom in inside.atoms if atom.names or atom.inner]
     first, second = ([at for at, atom in enumerate(named) if atom.declares(name)] for name in (after, member))
-    if first and second and (second[0] == first[0] + 1 or _begins(named[first[0]], after)):
+    # A group is named after the mark that begins it.
+    begins = first and named[first[0]].kind is AtomKind.GROUP and named[first[0]].names[0] == after
+    if first and second and (second[0] == first[0] + 1 or begins):
         # The block that holds the member is in its place: within, the member comes to the front.
         deeper = _declaring(named[second[0]], member)
         return (inside, after) if deeper is None else (_front(deeper, member), None)
     return inside, after
 
 
-def _begins(atom: Atom, marker: str) -> bool:
-    return atom.kind is AtomKind.GROUP and atom.names[0] == marker
-
-
-def _front(inside: Scope, member: str) -> Scope:
+def _front(inside: MemberScope, member: str) -> MemberScope:
     """Where a member comes to the front: in the block that begins the scope, when it is in there."""
     first = next((atom for atom in inside.atoms if atom.kind not in _LOOSE), None)
     deeper = _declaring(first, member) if first else None
     return _front(deeper, member) if deeper else inside
 
 
-def _declaring(atom: Atom, member: str) -> Scope | None:
+def _declaring(atom: Atom, member: str) -> MemberScope | None:
     """The only scope of ``atom`` that declares ``member``."""
     found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
     return found[0] if len(found) == 1 else None
 
 
-def _are_together(inside: Scope, first: str, second: str) -> bool:
-    return any(atom.declares(first) and atom.declares(second) for atom in inside.atoms)
-
-
-def _beside(cut: Sequence[Piece], start: int, end: int) -> tuple[Piece | None, Piece | None]:
+def _beside(cut: Sequence[SourcePiece], start: int, end: int) -> tuple[SourcePiece | None, SourcePiece | None]:
     """The pieces in front of ``start`` and from ``end`` on."""
     return cut[start - 1] if start else None, cut[end] if end < len(cut) else None
 
 
-def _first_atom(cut: Sequence[Piece]) -> int:
-    return next((index for index, piece in enumerate(cut) if piece.atom.kind not in _LOOSE), 0)
-
-
-def _inseparable(body: Body, piece: Piece, member: str, other: str) -> EditRefused:
+def _inseparable(body: Body, piece: SourcePiece, member: str, other: str) -> EditRefused:
     reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
     return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
 
 
-def _check_fences(body: Body, piece: Piece, target: Piece) -> None:
+def _check_fences(body: Body, piece: SourcePiece, target: SourcePiece) -> None:
     if piece.atom.region != target.atom.region:
         name = (*piece.names, *piece.atom.inner)[0]
         reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
         raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason, OTHER_CANDIDATE)
-
-
-# Whether a body has come into the order that a candidate wants, and into none that it must not have.
-
-_SHOWN = 4
 
 
 def check_order(before: Body, body: Body, candidate: Candidate) -> None:
@@ -220,7 +211,7 @@ def check_bit_fields(before: Body, body: Body, candidate: Candidate) -> None:
             raise before.origin.refuse(RefusalCode.BIT_FIELDS, place, reason, OTHER_CANDIDATE)
 
 
-def _neighbours(inside: Scope) -> Iterator[tuple[str, str]]:
+def _neighbours(inside: MemberScope) -> Iterator[tuple[str, str]]:
     """Names of bit-fields that follow each other with no other member between, in a scope and in those within."""
     named = [(name, atom.kind is AtomKind.BIT_FIELDS) for atom in inside.atoms for name in (*atom.names, *atom.inner)]
     for (first, one), (second, other) in pairwise(named):

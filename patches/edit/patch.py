@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a candidate and a source tree to a verified patch."""
+"""From a candidate and a source tree to a verified patch: the file is compiled as it is and as edited."""
 
 from __future__ import annotations
 
@@ -25,23 +25,21 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import Build, for_unit, is_kernel, kernel_build, planned
+from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel, kernel_build, planned
 from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import Compiled, Probe, compiled, probes
+from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
 from linesmith.patches.edit.edit import check_record, edit
-from linesmith.patches.edit.insertions import spellings, vocabulary
+from linesmith.patches.edit.insertions import spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
 from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.declaration import Declared, declaration
 from linesmith.patches.source.tree import Tree
-
-# The edit of a candidate, confirmed by compiling the file as it is and as edited.
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +47,9 @@ class Original:
     """The tree's own file as the build compiles it: ``probe`` says through which unit."""
 
     declared: Declared
-    build: Build
+    build: TreeBuild
     probe: Probe
-    compiled: Compiled
+    compiled: CompiledProbe
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,10 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
         sources = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared), remarks=remarks)
-        build = _build(candidate, tree, declared, progress)
+        if is_kernel_code(tree, declared):
+            build = kernel_build(tree.root, tree.build, progress)
+        else:
+            build = plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
         progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
         original = _original(candidate, declared, build)
         return _first_confirmed(candidate, original, sources, remarks)
@@ -120,18 +121,12 @@ def edits(
 
     ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
     """
-    origin = Origin(declared.source, declared.file)
-    ways = spellings(candidate.moves, vocabulary(root, declared.source, kernel=kernel))
-    return tuple(edit(origin, declared.record, candidate, spelling, remarks).source for spelling in ways)
+    origin = SourceText(declared.source, declared.file)
+    ways = spellings(candidate.moves, root, declared.source, kernel=kernel)
+    return tuple(edit(origin, declared.record, candidate, spelling, remarks) for spelling in ways)
 
 
-def _build(candidate: Candidate, tree: Tree, declared: Declared, progress: Progress) -> Build:
-    if is_kernel_code(tree, declared):
-        return kernel_build(tree.root, tree.build, progress)
-    return plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
-
-
-def _original(candidate: Candidate, declared: Declared, build: Build) -> Original:
+def _original(candidate: Candidate, declared: Declared, build: TreeBuild) -> Original:
     """The tree's own file, compiled in the first way that there is (``probes``)."""
     failures: list[str] = []
     tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
@@ -161,17 +156,14 @@ def _first_confirmed(
             failure = failed
             continue
         change = FileChange(declared.file, declared.source, source)
+        version = compiler_version(build.flags.compiler).partition("\n")[0]
         commands = (*build.commands, original.compiled.command, patched.command)
-        return Confirmed(original, change, remarks, verification, _version(build), commands)
+        return Confirmed(original, change, remarks, verification, version, commands)
     raise failure
 
 
-def _version(build: Build) -> str:
-    return compiler_version(build.flags.compiler).partition("\n")[0]
-
-
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UnverifiedEdit:
     """An edit that no compiler has confirmed; ``commands`` would be run to confirm it, as far as they are known."""
 
     declared: Declared
@@ -179,15 +171,7 @@ class Draft:
     commands: tuple[Command, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """A change of the source that no compiler has seen."""
-
-    declared: Declared
-    diff: bytes
-
-
-def edited(candidate: Candidate, root: Path) -> Edited:
+def edited(candidate: Candidate, root: Path) -> UnverifiedEdit:
     """The change of the tree at ``root`` that makes ``candidate``, spelt so that every file of it can be compiled.
 
     No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
@@ -196,10 +180,10 @@ def edited(candidate: Candidate, root: Path) -> Edited:
     with readable(tree):
         declared = declared_in(candidate.type, candidate.before, tree)
         source = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared))[-1]
-        return Edited(declared, unified_diff(declared.source, source, declared.file))
+        return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), ())
 
 
-def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> Draft:
+def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> UnverifiedEdit:
     """The edit of ``candidate`` with ``remarks``, without compiling anything.
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
@@ -209,7 +193,7 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> D
         kernel = is_kernel_code(tree, declared)
         source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
-        return Draft(declared, unified_diff(declared.source, source, declared.file), commands)
+        return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
 
 
 def write(
@@ -226,10 +210,10 @@ def write(
     ``excerpt`` renders the layouts of the message, ``steps`` are its reasons; ``progress`` gets a line of text before
     anything slow. Raises what ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
     """
-    return told(candidate, finding, tree, number, excerpt, confirm(candidate, tree, progress), steps)
+    return patch_of(candidate, finding, tree, number, excerpt, confirm(candidate, tree, progress), steps)
 
 
-def told(
+def patch_of(
     candidate: Candidate,
     finding: Finding,
     tree: Tree,
@@ -260,7 +244,7 @@ def told(
 def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
-    stat = visible(diffstat(diff, patch.file)).encode()
+    stat = visible(diffstat([(patch.file, diff)])).encode()
     return patch.message.encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
 
 
@@ -281,19 +265,16 @@ def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# What stands in the way of a patch of a tree whatever its content, found out before the long work begins.
-
-
 @dataclass(frozen=True, slots=True)
-class Readiness:
+class PatchReadiness:
     """The ``file`` that declares a record, empty where none does, and the ``obstacle`` to every patch of it, if any."""
 
     file: str = ""
     obstacle: LinesmithError | None = None
 
 
-def readiness(type_: str, layout: Layout, tree: Tree) -> Readiness:
-    """Whether a candidate for the record could become a patch of the tree.
+def readiness(type_: str, layout: Layout, tree: Tree) -> PatchReadiness:
+    """Whether any candidate for the record could become a patch of the tree, found out before the long work begins.
 
     It may be declared nowhere, or where it must stay; the tree may have no configuration; a tool may be missing.
     """
@@ -302,12 +283,16 @@ def readiness(type_: str, layout: Layout, tree: Tree) -> Readiness:
         with readable(tree):
             declared = declared_in(type_, layout, tree)
             file = declared.file
-            _check_text(declared)
+            check_record(SourceText(declared.source, file), declared.record)
+            outer, sound = scope(declared.source, declared.record)
+            if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
+                reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
+                raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))
             if is_kernel_code(tree, declared):
                 planned(tree.root, tree.build)
     except LinesmithError as error:
-        return Readiness(file, error)
-    return Readiness(file)
+        return PatchReadiness(file, error)
+    return PatchReadiness(file)
 
 
 def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, ...]:
@@ -323,12 +308,3 @@ def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, .
         return ()
     reason = "the source has them in one block"
     return tuple(SourceFact(FactKind.TOGETHER, names, reason, declared.place) for names in found if len(names) > 1)
-
-
-def _check_text(declared: Declared) -> None:
-    """Raise ``EditRefused`` where nothing of the declaration can move, or be read as C."""
-    check_record(Origin(declared.source, declared.file), declared.record)
-    outer, sound = scope(declared.source, declared.record)
-    if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
-        reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
-        raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))

@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meeting_phases
 from linesmith.analyzer.model import Candidate, Layout, Member, Residual
 
-# Finds a candidate's record, and the members it parts, among the records of a compiled probe.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,6 @@ def _visible(layout: Layout, layouts: Layouts, start: int) -> Iterator[tuple[str
             yield from _visible(inner, layouts, start + member.offset)
 
 
-_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True, slots=True)
 class Verification:
     """A confirmed edit: the record in the tree before and after, and how often the pairs meet there.
@@ -102,23 +99,28 @@ class Verification:
 
 def verify(candidate: Candidate, before: Located, after: Located) -> Verification:
     """Compare; raises ``VerificationFailed`` with the first thing that is not as promised."""
-    difference = first_difference(candidate.before, before.moved)
+    difference = _first_difference(candidate.before, before.moved)
     objects = starts_of(candidate, before, after)
     residuals = tuple(measure(residual, before, after, objects) for residual in candidate.residuals)
     granules = objects[0].step, objects[1].step
     if not difference:
-        wrong = first_difference(candidate.after, after.moved)
+        wrong = _first_difference(candidate.after, after.moved)
         if wrong:
             raise VerificationFailed(f"the patched {candidate.type} compiles to another layout than predicted: {wrong}")
         return Verification(before, after, residuals, exact=True, granules=granules)
     _check_order(candidate, after.moved)
-    _check_size(candidate, before.outer, after.outer)
+    allowed, grown = candidate.after.size - candidate.before.size, after.outer.size - before.outer.size
+    if grown > allowed:
+        raise VerificationFailed(
+            f"in the tree's configuration {candidate.type} grows from {before.outer.size} to {after.outer.size} bytes, "
+            f"{allowed} more were predicted; configure the tree like the ELF file, or take another --candidate"
+        )
     for promised, measured in zip(candidate.residuals, residuals, strict=True):
         _check_parting(promised, measured, difference)
     return Verification(before, after, residuals, exact=False, granules=granules, difference=difference)
 
 
-def first_difference(expected: Layout, found: Layout) -> str:
+def _first_difference(expected: Layout, found: Layout) -> str:
     """Where two layouts of one record part, in words; empty when every member and the size agree."""
     for mine, theirs in zip(expected.members, found.members, strict=False):
         if mine.name != theirs.name:
@@ -155,20 +157,9 @@ def _check_order(candidate: Candidate, found: Layout) -> None:
     got = [member.name for member in found.members if member.name in listed]
     if got != wanted:
         name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
-        message = (
+        raise VerificationFailed(
             f"in the tree's configuration the patched {candidate.type} has `{name}` in another place than intended"
         )
-        raise VerificationFailed(message)
-
-
-def _check_size(candidate: Candidate, before: Layout, after: Layout) -> None:
-    allowed = candidate.after.size - candidate.before.size
-    if after.size - before.size > allowed:
-        message = (
-            f"in the tree's configuration {candidate.type} grows from {before.size} to {after.size} bytes, "
-            f"{allowed} more were predicted; configure the tree like the ELF file, or take another --candidate"
-        )
-        raise VerificationFailed(message)
 
 
 def starts_of(candidate: Candidate, before: Located, after: Located) -> tuple[ObjectStarts, ObjectStarts]:
@@ -186,31 +177,22 @@ def measure(
 
     Raises ``VerificationFailed`` where one of them has no such member.
     """
-    return Residual(
-        residual.first,
-        residual.second,
-        residual.line_bytes,
-        _share(residual, before, objects[0]),
-        _share(residual, after, objects[1]),
-    )
-
-
-def _share(residual: Residual, located: Located, objects: ObjectStarts) -> float:
-    first, second = located.span(residual.first), located.span(residual.second)
-    if first is None or second is None:
-        name = residual.second if first else residual.first
-        raise VerificationFailed(f"the tree's configuration has no member `{name}`; configure it like the ELF file")
-    return meeting_phases(first, second, residual.line_bytes, objects.step, objects.first)
+    shares = []
+    for located, starts in zip((before, after), objects, strict=True):
+        first, second = located.span(residual.first), located.span(residual.second)
+        if first is None or second is None:
+            name = residual.second if first else residual.first
+            raise VerificationFailed(f"the tree's configuration has no member `{name}`; configure it like the ELF file")
+        shares.append(meeting_phases(first, second, residual.line_bytes, starts.step, starts.first))
+    return Residual(residual.first, residual.second, residual.line_bytes, *shares)
 
 
 def _check_parting(promised: Residual, measured: Residual, difference: str) -> None:
     """A pair may not meet more often than promised, nor, where nothing was promised, than before."""
     allowed = promised.after if promised.after < promised.before else max(promised.after, measured.before)
-    if measured.after <= allowed + _ROUNDING:
-        return
-    message = (
-        f"in the tree's configuration `{promised.first}` and `{promised.second}` still meet on a line of "
-        f"{promised.line_bytes} bytes in {measured.after:.0%} of the phases, {promised.after:.0%} were predicted; the "
-        f"layouts differ before the change already ({difference}); configure the tree like the ELF file"
-    )
-    raise VerificationFailed(message)
+    if measured.after > allowed + _ROUNDING:
+        raise VerificationFailed(
+            f"in the tree's configuration `{promised.first}` and `{promised.second}` still meet on a line of "
+            f"{promised.line_bytes} bytes in {measured.after:.0%} of the phases, {promised.after:.0%} were predicted; "
+            f"the layouts differ before the change already ({difference}); configure the tree like the ELF file"
+        )

@@ -18,7 +18,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import closing, closings, without_comments, without_directives
-from linesmith.patches.source.records import Record, records_named
+from linesmith.patches.source.records import RecordSpan, records_named
 from linesmith.patches.treewide.image import Mention, read_source, source_files
 
 # Programs of their own, which share headers with the rest only by chance.
@@ -51,7 +51,7 @@ class DeclaredMember:
 
     file: str
     source: bytes
-    record: Record
+    record: RecordSpan
     name: str
     line: int
     shape: Shape
@@ -106,7 +106,7 @@ def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) ->
                 yield from _member(file, source, one, member)
 
 
-def _member(file: str, source: bytes, record: Record, name: str) -> Iterator[DeclaredMember]:
+def _member(file: str, source: bytes, record: RecordSpan, name: str) -> Iterator[DeclaredMember]:
     for node in body(source, record)[0]:
         for declaration, declarator in _declarators(node.syntax, name):
             first = declaration.child_by_field_name("declarator") or declarator
@@ -171,7 +171,7 @@ def _spelt(text: bytes, declarator: tree_sitter.Node) -> str:
     return f"{words}{' ' if stars else ''}{'*' * stars}"
 
 
-def position_behind(source: bytes, record: Record) -> int:
+def position_behind(source: bytes, record: RecordSpan) -> int:
     """The offset behind the line on which the outermost declaration around the record ends.
 
     A comment right below it that is indented, with an empty line behind, belongs to it.
@@ -223,7 +223,7 @@ def told(copy: DeclaredMember) -> Refusal:
 _BEHIND = re.compile(rb"\s*+(\w++)\s*+;")
 
 
-def aliases(tree: Path, record: Record) -> tuple[str, ...]:
+def aliases(tree: Path, record: RecordSpan) -> tuple[str, ...]:
     """The typedefs of ``record`` anywhere in the tree, by name.
 
     None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.

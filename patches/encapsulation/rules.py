@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.patches.encapsulation.member import Form
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.records import RecordSpan
 from linesmith.patches.treewide.spatch import Report, SemanticPatch
 
 # Macros that need their argument as an object in memory, not as a value.
@@ -68,7 +68,7 @@ class Target:
     ``macros`` are patterns of names of macros that may need an array itself; none where the member is no array.
     """
 
-    record: Record
+    record: RecordSpan
     member: str
     aliases: tuple[str, ...] = ()
     unique: bool = False

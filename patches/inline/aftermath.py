@@ -28,7 +28,7 @@ from linesmith.patches.inline.syntax import (
     text,
 )
 from linesmith.patches.inline.uses import Role
-from linesmith.patches.source.macros import Lines, without_comments
+from linesmith.patches.source.macros import LineCounter, without_comments
 from linesmith.patches.treewide.image import Mention, TreeImage, mentioned
 
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
@@ -87,7 +87,7 @@ def _old_comments(pointer: PointerMember, before: Mapping[str, bytes]) -> Iterat
     plain = rb"\b" + name + rb"\b(?!\()" if "_" in pointer.name else rb"(?:->|\.|@)" + name + rb"\b|\b" + name + rb"->"
     word = re.compile(plain)
     for file, source in before.items():
-        lines = Lines(source)
+        lines = LineCounter(source)
         for comment in _COMMENT.finditer(source):
             if mention := word.search(comment[0]):
                 start = comment.start() + mention.start()

@@ -12,7 +12,7 @@ from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
 from linesmith.patches.scan.text_scan import RecordText
 from linesmith.patches.source.atoms import line_number
-from linesmith.patches.source.macros import Lines, closings, within, without_comments, without_directives
+from linesmith.patches.source.macros import LineCounter, closings, within, without_comments, without_directives
 
 _LIST = re.compile(rb"^[ \t]*+#[ \t]*+define[ \t]++(\w++)(?:\([^)\n]*+\))?[ \t]*+(\{)", re.MULTILINE)
 _ARRAYS = rb"\s*((?:\[[^]\n]*\]\s*)*)(?:__\w+(?:\([^()\n]*(?:\([^()\n]*\))?[^()\n]*\)+)?\s*)*"
@@ -67,7 +67,7 @@ def _by_position(pointer: PointerMember, file: str, code: bytes, initialised: re
             if found and given_by_place(plain, span, bool(found[1])):
                 yield _refusal(pointer, f"{file}:{line_number(code, found.start(2))}")
     matches = {max(match.start(2), match.start(5)): match for match in initialised.finditer(plain)}
-    lines = Lines(code)
+    lines = LineCounter(code)
     for span in within(closings(plain, matches.keys() - {-1}).items(), MOST_LEVELS):
         match = matches[span[0]]
         if given_by_place(plain, span, bool(match[1] or match[4])):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from linesmith.analyzer.base.child import missing
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
 from linesmith.patches.build.confinement import Deadline
-from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.plain_build import plain_build
 from linesmith.patches.build.preparation import Progress
@@ -87,7 +87,7 @@ class Environment:
     """
 
     title: str
-    build: Build
+    build: TreeBuild
     units: UnitsFound
     slabs: SlabMachine | None = None
     line_bytes: int = CACHE_LINE_BYTES

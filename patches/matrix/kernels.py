@@ -13,9 +13,9 @@ from types import MappingProxyType
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, SlabMachine
 from linesmith.analyzer.slab.kernel import machine_of
-from linesmith.patches.build.kbuild import Build, kernel_build, prepared_build
-from linesmith.patches.build.kconfig import Configuration, architecture, own_configuration, read_configuration
-from linesmith.patches.build.preparation import Progress, Wanted, preparation
+from linesmith.patches.build.kbuild import TreeBuild, kernel_build, prepared_build
+from linesmith.patches.build.kconfig import KernelConfiguration, architecture, own_configuration, read_configuration
+from linesmith.patches.build.preparation import PreparationRequest, Progress, preparation
 from linesmith.patches.matrix.choice import Environment, UnitsFound
 from linesmith.patches.matrix.units import Units, planned_units, recorded_units
 from linesmith.patches.source.tree import Tree, source_bytes
@@ -108,16 +108,16 @@ def _own(tree: Tree, cpus: int, progress: Progress) -> Environment:
     return _environment(RECIPES[TREE].title, build, configured, folder, units, cpus)
 
 
-def _wanted(name: str, recipe: Recipe, tree: Tree) -> Wanted:
+def _wanted(name: str, recipe: Recipe, tree: Tree) -> PreparationRequest:
     if recipe.target:
         machine = recipe.machine or _machine(tree)
         folder = _FOLDERS.get(machine, machine)
         if not (tree.root / "arch" / folder / "Makefile").is_file():
             raise TreeError(f"the tree has no architecture {machine}")
-        return Wanted(Configuration(Path(recipe.title), "", {}), folder, machine, recipe.target)
+        return PreparationRequest(KernelConfiguration(Path(recipe.title), "", {}), folder, machine, recipe.target)
     configuration = own_configuration(tree.root, tree.build) if name in RECIPES else read_configuration(Path(name))
     folder = architecture(configuration, tree.root)
-    return Wanted(configuration, folder, folder, fragment=recipe.fragment)
+    return PreparationRequest(configuration, folder, folder, fragment=recipe.fragment)
 
 
 def _machine(tree: Tree) -> str:
@@ -131,14 +131,14 @@ def _machine(tree: Tree) -> str:
     return "x86_64" if configuration.has("64BIT") else "i386"
 
 
-def _check(recipe: Recipe, configured: Configuration) -> None:
+def _check(recipe: Recipe, configured: KernelConfiguration) -> None:
     for symbol, on in recipe.needs:
         if configured.has(symbol) is not on:
             how = "off" if on else "on"
             raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
 
 
-def _refused(recipe: Recipe, configured: Configuration) -> tuple[str, ...]:
+def _refused(recipe: Recipe, configured: KernelConfiguration) -> tuple[str, ...]:
     """Symbols of the fragment that did not come on."""
     asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
     off = [symbol for symbol in asked if not configured.has(symbol)]
@@ -147,8 +147,8 @@ def _refused(recipe: Recipe, configured: Configuration) -> tuple[str, ...]:
 
 def _environment(
     title: str,
-    build: Build,
-    configured: Configuration,
+    build: TreeBuild,
+    configured: KernelConfiguration,
     folder: str,
     units: UnitsFound,
     cpus: int,
@@ -158,7 +158,7 @@ def _environment(
     return Environment(title, build, units, slabs, line_bytes, folder)
 
 
-def _slabs(tree: Path, configured: Configuration, folder: str, cpus: int) -> SlabMachine | None:
+def _slabs(tree: Path, configured: KernelConfiguration, folder: str, cpus: int) -> SlabMachine | None:
     """The machine as SLUB sees it; ``None`` where another allocator is configured."""
     if not configured.has("SLUB") or configured.has("SLUB_TINY"):
         return None
@@ -173,5 +173,5 @@ def _slabs(tree: Path, configured: Configuration, folder: str, cpus: int) -> Sla
     return replace(machine, word_bytes=8 if configured.has("64BIT") else 4)
 
 
-def _has_pages(configured: Configuration, word: str) -> bool:
+def _has_pages(configured: KernelConfiguration, word: str) -> bool:
     return any(configured.has(f"{kind}_{word}") for kind in ("PAGE_SIZE", "ARM64", "PPC", "PAGE"))

@@ -15,7 +15,7 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import lines, meeting_phases
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache, SlabMachine
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
-from linesmith.patches.build.kbuild import Build, for_unit
+from linesmith.patches.build.kbuild import TreeBuild, for_unit
 from linesmith.patches.build.overlay import Contents
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import Probe, compiled_with, probes
@@ -119,7 +119,7 @@ def _cache(layout: Layout | None, target: Target, role: Role) -> SlabCache | Non
 # Compiles what declares a record, before and after a change, alone or through a unit that includes it.
 
 
-def tables(build: Build, change: Change, probes: Sequence[Probe]) -> Tables:
+def tables(build: TreeBuild, change: Change, probes: Sequence[Probe]) -> Tables:
     """What the first of ``probes`` that compiles gives, before and after.
 
     Raises ``VerificationFailed`` with what the compiler says of the first probe, or of the change.
@@ -131,7 +131,7 @@ def tables(build: Build, change: Change, probes: Sequence[Probe]) -> Tables:
         raise VerificationFailed(f"as patched, {failed}") from None
 
 
-def _first(build: Build, contents: Contents, tried: Sequence[Probe]) -> tuple[Probe, Layouts]:
+def _first(build: TreeBuild, contents: Contents, tried: Sequence[Probe]) -> tuple[Probe, Layouts]:
     failures: list[str] = []
     for probe in tried:
         try:
@@ -141,7 +141,7 @@ def _first(build: Build, contents: Contents, tried: Sequence[Probe]) -> tuple[Pr
     raise VerificationFailed(f"before any change, {failures[0]}")
 
 
-def _layouts(build: Build, probe: Probe, contents: Mapping[str, bytes | None]) -> Layouts:
+def _layouts(build: TreeBuild, probe: Probe, contents: Mapping[str, bytes | None]) -> Layouts:
     return compiled_with(for_unit(build, probe.unit), probe, contents).layouts
 
 

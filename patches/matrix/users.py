@@ -19,7 +19,7 @@ from linesmith.analyzer.base.child import ChildrenOfThreads, Command, run, undis
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.build.confinement import Deadline
-from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
 from linesmith.patches.build.preparation import Progress
@@ -193,7 +193,7 @@ def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | Non
     return lay_out(root, environment.build.tree, files, units, Quotes(environment.build.sources))
 
 
-def _compared(build: Build, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
+def _compared(build: TreeBuild, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
     """The unit on both sides; why it is left out where it does not compile without the change."""
     flags = units.flags_of(unit)
     if flags is None:
@@ -210,7 +210,7 @@ def _compared(build: Build, units: Units, before: Overlay, after: Overlay, unit:
     return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))))
 
 
-def _side(build: Build, flags: Flags, overlay: Overlay, unit: str) -> _Side:
+def _side(build: TreeBuild, flags: Flags, overlay: Overlay, unit: str) -> _Side:
     source = overlay.unit(unit)
     with scratch() as made:
         listed = made / "unit.d"

@@ -21,7 +21,7 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import Compiled, Probe, compiled_in, probes
+from linesmith.patches.build.probe import CompiledProbe, Probe, compiled_in, probes
 from linesmith.patches.matrix.choice import TREE, Environment, program_environment
 from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
@@ -41,7 +41,7 @@ from linesmith.patches.source.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class BothVersions:
     """The records of a file and of what it includes, in the first version and in the second.
 
     ``moved`` tells that the first version has the records in another file, or none of them, so that only what ``file``
@@ -67,19 +67,19 @@ class Compiling:
     laid: Overlays
     seconds: Callable[[], float]
 
-    def before(self, probe: Probe) -> Compiled:
+    def before(self, probe: Probe) -> CompiledProbe:
         """What the first version shows; raises ``VerificationFailed``."""
         return self._in(self.laid.before(self.environment.build), probe)
 
-    def after(self, probe: Probe) -> Compiled:
+    def after(self, probe: Probe) -> CompiledProbe:
         """What the second version shows; raises ``VerificationFailed``."""
         return self._in(self.laid.after(self.environment.build), probe)
 
-    def _in(self, overlay: Overlay, probe: Probe) -> Compiled:
+    def _in(self, overlay: Overlay, probe: Probe) -> CompiledProbe:
         return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())
 
 
-def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
+def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
     """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
 
     Raises ``VerificationFailed`` where only the second version cannot be compiled, ``CommandTimedOut`` for a compiler
@@ -105,7 +105,7 @@ def compiled_both(how: Compiling, one: Counterpart) -> Both | str:
         except VerificationFailed as failed:
             complaints.append(failed)
             continue
-        return Both(one.new, _own(before), _own(after), one.old != one.new)
+        return BothVersions(one.new, _own(before), _own(after), one.old != one.new)
     if complaints:
         raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
     return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
@@ -119,7 +119,7 @@ def _probes(how: Compiling, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
         yield Probe(one.old, ""), Probe(one.old, "")
 
 
-def _compiled_after(how: Compiling, file: str, reason: str) -> Both | str:
+def _compiled_after(how: Compiling, file: str, reason: str) -> BothVersions | str:
     """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
     for probe in probes(how.environment.build, file, "", None):
         try:
@@ -130,11 +130,11 @@ def _compiled_after(how: Compiling, file: str, reason: str) -> Both | str:
             reason = reason or f"in {how.versions.head}, {failed}"
             continue
         remark = f"{file} was compared with nothing: {reason}" if reason else ""
-        return Both(file, LayoutTable(()), _own(after), True, remark)
+        return BothVersions(file, LayoutTable(()), _own(after), True, remark)
     return f"{file} was not compiled: {reason}"
 
 
-def _own(found: Compiled) -> LayoutTable:
+def _own(found: CompiledProbe) -> LayoutTable:
     """The records with files as the tree names them."""
     original = found.overlay.original
     return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
@@ -150,7 +150,7 @@ EnvironmentOf = Callable[[str], Environment]
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CompileRequest:
     """What the user says of the compile: ``tree`` with its build directory and options, and the configuration.
 
     ``configuration`` is a file, ``None`` for the ``.config`` of the build, else of the first version, else what the
@@ -165,7 +165,7 @@ class Recipe:
     deadline: Deadline = field(default_factory=Deadline)
 
 
-def environments(root: Path, recipe: Recipe, progress: Progress) -> EnvironmentOf:
+def environments(root: Path, recipe: CompileRequest, progress: Progress) -> EnvironmentOf:
     """How a file below ``root``, where the first version lies, is compiled; the answer may raise ``TreeError``.
 
     One answer serves all files of a kernel.
@@ -227,7 +227,7 @@ def _image(place: Path, old: Path, new: Path) -> Path | None:
     return image if image.exists() else None
 
 
-def _configuration(root: Path, recipe: Recipe) -> str:
+def _configuration(root: Path, recipe: CompileRequest) -> str:
     """The name of the configuration: a file, that of the build or of the first version, or the machine's default."""
     if recipe.configuration:
         return str(recipe.configuration.resolve())
@@ -237,7 +237,7 @@ def _configuration(root: Path, recipe: Recipe) -> str:
     return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
 
 
-def _unused(root: Path, recipe: Recipe) -> Iterator[str]:
+def _unused(root: Path, recipe: CompileRequest) -> Iterator[str]:
     """That the checkout's ``.config`` decides nothing, for the change may have brought it."""
     own = recipe.tree.root.resolve()
     named = recipe.configuration or recipe.tree.build

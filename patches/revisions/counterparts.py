@@ -38,7 +38,7 @@ class Counterpart:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameChanges:
     """What each file declares that it did not before, and what it declares no more, by file."""
 
     came: Mapping[str, frozenset[bytes]]
@@ -62,13 +62,13 @@ def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     return (*moved, *(one for one in found if not one.old))
 
 
-def names_of(changes: Sequence[FileChange]) -> Names:
+def names_of(changes: Sequence[FileChange]) -> NameChanges:
     """What the changes do to the names of records."""
     sources = [change for change in changes if change.file.endswith(_SOURCES)]
     sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
     came = {file: after - before for file, (before, after) in sides.items() if after - before}
     gone = {file: before - after for file, (before, after) in sides.items() if before - after}
-    return Names(came, gone)
+    return NameChanges(came, gone)
 
 
 def _declared(text: bytes | None) -> frozenset[bytes]:

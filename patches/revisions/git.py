@@ -54,7 +54,7 @@ _REGULAR = ("100644", "100755", "100664")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GitEntry:
     """One file of a revision: ``mode`` as git writes it (``100644``), the name of its ``blob``, and its ``path``."""
 
     mode: str
@@ -76,13 +76,13 @@ class Entry:
 class Difference:
     """A path whose entry differs between two revisions; ``None`` where one of them has none."""
 
-    old: Entry | None
-    new: Entry | None
+    old: GitEntry | None
+    new: GitEntry | None
 
     @property
     def path(self) -> bytes:
         """The path, relative to the root of the repository."""
-        return (self.new or self.old or Entry("", "", b"")).path
+        return (self.new or self.old or GitEntry("", "", b"")).path
 
     @property
     def is_submodule(self) -> bool:
@@ -91,10 +91,10 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class IndexEntry:
     """A file of the index, with the time of its last change (ns since 1970) and its bytes when git last looked."""
 
-    entry: Entry
+    entry: GitEntry
     time: int
     size: int
 
@@ -138,12 +138,12 @@ class Git:
                              "--no-abbrev", "--ignore-submodules=all", "--relative", "HEAD"))  # fmt: skip
         return () if ended.status else _differences(ended.output)
 
-    def noted(self) -> tuple[Noted, ...]:
+    def noted(self) -> tuple[IndexEntry, ...]:
         """The files below the folder that are in the index; git is not let look at them, for it would run filters."""
         ended = self._ended(("ls-files", "-z", "--stage", "--debug"))
         found = () if ended.status else _NOTED.findall(ended.output)
         return tuple(
-            Noted(Entry(mode.decode(), blob.decode(), path), int(seconds) * 10**9 + int(part), int(size))
+            IndexEntry(GitEntry(mode.decode(), blob.decode(), path), int(seconds) * 10**9 + int(part), int(size))
             for mode, blob, path, seconds, part, size, flags in found
             if not int(flags, 16) & _NOT_LOOKED_AT
         )
@@ -163,7 +163,7 @@ class Git:
         staged = (line.partition(b"\t") for line in raw.split(b"\0") if line.startswith(_SUBMODULE.encode()))
         return tuple(os.fsdecode(name) for _, _, name in staged)
 
-    def entries(self, commit: str) -> tuple[Entry, ...]:
+    def entries(self, commit: str) -> tuple[GitEntry, ...]:
         """Every file below the folder in a commit."""
         raw = self._output("ls-tree", "-r", "-z", commit)
         return tuple(_entry(line) for line in raw.split(b"\0") if line)
@@ -233,13 +233,13 @@ def _differences(raw: bytes) -> tuple[Difference, ...]:
 def _difference(meta: bytes, path: bytes) -> Difference:
     old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
     sides = ((old_mode, old), (new_mode, new))
-    return Difference(*(Entry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides))
+    return Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides))
 
 
-def _entry(line: bytes) -> Entry:
+def _entry(line: bytes) -> GitEntry:
     meta, _, path = line.partition(b"\t")
     mode, _, blob = meta.decode().split(" ")
-    return Entry(mode, blob, path)
+    return GitEntry(mode, blob, path)
 
 
 def _argv(top: Path, arguments: Sequence[str]) -> tuple[str, ...]:

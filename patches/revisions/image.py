@@ -18,7 +18,7 @@ from pathlib import Path
 from linesmith.analyzer.base import files as durable
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.revisions.git import Entry, Git
+from linesmith.patches.revisions.git import Git, GitEntry
 from linesmith.patches.revisions.paths import checked_out, kept_inside, stays_inside
 
 _MOST_BYTES = 256 << 20
@@ -30,7 +30,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class RevisionImage:
     """The folder ``tree`` that holds the files of a revision."""
 
     root: Path
@@ -77,13 +77,13 @@ class Image:
                 with suppress(TreeError):  # the commit may not be there
                     self._add_submodule(inner, entry, commit)
 
-    def _add_submodule(self, inner: Git, module: Entry, commit: str) -> None:
+    def _add_submodule(self, inner: Git, module: GitEntry, commit: str) -> None:
         files = [replace(one, path=module.path + b"/" + one.path) for one in inner.entries(module.blob)]
         self._note.unlink(missing_ok=True)
         self._write(inner, files)
         durable.replace_file(self._note, commit.encode("ascii"))
 
-    def _steps(self, git: Git, commit: str) -> tuple[Sequence[Entry], Sequence[Entry]]:
+    def _steps(self, git: Git, commit: str) -> tuple[Sequence[GitEntry], Sequence[GitEntry]]:
         """What has to go and what has to come; everything where nothing sound is there."""
         kept = self.kept()
         if kept:
@@ -94,7 +94,7 @@ class Image:
             shutil.rmtree(self.tree)
         return (), git.entries(commit)
 
-    def _remove(self, entry: Entry) -> None:
+    def _remove(self, entry: GitEntry) -> None:
         name = kept_inside(entry.path)
         if name is None:
             return
@@ -107,7 +107,7 @@ class Image:
             with suppress(OSError):
                 (self.tree / parent).rmdir()
 
-    def _write(self, git: Git, entries: Sequence[Entry]) -> None:
+    def _write(self, git: Git, entries: Sequence[GitEntry]) -> None:
         """Files first, then links, so that no file is written through one."""
         files = [one for one in entries if one.is_regular or one.mode == _LINK]
         files.sort(key=lambda one: one.mode == _LINK)
@@ -116,7 +116,7 @@ class Image:
             if name is not None and content is not None:
                 self._put(entry, name, content)
 
-    def _put(self, entry: Entry, name: str, content: bytes) -> None:
+    def _put(self, entry: GitEntry, name: str, content: bytes) -> None:
         place = self.tree / name
         place.parent.mkdir(parents=True, exist_ok=True)
         if entry.mode == _LINK:
@@ -140,6 +140,6 @@ def image(git: Git, commit: str, progress: Progress) -> Iterator[Path]:
         except BlockingIOError:
             progress(f"waiting for another process that reads revisions of {git.top}")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        found = Image(root)
+        found = RevisionImage(root)
         found.bring(git, commit, progress)
         yield found.tree

@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.diff import paired
 from linesmith.analyzer.lint.renames import renamed
 from linesmith.analyzer.model import DependencyKind, FactKind, FileChange, Layout, Member, RecordKind, SourceFact
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.revisions.compiling import Both, record_texts
+from linesmith.patches.revisions.compiling import BothVersions, record_texts
 from linesmith.patches.revisions.counterparts import names_of
 from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
@@ -30,7 +30,7 @@ _MOST_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRecords:
     """The records that are paired, with what they hold and what holds them; ``compared`` were looked at.
 
     Those ``renamed`` are the first version's names of records that seem to have another one in the second.
@@ -44,7 +44,7 @@ class Joined:
     renamed: frozenset[str] = frozenset()
 
 
-def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
+def joined(compiled: Sequence[BothVersions], asked_for: Collection[str]) -> JoinedRecords:
     """Records that differ, and those called ``asked_for``; one that several files show is taken from the first.
 
     A record that may have got another name has no partner here: the lint judges whether it has.
@@ -68,10 +68,10 @@ def joined(compiled: Sequence[Both], asked_for: Collection[str]) -> Joined:
         pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
         pairs += [(_moved(old, number), None) for old in gone]
     names = frozenset(old.name for old, new in pairs if old and not new)
-    return Joined(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
+    return JoinedRecords(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
 
 
-def _renamed(both: Both) -> tuple[Layout, ...]:
+def _renamed(both: BothVersions) -> tuple[Layout, ...]:
     """The records of the first version that have another name in the second, whoever cares for them."""
     gone: list[Pair] = [(one, None) for one in both.before if one.name]
     fresh: list[Pair] = [(None, one) for one in both.after if one.name]
@@ -101,7 +101,7 @@ def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
     return one.name, type_, one.declarator, one.offset, one.size, one.alignment, one.bit_offset, one.bit_size, inner
 
 
-def _named(both: Both) -> Iterator[tuple[Layout | None, Layout]]:
+def _named(both: BothVersions) -> Iterator[tuple[Layout | None, Layout]]:
     """Records that have names, beside what they were; a tag that became a typedef is the same record."""
     sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
     found = tuple(paired(sides[0], sides[1]))
@@ -155,23 +155,23 @@ Facts = Mapping[str, tuple[SourceFact, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Initialised:
+class PositionalInitialisers:
     """The initialisers by record, and sentences on where they were not looked for."""
 
     facts: Facts
     remarks: tuple[str, ...] = ()
 
 
-def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> Initialised:
+def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> PositionalInitialisers:
     """The initialisers of the second version that give members by position; changed ones are left out."""
     wanted = {new.name: new for old, new in pairs if old and new and _is_reordered(old, new)}
     names = tuple(wanted)[:MOST_RECORDS]
     if not names:
-        return Initialised({})
+        return PositionalInitialisers({})
     found = text_places(versions.root, names, progress)
     facts = {name: tuple(_facts(wanted[name], found[name], versions)) for name in names}
     unread = sorted(file for file, places in found[names[0]].items() if places.unread)
-    return Initialised(facts, tuple(_left_out(tuple(wanted), unread)))
+    return PositionalInitialisers(facts, tuple(_left_out(tuple(wanted), unread)))
 
 
 def _left_out(names: Sequence[str], unread: Sequence[str]) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Damaged(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MailPart:
     """A mail, or one part of it: what its header says, and the bytes behind that as they were sent."""
 
     said: Message
@@ -77,7 +77,7 @@ def _parameter(asked: Callable[[], str | None]) -> str | None:
         return None
 
 
-def part_of(text: bytes) -> Part:
+def part_of(text: bytes) -> MailPart:
     """What a mail or a part of one begins with, and what follows; a text without a header has none."""
     blank = _BLANK.search(text)
     head = text[: blank.start()][:_HEADER_BYTES] if blank else b""
@@ -85,7 +85,7 @@ def part_of(text: bytes) -> Part:
     for name, value in _SAID.findall(head):
         # What is no ASCII means itself in a header, and no byte is lost.
         said[name.decode()] = b" ".join(value.split()).decode("latin-1")
-    return Part(said, text[blank.end() :] if blank else text)
+    return MailPart(said, text[blank.end() :] if blank else text)
 
 
 def with_own_line_ends(text: bytes) -> bytes:
@@ -102,7 +102,7 @@ def ends_of_parts(text: bytes) -> dict[bytes, list[int]]:
     return found
 
 
-def patches_in(mail: Part, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
+def patches_in(mail: MailPart, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
     """The patches that are attached to a mail of several parts, or, where none is, those that its text has.
 
     Raises ``Damaged``.
@@ -115,7 +115,7 @@ def patches_in(mail: Part, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
     return tuple(attached or (one for leaf in leaves if not leaf.is_attached for one in _patches(leaf, levels)))
 
 
-def _leaves(part: Part, levels: int) -> Iterator[Part]:
+def _leaves(part: MailPart, levels: int) -> Iterator[MailPart]:
     """The parts that have no parts themselves, in their order; raises ``Damaged``."""
     if part.boundary is None:
         yield part
@@ -138,7 +138,7 @@ def _between(body: bytes, boundary: bytes) -> Iterator[bytes]:
         yield body[start:]
 
 
-def _patches(leaf: Part, levels: int) -> tuple[bytes, ...]:
+def _patches(leaf: MailPart, levels: int) -> tuple[bytes, ...]:
     content = leaf.content()
     if leaf.is_mail and levels:
         inner = part_of(content)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.revisions.git import Difference, Entry, Git
+from linesmith.patches.revisions.git import Difference, Git, GitEntry
 from linesmith.patches.source.tree import source_bytes
 
 # What changes layouts, what says which are wanted, and what describes them.
@@ -111,7 +111,7 @@ def submodule(git: Git, changed: Difference) -> Submodule | None:
     return Submodule(inner, tuple(_within(changed.path, one) for one in found))
 
 
-def _differences(inner: Git, old: Entry | None, new: Entry | None) -> Iterator[Difference]:
+def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iterator[Difference]:
     if old and new:
         yield from inner.differences(old.blob, new.blob)
     elif new:
@@ -121,7 +121,7 @@ def _differences(inner: Git, old: Entry | None, new: Entry | None) -> Iterator[D
 
 
 def _within(folder: bytes, one: Difference) -> Difference:
-    sides: Sequence[Entry | None] = [
+    sides: Sequence[GitEntry | None] = [
         side and replace(side, path=folder + b"/" + side.path) for side in (one.old, one.new)
     ]
     return Difference(*sides)

@@ -21,10 +21,10 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.choice import Environment
 from linesmith.patches.matrix.users import each
 from linesmith.patches.revisions.compiling import (
-    Both,
+    BothVersions,
+    CompileRequest,
     Compiling,
     EnvironmentOf,
-    Recipe,
     compiled_both,
     declaring,
     environments,
@@ -32,7 +32,7 @@ from linesmith.patches.revisions.compiling import (
 from linesmith.patches.revisions.counterparts import MOST_FILES as MOST_HOLDING
 from linesmith.patches.revisions.counterparts import Counterpart, counterparts, holding
 from linesmith.patches.revisions.join import (
-    Joined,
+    JoinedRecords,
     gone_for_good,
     initialised,
     joined,
@@ -48,7 +48,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class RevisionSources:
     """What the lint looks at, and the symbols of the kernel's configuration (``None``: not known, or no kernel).
 
     ``title`` is what a reader knows the configuration by, empty where nothing was compiled.
@@ -60,10 +60,10 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _CompiledFiles:
     """What files show of records, why others show nothing, and those that the deadline left out."""
 
-    both: tuple[Both, ...] = ()
+    both: tuple[BothVersions, ...] = ()
     remarks: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -78,12 +78,12 @@ class _Compiler:
     progress: Progress
     deadline: Deadline
 
-    def compiled(self, files: Sequence[Counterpart]) -> _Shown:
+    def compiled(self, files: Sequence[Counterpart]) -> _CompiledFiles:
         """What the files show; raises ``VerificationFailed`` for a second version that does not compile."""
         if not files:
-            return _Shown()
+            return _CompiledFiles()
         self.progress(f"compiling {len(files)} files of {self.versions.base} and of {self.versions.head}")
-        found: dict[Counterpart, Both | str] = {}
+        found: dict[Counterpart, BothVersions | str] = {}
 
         def keep(file: Counterpart) -> None:
             with suppress(CommandTimedOut):
@@ -93,9 +93,11 @@ class _Compiler:
             self._of(files[0])  # what has to be prepared is prepared before several ask for it
             each(keep, files, lambda done: self.progress(f"{done} of {len(files)} compiled"))
         results = [found[file] for file in files if file in found]
-        remarks = (one.remark if isinstance(one, Both) else one for one in results)
+        remarks = (one.remark if isinstance(one, BothVersions) else one for one in results)
         unjudged = tuple(file.new for file in files if file not in found)
-        return _Shown(tuple(one for one in results if isinstance(one, Both)), tuple(filter(None, remarks)), unjudged)
+        return _CompiledFiles(
+            tuple(one for one in results if isinstance(one, BothVersions)), tuple(filter(None, remarks)), unjudged
+        )
 
     def is_here(self, file: Counterpart) -> bool:
         """Whether the machine that is compiled for has the file."""
@@ -110,13 +112,13 @@ class _Compiler:
     def _of(self, file: Counterpart) -> Environment:
         return self.of(file.old or file.new)
 
-    def _both(self, file: Counterpart) -> Both | str:
+    def _both(self, file: Counterpart) -> BothVersions | str:
         how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
         return compiled_both(how, file)
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _TextFindings:
     """What the text of both versions says beside the records that were compiled."""
 
     facts: Mapping[str, tuple[SourceFact, ...]]
@@ -125,7 +127,9 @@ class _Text:
     remarks: tuple[str, ...] = ()
 
 
-def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], progress: Progress) -> Sources:
+def sources(
+    versions: Versions, recipe: CompileRequest, asked_for: Collection[str], progress: Progress
+) -> RevisionSources:
     """The records that differ between the versions, and those called ``asked_for`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
@@ -144,7 +148,7 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         further = _holders(compiler, both, files, environment)
     both = joined((*shown.both, *further.both), asked_for)
     unjudged = shown.unjudged or further.unjudged
-    text = _Text({}, {})
+    text = _TextFindings({}, {})
     try:
         with recipe.deadline.running():
             text = _text(versions, both, asked_for, progress)
@@ -164,13 +168,13 @@ def sources(versions: Versions, recipe: Recipe, asked_for: Collection[str], prog
         (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
-    return Sources(linted, _symbols(environment), environment.title if environment else "")
+    return RevisionSources(linted, _symbols(environment), environment.title if environment else "")
 
 
-def _text(versions: Versions, both: Joined, asked_for: Collection[str], progress: Progress) -> _Text:
+def _text(versions: Versions, both: JoinedRecords, asked_for: Collection[str], progress: Progress) -> _TextFindings:
     found = initialised(versions, both.pairs, progress)
     texts = _documents(versions)
-    return _Text(
+    return _TextFindings(
         found.facts,
         group_docs(texts),
         gone_for_good(versions, asked_for),
@@ -206,8 +210,8 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
 
 
 def _holders(
-    compiler: _Compiler, both: Joined, known: Sequence[Counterpart], environment: Environment | None
-) -> _Shown:
+    compiler: _Compiler, both: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
+) -> _CompiledFiles:
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
@@ -216,7 +220,7 @@ def _holders(
         with compiler.deadline.running():
             others = holding(compiler.versions.root, grown, names, served)
     except DeadlinePassed:
-        return _Shown(unjudged=tuple(one.new for one in known))
+        return _CompiledFiles(unjudged=tuple(one.new for one in known))
     found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
     shown = compiler.compiled(found[:MOST_HOLDING])
     left = len(found) - len(shown.both)

@@ -17,9 +17,9 @@ from threading import Lock
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.kbuild import Build
+from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
-from linesmith.patches.revisions.git import Difference, Git, Noted
+from linesmith.patches.revisions.git import Difference, Git, IndexEntry
 from linesmith.patches.revisions.image import Progress, image
 from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside, submodule
 
@@ -170,7 +170,7 @@ def uncommitted(git: Git) -> Iterator[str]:
         yield f"changes of {counted} ({names[0]}{more}) are not committed, and not judged: HEAD is"
 
 
-def _is_changed(top: Path, noted: Noted) -> bool:
+def _is_changed(top: Path, noted: IndexEntry) -> bool:
     """Whether a file that looks otherwise than git saw it has another content too."""
     name = os.fsdecode(noted.entry.path)
     if not noted.entry.is_regular or not is_of_interest(noted.entry.path):
@@ -208,12 +208,12 @@ class Overlays:
         self._of = lru_cache(maxsize=None)(self._laid_out)
         self._quotes = lru_cache(maxsize=None)(Quotes)
 
-    def before(self, build: Build) -> Overlay:
+    def before(self, build: TreeBuild) -> Overlay:
         """The first version over the tree that the build compiles in."""
         with self._lock:
             return self._of(build.tree, build.sources, 0)
 
-    def after(self, build: Build) -> Overlay:
+    def after(self, build: TreeBuild) -> Overlay:
         """The second version over it."""
         with self._lock:
             return self._of(build.tree, build.sources, 1)

@@ -27,15 +27,15 @@ from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import CacheError
 from linesmith.analyzer.layouts.store import keep
 from linesmith.patches.scan.carriers import Files, digest_of
-from linesmith.patches.scan.program import Answer, record_of
+from linesmith.patches.scan.program import UnitAnswer, record_of
 from linesmith.patches.scan.units import Database, Unit, selected
-from linesmith.patches.source.declaration import IncludePath
+from linesmith.patches.source.declaration import SKIPPED, IncludePath
 
 SUFFIX = ".scan"
 _CLUTTER = 4
 
 
-class Line(msgspec.Struct, frozen=True, array_like=True):
+class AnswerLine(msgspec.Struct, frozen=True, array_like=True):
     """The answer of the unit called ``key``, as numbers of texts; ``texts`` are new, the first has number ``first``.
 
     ``digest`` is that of the files ``includes``.
@@ -53,10 +53,10 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
     fatal: bool
 
 
-_DECODER = msgspec.json.Decoder(Line)
+_DECODER = msgspec.json.Decoder(AnswerLine)
 
 
-class Kept:
+class AnswerStore:
     """The answers for ``record``, in a file that stays open (and locked) for one scan."""
 
     def __init__(self, record: str, file: IO[bytes]) -> None:
@@ -64,18 +64,18 @@ class Kept:
         self.texts: list[str] = []
         self._file = file
         self._numbers: dict[str, int] = {}
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, AnswerLine] = {}
         self._written = 0
         self._load()
 
-    def sound(self, unit: Unit, files: Files) -> Line | None:
+    def sound(self, unit: Unit, files: Files) -> AnswerLine | None:
         """The answer for ``unit``, if all that it was made of is as it was."""
         line = self._lines.get(key_of(unit))
         if line is None or digest_of(files, (self.texts[one] for one in line.includes)) != line.digest:
             return None
         return line
 
-    def add(self, unit: Unit, found: Answer, files: Files) -> Line:
+    def add(self, unit: Unit, found: UnitAnswer, files: Files) -> AnswerLine:
         """The answer as a line; it is written down when it says all that it was made of."""
         first = len(self.texts)
         records, dependencies, uses = (
@@ -85,13 +85,13 @@ class Kept:
         digest = digest_of(files, found.includes)
         told, named = tuple(self.texts[first:]), key_of(unit)
         made = includes, records, dependencies, uses
-        line = Line(first, told, named, digest, *made, found.complaint, found.fatal)
+        line = AnswerLine(first, told, named, digest, *made, found.complaint, found.fatal)
         # What ended the parser may be a file that is not there yet.
         if found.includes and not found.fatal:
             self._write(line)
         return line
 
-    def tidy(self, live: Sequence[Line]) -> None:
+    def tidy(self, live: Sequence[AnswerLine]) -> None:
         """Write down the ``live`` answers alone, where much else is in the file."""
         if self._written <= _CLUTTER * (len(live) + 1):
             return
@@ -105,7 +105,7 @@ class Kept:
             includes, records, dependencies, uses = (self._number_all(texts[one] for one in part) for part in parts)
             made = includes, records, dependencies, uses
             self._write(
-                Line(first, tuple(self.texts[first:]), line.key, line.digest, *made, line.complaint, line.fatal)
+                AnswerLine(first, tuple(self.texts[first:]), line.key, line.digest, *made, line.complaint, line.fatal)
             )
 
     def _own(self, parts: Iterable[msgspec.Raw]) -> Iterator[str]:
@@ -138,7 +138,7 @@ class Kept:
         self._file.truncate(end)
         self._file.seek(end)
 
-    def _write(self, line: Line) -> None:
+    def _write(self, line: AnswerLine) -> None:
         self._lines[line.key] = line
         self._written += 1
         with suppress(OSError):
@@ -147,7 +147,7 @@ class Kept:
 
 
 @contextmanager
-def kept_answers(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[Kept]:
+def kept_answers(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[AnswerStore]:
     """The answers for ``record``; ``program`` identifies what gave them. Another process is waited for.
 
     Where there is no cache directory to be used, they are kept for this scan alone.
@@ -158,7 +158,7 @@ def kept_answers(database: Database, record: str, program: str, tell: Callable[[
         except BlockingIOError:
             tell(f"waiting for another process that scans for {record}")
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield Kept(record, file)
+        yield AnswerStore(record, file)
 
 
 def _opened(name: str, tell: Callable[[str], None]) -> IO[bytes]:
@@ -170,7 +170,7 @@ def _opened(name: str, tell: Callable[[str], None]) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "a+b")
 
 
-def _line(text: bytes) -> Line | None:
+def _line(text: bytes) -> AnswerLine | None:
     try:
         return _DECODER.decode(text) if text.endswith(b"\n") else None
     except msgspec.MsgspecError:
@@ -190,7 +190,6 @@ def key_of(unit: Unit) -> str:
 # nobody can set back (st_ctime, inode(7)). That time alone would not do: it stays as it is when a folder above the
 # file is renamed, or another tree comes to its place.
 
-_SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 # A file may change again within one tick of the file system's clock, which may be a little behind.
 _SLACK_NS = 2_000_000_000
 
@@ -226,7 +225,7 @@ def stamps(tree: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Stamp]]
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED:
+                    if entry.name not in SKIPPED:
                         waiting.append(entry.path)
                 elif entry.name.endswith(suffixes) and entry.is_file():
                     status = entry.stat()
@@ -262,7 +261,7 @@ _OF_THE_SYSTEM = ("/usr/local/include", "/usr/include")
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _IncludeSearch:
     """Where a compiler call looks for files: ``forced`` ones come first of all."""
 
     path: IncludePath
@@ -274,7 +273,7 @@ class IncludeWalk:
 
     def __init__(self, files: Files) -> None:
         self.files = files
-        self._searches: dict[tuple[str, str], _Search] = {}
+        self._searches: dict[tuple[str, str], _IncludeSearch] = {}
         self._is_file: dict[str, bool] = {}
 
     def followed(self, units: Iterable[Unit]) -> Iterator[Unit]:
@@ -293,7 +292,7 @@ class IncludeWalk:
             waiting += fresh
         return frozenset(seen - {unit.file})
 
-    def _search(self, unit: Unit) -> _Search:
+    def _search(self, unit: Unit) -> _IncludeSearch:
         options = " ".join(f"{name}\0{value}" for name, value in _OPTION.findall(_text(unit)))
         key = str(unit.directory), options
         found = self._searches.get(key)
@@ -301,14 +300,14 @@ class IncludeWalk:
             found = self._searches[key] = self._searched(unit)
         return found
 
-    def _searched(self, unit: Unit) -> _Search:
+    def _searched(self, unit: Unit) -> _IncludeSearch:
         text = _text(unit)
         places = [(name, os.path.normpath(unit.directory / value)) for name, value in _OPTION.findall(text)]
         forced = tuple(place for name, place in places if name in _FORCED)
         folders = [place for name, place in places if name not in _FORCED]
         system = () if "-nostdinc" in text else _OF_THE_SYSTEM
         path = IncludePath((*dict.fromkeys(folders), *system), self.files.content, self._exists)
-        return _Search(path, forced)
+        return _IncludeSearch(path, forced)
 
     def _exists(self, path: str) -> bool:
         found = self._is_file.get(path)
@@ -328,7 +327,7 @@ def _text(unit: Unit) -> str:
 SELECTION_SUFFIX = ".units"
 
 
-class _Chosen(msgspec.Struct, frozen=True, array_like=True):
+class _SelectedUnits(msgspec.Struct, frozen=True, array_like=True):
     """The keys of the units that count; ``digest`` is that of all units and of the ``files`` that decided so."""
 
     digest: str
@@ -336,7 +335,7 @@ class _Chosen(msgspec.Struct, frozen=True, array_like=True):
     files: tuple[str, ...]
 
 
-_SELECTION_DECODER = msgspec.json.Decoder(_Chosen)
+_SELECTION_DECODER = msgspec.json.Decoder(_SelectedUnits)
 
 
 @cache
@@ -381,6 +380,6 @@ class Selections:
 
     def _keep(self, name: str, chosen: Sequence[Unit]) -> None:
         keys = frozenset(key_of(unit) for unit in chosen)
-        kept = _Chosen(self._digest(self._everything), keys, self._everything)
+        kept = _SelectedUnits(self._digest(self._everything), keys, self._everything)
         with suppress(CacheError, OSError):
             keep(cache_directory(), name, (msgspec.json.encode(kept),))

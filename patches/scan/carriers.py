@@ -45,7 +45,7 @@ _INITIALISED = rb"[^;(){}]{0,200}(?:=\s*\{|\)\s*\{)"
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class TextMatch:
     """A ``pattern`` that only text with one of the ``words`` can match."""
 
     words: frozenset[bytes]
@@ -65,8 +65,8 @@ class Carriers:
     with these what text does, ``reaching`` those that reach a member of what they are given.
     """
 
-    named: Spelling
-    initialised: Spelling
+    named: TextMatch
+    initialised: TextMatch
     bearers: frozenset[bytes]
     members: frozenset[bytes]
     expanded: frozenset[bytes] = frozenset()
@@ -99,8 +99,8 @@ def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
     bearers = _bearers(called, texts) - {macro.name for macro in macros}
     bearers |= {one.name for one in macros if _yields(one, bearers)}
     members = words_inside(record.encode(), texts)
-    named = Spelling(called.words, called.pattern())
-    initialised = Spelling(holders, re.compile(rb"\b%s\b%s" % (one_of(holders), _INITIALISED)))
+    named = TextMatch(called.words, called.pattern())
+    initialised = TextMatch(holders, re.compile(rb"\b%s\b%s" % (one_of(holders), _INITIALISED)))
     found = Carriers(named, initialised, bearers, members)
     users = _users(macros)
     expanded = [one.name for one in macros if found.lead(one.body, one.words)]
@@ -110,7 +110,7 @@ def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
+class _ObjectUse:
     """What is done with an object: the ``member`` reached if one is, and whether it is handed to a call.
 
     ``end`` is where the text goes on behind the calls, elements and casts that the object is found by.
@@ -121,7 +121,7 @@ class _Use:
     end: int
 
 
-def _use(text: bytes, at: int) -> _Use:
+def _use(text: bytes, at: int) -> _ObjectUse:
     """What is done with the object whose name ends at ``at``."""
     most = at + _MOST_BETWEEN
     is_passed = False
@@ -132,7 +132,7 @@ def _use(text: bytes, at: int) -> _Use:
         is_passed |= step[0].endswith(b")")
         at = end
     reached = _REACHED.match(text, at)
-    return _Use(reached[1] if reached else b"", is_passed or _NEXT_ARGUMENT.match(text, at) is not None, at)
+    return _ObjectUse(reached[1] if reached else b"", is_passed or _NEXT_ARGUMENT.match(text, at) is not None, at)
 
 
 def _closing(text: bytes, at: int) -> int | None:

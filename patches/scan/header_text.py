@@ -239,14 +239,14 @@ def words_inside(record: bytes, texts: Iterable[HeaderText]) -> frozenset[bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class _RecordBody:
     """The ``text`` between the braces of a declaration, and the names that ``typedef`` gives it."""
 
     text: bytes
     typedefs: frozenset[bytes]
 
 
-def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_Body]:
+def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_RecordBody]:
     """The bodies of ``records``, found forward from its tag, or back from its typedef; none within another one."""
     behind = 0
     for opening, end, tagged in sorted(_enclosed(records, code)):
@@ -257,7 +257,7 @@ def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_Body]:
         typedefs = _TAIL.match(code, end + 1) if b"typedef" in head.split() else None
         if typedefs is not None or tagged:
             names = _WORD.findall(typedefs[0]) if typedefs is not None else ()
-            yield _Body(code[opening + 1 : end], frozenset(names))
+            yield _RecordBody(code[opening + 1 : end], frozenset(names))
 
 
 def _enclosed(records: Iterable[bytes], code: bytes) -> Iterator[tuple[int, int, bool]]:

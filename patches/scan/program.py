@@ -167,7 +167,7 @@ class UsePart(msgspec.Struct, frozen=True):
     function: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class UnitAnswer(msgspec.Struct, frozen=True):
     """All of one unit, its parts as they were written.
 
     ``complaint`` is the first of the ``errors``, ``fatal`` tells that the parser gave up; ``includes`` are all files
@@ -184,15 +184,15 @@ class Answer(msgspec.Struct, frozen=True):
     includes: tuple[str, ...] = ()
 
 
-class _Named(msgspec.Struct, frozen=True):
+class _RecordName(msgspec.Struct, frozen=True):
     record: str
 
 
-_ANSWER = msgspec.json.Decoder(Answer)
-_NAMED = msgspec.json.Decoder(_Named)
+_ANSWER = msgspec.json.Decoder(UnitAnswer)
+_NAMED = msgspec.json.Decoder(_RecordName)
 
 
-def answer(line: bytes) -> Answer:
+def answer(line: bytes) -> UnitAnswer:
     """The answer in a line; raises ``ScanFailed`` for what is none."""
     try:
         return _ANSWER.decode(line)
@@ -242,19 +242,19 @@ class _Child:
         return self.process.stdout
 
 
-def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterator[tuple[Unit, Answer]]:
+def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterator[tuple[Unit, UnitAnswer]]:
     """The answer for each unit, in the order in which they come.
 
     All children end with the iterator. A unit that kills its child, or takes too long, has failed.
     """
     with ExitStack() as everything, selectors.DefaultSelector() as selector:
-        pool = _Pool(program, list(reversed(units)), selector, everything)
+        pool = _ParserPool(program, list(reversed(units)), selector, everything)
         for done, (unit, found) in enumerate(pool.run(), start=1):
             progress(done, len(units))
             yield unit, found
 
 
-class _Pool:
+class _ParserPool:
     """The children, and the units that wait for one."""
 
     def __init__(
@@ -265,7 +265,7 @@ class _Pool:
         self.selector = selector
         self.everything = everything
 
-    def run(self) -> Iterator[tuple[Unit, Answer]]:
+    def run(self) -> Iterator[tuple[Unit, UnitAnswer]]:
         for _ in range(min(len(os.sched_getaffinity(0)), len(self.waiting))):
             yield from self._employ()
         while self.selector.get_map():
@@ -276,7 +276,7 @@ class _Pool:
                 if time.monotonic() > key.data.deadline:
                     yield from self._lose(key.data, f"it was not parsed within {UNIT_SECONDS} s")
 
-    def _employ(self) -> Iterator[tuple[Unit, Answer]]:
+    def _employ(self) -> Iterator[tuple[Unit, UnitAnswer]]:
         """Start a child and give it the next unit."""
         closing = self.everything.enter_context(ExitStack())
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
@@ -286,7 +286,7 @@ class _Pool:
         self.selector.register(one.output, selectors.EVENT_READ, one)
         yield from self._give(one)
 
-    def _give(self, one: _Child) -> Iterator[tuple[Unit, Answer]]:
+    def _give(self, one: _Child) -> Iterator[tuple[Unit, UnitAnswer]]:
         """Give the child its next unit, or let it go; units that cannot be asked for have failed."""
         one.said.clear()
         while self.waiting:
@@ -302,7 +302,7 @@ class _Pool:
             return
         self._dismiss(one)
 
-    def _hear(self, one: _Child) -> Iterator[tuple[Unit, Answer]]:
+    def _hear(self, one: _Child) -> Iterator[tuple[Unit, UnitAnswer]]:
         piece = one.output.read(1 << 20)
         if piece is None or one.unit is None:
             return
@@ -313,7 +313,7 @@ class _Pool:
             yield one.unit, answer(bytes(one.said))
             yield from self._give(one)
 
-    def _lose(self, one: _Child, reason: str) -> Iterator[tuple[Unit, Answer]]:
+    def _lose(self, one: _Child, reason: str) -> Iterator[tuple[Unit, UnitAnswer]]:
         """Give the unit up with its child; another takes its place."""
         if one.unit is not None:
             yield one.unit, _failed(one.unit, reason)
@@ -337,5 +337,5 @@ def _told(one: _Child, line: bytes) -> bool:
     return True
 
 
-def _failed(unit: Unit, complaint: str) -> Answer:
-    return Answer(unit.file, 1, complaint, fatal=True)
+def _failed(unit: Unit, complaint: str) -> UnitAnswer:
+    return UnitAnswer(unit.file, 1, complaint, fatal=True)

@@ -24,7 +24,7 @@ from linesmith.analyzer.model import (
     SourceScan,
     SourceSpan,
 )
-from linesmith.patches.scan.cache import Kept, Line, Selections, kept_answers
+from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, kept_answers
 from linesmith.patches.scan.carriers import Files
 from linesmith.patches.scan.program import (
     DependencyPart,
@@ -49,7 +49,7 @@ _USES = msgspec.json.Decoder(UsePart)
 
 
 def merged(
-    record: str, answers: Sequence[tuple[Unit, Line]], texts: Sequence[str], database: Database, files: Files
+    record: str, answers: Sequence[tuple[Unit, AnswerLine]], texts: Sequence[str], database: Database, files: Files
 ) -> SourceScan:
     """All of ``record`` that the ``answers`` say, whose numbers count ``texts``; ``database`` is what they are of."""
     shorten = _Shorten(database)
@@ -138,13 +138,13 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _RecordAnswers:
     """A record, the units that can show something of it, and the answers at hand, by unit."""
 
     record: str
     units: tuple[Unit, ...]
-    kept: Kept
-    lines: dict[Unit, Line]
+    kept: AnswerStore
+    lines: dict[Unit, AnswerLine]
 
 
 def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch) -> tuple[SourceScan, ...]:
@@ -168,12 +168,12 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
     return tuple(with_text(found[record], texts[record]) for record in records)
 
 
-def _wanted(record: str, units: tuple[Unit, ...], kept: Kept, files: Files) -> _Wanted:
+def _wanted(record: str, units: tuple[Unit, ...], kept: AnswerStore, files: Files) -> _RecordAnswers:
     lines = {unit: kept.sound(unit, files) for unit in units}
-    return _Wanted(record, units, kept, {unit: line for unit, line in lines.items() if line is not None})
+    return _RecordAnswers(record, units, kept, {unit: line for unit, line in lines.items() if line is not None})
 
 
-def _parse(parser: Parser, wanted: Sequence[_Wanted], files: Files, watch: Watch) -> None:
+def _parse(parser: Parser, wanted: Sequence[_RecordAnswers], files: Files, watch: Watch) -> None:
     """Parse what is not at hand, all records at once."""
     stale = [one for one in wanted if len(one.lines) < len(one.units)]
     units = dict.fromkeys(unit for one in stale for unit in one.units if unit not in one.lines)
@@ -184,7 +184,7 @@ def _parse(parser: Parser, wanted: Sequence[_Wanted], files: Files, watch: Watch
             one.lines[unit] = one.kept.add(unit, found, files)
 
 
-def _scan(one: _Wanted, compiled: Database, files: Files) -> SourceScan:
+def _scan(one: _RecordAnswers, compiled: Database, files: Files) -> SourceScan:
     answers = [(unit, one.lines[unit]) for unit in one.units]
     if answers and all(line.fatal for _, line in answers):
         line = answers[0][1]

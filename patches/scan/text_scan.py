@@ -16,7 +16,7 @@ from linesmith.analyzer.model import Dependency, DependencyKind, RecordSource, S
 from linesmith.patches.scan import cache
 from linesmith.patches.scan.cache import Stamped
 from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
-from linesmith.patches.source.macros import Lines, closings, within, without_comments, without_directives
+from linesmith.patches.source.macros import LineCounter, closings, within, without_comments, without_directives
 from linesmith.patches.source.tree import source_bytes
 
 # What the text of one file shows of a record, for code that no build at hand compiles.
@@ -100,7 +100,7 @@ class RecordText:
         return bool(marks or any(mark in content for mark in _LOADED)) and self._title.search(content) is not None
 
     def _found(self, file: str, content: bytes, plain: bytes, declares: bool) -> Iterator[TextPlace]:
-        at = _Lines(content)
+        at = _TextPlaceMaker(content)
         if declares and is_user_abi(file):
             for match in self._body.finditer(plain):
                 yield at(match.start(), DependencyKind.USER_ABI)
@@ -113,7 +113,7 @@ class RecordText:
         for match in self._exported.finditer(plain):
             yield at(match.start(), DependencyKind.ASM_OFFSET, (match[1],), binds=False)
 
-    def _by_place(self, plain: bytes, at: _Lines) -> Iterator[TextPlace]:
+    def _by_place(self, plain: bytes, at: _TextPlaceMaker) -> Iterator[TextPlace]:
         code = without_directives(plain)
         matches = {match.end() - 1: match for match in self._initialised.finditer(code)}
         for span in within(closings(code, matches).items(), MOST_LEVELS):
@@ -122,7 +122,7 @@ class RecordText:
             if given:
                 yield at(match.start(), DependencyKind.POSITIONAL, given=given)
 
-    def _statements(self, plain: bytes, at: _Lines) -> Iterator[TextPlace]:
+    def _statements(self, plain: bytes, at: _TextPlaceMaker) -> Iterator[TextPlace]:
         """Assertions, and arithmetic with offsets that is more than one offset."""
         seen = 0
         for match in self._title.finditer(plain):
@@ -154,12 +154,12 @@ class RecordText:
         return bool(names) and any(match[1] in names for match in _REACHED.finditer(plain))
 
 
-class _Lines:
+class _TextPlaceMaker:
     """Makes places of offsets into a text."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
-        self._lines = Lines(content)
+        self._lines = LineCounter(content)
 
     def __call__(
         self, at: int, kind: DependencyKind, members: tuple[bytes, ...] = (), *, given: int = 0, binds: bool = True

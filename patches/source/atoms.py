@@ -4,6 +4,9 @@
 An atom is a declaration with its leading and trailing comments, a whole ``#if`` … ``#endif``, a run of
 bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them or
 about several members, and preprocessor lines belong to no atom and stay where they are.
+
+A record may be given members by another one (``struct head;`` among the members), as -fms-extensions allows; Linux is
+built so since 6.19. Source: https://gcc.gnu.org/onlinedocs/gcc/Unnamed-Fields.html.
 """
 
 from __future__ import annotations
@@ -26,11 +29,7 @@ from linesmith.patches.source.grammar import (
     nested_bodies,
 )
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import Record, records_named
-
-# Parts that a record is given by another one (``struct head;`` among the members), as -fms-extensions allows.
-#
-# Source: https://gcc.gnu.org/onlinedocs/gcc/Unnamed-Fields.html. Linux is built so since 6.19.
+from linesmith.patches.source.records import RecordSpan, records_named
 
 # A record is made of fewer, and a header that declares any is shorter; each part takes a look by the grammar.
 _MOST_RECORDS = 16
@@ -38,18 +37,13 @@ _MOST_BYTES = 1 << 20
 _RECORDS_AT_HAND = 256
 
 
-def given_names(node: Node, source: bytes) -> tuple[str, ...]:
-    """The members that a declaration without a name of its own takes over from a record of the same file.
-
-    Empty where the record is declared elsewhere: its members are not known then.
-    """
-    tag = _tag(node)
-    return _given(source, tag) if tag and len(source) <= _MOST_BYTES else ()
-
-
 @lru_cache(maxsize=_RECORDS_AT_HAND)
-def _given(source: bytes, tag: str) -> tuple[str, ...]:
-    """The names, those of each record once: one may hold another twice, or itself where it is no C."""
+def _names_from(source: bytes, tag: str) -> tuple[str, ...]:
+    """The members that a declaration ``struct tag;`` takes over from a record of the same file.
+
+    Empty where the record is declared elsewhere: its members are not known then. One record may hold another twice, or
+    itself where it is no C, so each is looked at once.
+    """
     found: dict[str, None] = {}
     entered, waiting = {tag}, [tag]
     while waiting and len(entered) <= _MOST_RECORDS:
@@ -84,10 +78,8 @@ def _tag(node: Node) -> str:
     return ""
 
 
-# Comments above a member that are about a section of the record, told by their words alone.
-#
-# Only the words count, so that a record cut into atoms again after a change is cut in the same way.
-
+# A comment above a member that is about a section of the record. Only its words count, so that a record that is cut
+# into atoms again after a change is cut in the same way.
 _OF_SECTION = re.compile(
     rb"""\A[/*\s]*(?:
          [-=\#~]{2,}                                                     # -- hardware --
@@ -100,11 +92,6 @@ _OF_SECTION = re.compile(
        | [-=\#~]{3,}\s*\*/\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
-
-
-def is_of_section(comment: bytes) -> bool:
-    """Whether a comment right above a member speaks of several; what names a member with ``@`` is that one's."""
-    return b"@" not in comment and bool(_OF_SECTION.search(comment.strip()))
 
 
 _GROUP_EDGE = re.compile(rb"\b__cacheline_group_(begin|end)(\w*)\s*\(\s*(\w+)")
@@ -151,7 +138,7 @@ class Atom:
     inner: tuple[str, ...] = ()
     declarations: tuple[Declaration, ...] = ()
     region: int = 0
-    scopes: tuple[Scope, ...] = ()
+    scopes: tuple[MemberScope, ...] = ()
 
     def declares(self, name: str) -> bool:
         """Whether ``name`` is one of the members, be it through an anonymous record."""
@@ -159,7 +146,7 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MemberScope:
     """A body and its atoms in order; atoms that lie on the lines of the braces cannot be cut out of them.
 
     ``start`` … ``end`` are the whole lines between the braces, directives or markers.
@@ -170,7 +157,7 @@ class Scope:
     atoms: tuple[Atom, ...]
 
 
-def scope(source: bytes, record: Record) -> tuple[Scope, bool]:
+def scope(source: bytes, record: RecordSpan) -> tuple[MemberScope, bool]:
     """The atoms of the record's body, and whether the grammar took the body whole.
 
     There are none in a body that is ``unreadable``, or in which declarators nest deeper than anybody writes.
@@ -187,17 +174,17 @@ def line_number(source: bytes, offset: int) -> int:
     return source.count(b"\n", 0, offset) + 1
 
 
-def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> Scope:
+def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> MemberScope:
     start, end = _line_end(source, opening), _line_start(source, closing)
     inside = list(nodes)
     while inside and inside[0].kind == "comment" and inside[0].start < start:  # it belongs to the line of the brace
         start = max(start, _line_end(source, inside.pop(0).end))
     single = [_atom(source, node) for node in inside]
-    joined = _join(single, lambda last, atom: _on_one_line(last, atom))
+    joined = _join(single, lambda last, atom: atom.start < last.end)
     joined = _join(joined, lambda last, atom: _is_continued(source, last, atom))
     joined = _join(joined, lambda last, atom: _is_headed(source, last, atom))
     joined = _join(joined, lambda last, atom: last.kind is atom.kind is AtomKind.BIT_FIELDS)
-    return Scope(start, max(start, end), _fenced(source, _grouped(source, joined)))
+    return MemberScope(start, max(start, end), _fenced(source, _grouped(source, joined)))
 
 
 def _atom(source: bytes, node: Node) -> Atom:
@@ -210,7 +197,8 @@ def _atom(source: bytes, node: Node) -> Atom:
         return Atom(kind, start, end)
     direct = (name for one in scopes for atom in one.atoms for name in atom.names) if node.is_conditional else ()
     declared_names = tuple(dict.fromkeys((*direct, *names(node))))
-    inner = (*inner_names(node), *given_names(node, source))
+    tag = _tag(node)
+    inner = (*inner_names(node), *(_names_from(source, tag) if tag and len(source) <= _MOST_BYTES else ()))
     return Atom(kind, start, end, declared_names, inner, declared, scopes=scopes)
 
 
@@ -252,10 +240,6 @@ def _merged(first: Atom, second: Atom) -> Atom:
     )
 
 
-def _on_one_line(last: Atom, atom: Atom) -> bool:
-    return atom.start < last.end
-
-
 def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
     """Whether a comment right below a declaration is about it: it stands further to the right than declarations do."""
     if atom.kind is not AtomKind.LOOSE or not last.declarations or atom.start != last.end:
@@ -267,7 +251,9 @@ def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
 def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
     """Whether ``last`` is a comment right above the declaration ``atom`` (comments right above it included)."""
     text = source[last.start : last.end].lstrip()
-    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not is_of_section(text)
+    # What names a member with ``@`` is that one's.
+    of_section = b"@" not in text and _OF_SECTION.search(text.strip())
+    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not of_section
     above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
     directive = source[atom.start : atom.end].lstrip().startswith(b"#")
     return is_comment and above and (directive or not _is_deeper(source, last.start, atom.start))
@@ -275,7 +261,7 @@ def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
 
 def _is_deeper(source: bytes, first: int, second: int) -> bool:
     """Whether the text of the line at ``first`` begins as far right of that at ``second`` as no heading does."""
-    return _column(source, _code_start(source, first)) >= _column(source, _code_start(source, second)) + _DEEPER
+    return _indentation(source, first) >= _indentation(source, second) + _DEEPER
 
 
 def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
@@ -283,22 +269,27 @@ def _grouped(source: bytes, atoms: Sequence[Atom]) -> list[Atom]:
     grouped: list[Atom] = []
     opened: list[Atom] = []
     for atom in atoms:
-        found = (_GROUP_EDGE.match(source, one.start) for one in atom.declarations)
-        edges = [(kind, edge[3]) for edge in found if edge for kind in _marks(edge[1], edge[2])]
-        named = replace(atom, names=_with_markers(atom, edges), kind=AtomKind.GROUP) if edges else atom
+        found = [_GROUP_EDGE.match(source, one.start) for one in atom.declarations]
+        edges: list[tuple[bytes, bytes]] = []
+        for edge in found:
+            if edge:
+                # An aligned end declares a padding, too. Source: include/linux/cache.h.
+                kinds = (b"end", b"pad") if (edge[1], edge[2]) == (b"end", b"_aligned") else (edge[1],)
+                edges += [(kind, edge[3]) for kind in kinds]
         if not opened and not edges:
             grouped.append(atom)
             continue
-        opened.append(named)
+        if edges:
+            # The marks are members that are called after the group and its edge.
+            groups = {name.decode() for _, name in edges}
+            marks = (f"__cacheline_group_{kind.decode()}__{name.decode()}" for kind, name in edges)
+            names_ = (*(name for name in atom.names if name not in groups), *marks)
+            atom = replace(atom, names=names_, kind=AtomKind.GROUP)
+        opened.append(atom)
         if edges and edges[-1][0] in (b"end", b"pad"):
             grouped.append(_group(source, opened))
             opened = []
     return [*grouped, *([_group(source, opened)] if opened else [])]
-
-
-def _marks(edge: bytes, suffix: bytes) -> tuple[bytes, ...]:
-    """What an edge declares: itself, and a padding where it is aligned. Source: include/linux/cache.h."""
-    return (edge, b"pad") if (edge, suffix) == (b"end", b"_aligned") else (edge,)
 
 
 def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:
@@ -306,15 +297,8 @@ def _group(source: bytes, atoms: Sequence[Atom]) -> Atom:
     whole = reduce(_merged, atoms)
     if len(atoms) <= 1:
         return whole
-    inside = Scope(atoms[0].end, atoms[-1].start, _fenced(source, atoms[1:-1]))
+    inside = MemberScope(atoms[0].end, atoms[-1].start, _fenced(source, atoms[1:-1]))
     return replace(whole, scopes=(inside,))
-
-
-def _with_markers(atom: Atom, edges: Sequence[tuple[bytes, bytes]]) -> tuple[str, ...]:
-    """The members with those that the marks declare, which are called after the group and its edge."""
-    groups = {name.decode() for _, name in edges}
-    marks = (f"__cacheline_group_{edge.decode()}__{name.decode()}" for edge, name in edges)
-    return (*(name for name in atom.names if name not in groups), *marks)
 
 
 def _fenced(source: bytes, atoms: Sequence[Atom]) -> tuple[Atom, ...]:
@@ -339,23 +323,21 @@ def _line_end(source: bytes, offset: int) -> int:
     return len(source) if end < 0 else end + 1
 
 
-def _code_start(source: bytes, line: int) -> int:
-    """Behind the blanks that begin the line at ``line``."""
+def _indentation(source: bytes, line: int) -> int:
+    """The columns of the blanks that begin the line at ``line``."""
     text = source[line : _line_end(source, line)]
-    return line + len(text) - len(text.lstrip())
+    return len(text[: len(text) - len(text.lstrip())].decode("utf-8", "replace").expandtabs(8))
 
 
-def _column(source: bytes, offset: int) -> int:
-    return len(source[_line_start(source, offset) : offset].decode("utf-8", "replace").expandtabs(8))
-
-
-def blocks(source: bytes, record: Record) -> tuple[tuple[str, ...], ...]:
+def blocks(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
-    return tuple((*atom.names, *atom.inner) for atom in scope(source, record)[0].atoms if _is_block(source, atom))
-
-
-def _is_block(source: bytes, atom: Atom) -> bool:
-    if atom.kind is AtomKind.DECLARATION:
-        heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
-        return len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
-    return atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
+    found = []
+    for atom in scope(source, record)[0].atoms:
+        if atom.kind is AtomKind.DECLARATION:
+            heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
+            joint = len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
+        else:
+            joint = atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
+        if joint:
+            found.append((*atom.names, *atom.inner))
+    return tuple(found)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A record's body in the text of its file, cut anew into atoms after each change."""
+"""A record's body in the text of its file, cut anew into atoms after each change.
+
+A declaration of several members can be taken apart (``int a, b, c;`` as ``int a, c;`` and ``int b;``), and members get
+comments that say why they stand where they do, written as the file writes its own.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,29 @@ import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, Scope, scope
-from linesmith.patches.source.columns import Origin, Piece, find, pieces, width
+from linesmith.patches.source.atoms import AtomKind, Declaration, MemberScope, scope
+from linesmith.patches.source.columns import SourcePiece, SourceText, find, pieces, width
 from linesmith.patches.source.comments import Heading, headings
 from linesmith.patches.source.grammar import Declarator
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.records import RecordSpan
+
+WIDTH = 80
+Remarks = Mapping[str, str]
+"""A sentence for each of the members that get one."""
+
+_OWN_FIRST = "give it a declaration of its own first"
+_BLOCK = re.compile(rb"^[ \t]*/\*+[ \t]*\r?\n", re.MULTILINE)
+_TEXT_FIRST = re.compile(rb"^[ \t]*/\*+[ \t]+\S(?![^\n]*\*/)", re.MULTILINE)
+_LINE = re.compile(rb"^[ \t]*//|;[ \t]*//", re.MULTILINE)
+_ANY = re.compile(rb"/\*")
+# Networking code of Linux has text on the first line (checkpatch.pl, NETWORKING_BLOCK_COMMENT_STYLE).
+_NETWORKING = ("net/", "drivers/net/")
+# Several lines of comment right above, a star in front of each; what kernel-doc collects is left to it.
+_OWN_BLOCK = re.compile(rb"/\*(?!\*)[^\n]*\n(?:[ \t]*\*(?!/)[^\n]*\n)+(?P<end>)[ \t]*\*/[ \t]*\r?\n\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,79 +44,75 @@ class Body:
     ``headings`` the comments that stay when the member below them leaves, as the body was before any change.
     """
 
-    origin: Origin
-    record: Record
-    outer: Scope
+    origin: SourceText
+    record: RecordSpan
+    outer: MemberScope
     sound: bool
     anchors: frozenset[str] = frozenset()
     headings: frozenset[Heading] = frozenset()
 
     @property
-    def home(self) -> Scope:
+    def home(self) -> MemberScope:
         """The scope that the change is about: ``outer``, or the anonymous struct that declares most of ``anchors``."""
         return max(_scopes(self.outer), key=lambda one: _declared(one, self.anchors)) if self.anchors else self.outer
 
-    def common(self, names: Collection[str]) -> Scope:
+    def common(self, names: Collection[str]) -> MemberScope:
         """The innermost scope in which all of ``names`` are declared, and in no other one beside it."""
-        return _common(self.home, names)
+        inside, atom = self.home, None
+        while len(names) > 1:
+            atom = next((one for one in inside.atoms if all(one.declares(name) for name in names)), None)
+            deeper = [one for one in atom.scopes if _declared(one, names) == len(names)] if atom else []
+            # Two arms that declare all of them are for two configurations: which is meant, the text does not say.
+            if len(deeper) != 1:
+                break
+            inside = deeper[0]
+        return inside
 
-    def innermost(self, name: str) -> Scope:
+    def innermost(self, name: str) -> MemberScope:
         """The deepest scope that declares ``name`` once; ``home`` where none does."""
-        return _innermost(self.home, name)
+        inside = self.home
+        while len(deeper := [one for atom in inside.atoms for one in atom.scopes if _declared(one, (name,))]) == 1:
+            inside = deeper[0]
+        return inside
 
-    def rewritten(self, inside: Scope, cut: Sequence[Piece]) -> Body:
+    def rewritten(self, inside: MemberScope, cut: Sequence[SourcePiece]) -> Body:
         """The body with the lines of ``inside`` replaced by those of ``cut``."""
         source = self.origin.source
         text = source[: inside.start] + b"".join(piece.text for piece in cut) + source[inside.end :]
         record = replace(self.record, closing=self.record.closing + len(text) - len(source))
-        return replace(self, origin=Origin(text, self.origin.file), record=record, outer=scope(text, record)[0])
+        return replace(self, origin=SourceText(text, self.origin.file), record=record, outer=scope(text, record)[0])
 
-    def pieces(self, inside: Scope) -> list[Piece]:
+    def pieces(self, inside: MemberScope) -> list[SourcePiece]:
         """The lines of ``inside`` as pieces; raises ``EditRefused`` where atoms lie on the lines of its edges."""
         return pieces(self.origin, inside)
 
 
-def parsed(origin: Origin, record: Record, anchors: frozenset[str] = frozenset()) -> Body:
+def parsed(origin: SourceText, record: RecordSpan, anchors: frozenset[str] = frozenset()) -> Body:
     """The body of ``record`` as the file has it."""
     outer, sound = scope(origin.source, record)
     return Body(origin, record, outer, sound, anchors, frozenset(headings(origin.source, outer)))
 
 
-def members(inside: Scope) -> tuple[str, ...]:
+def members(inside: MemberScope) -> tuple[str, ...]:
     """The direct members of a scope in the order of the text, each once."""
     return tuple(dict.fromkeys(name for atom in inside.atoms for name in atom.names))
 
 
-def all_members(inside: Scope) -> tuple[str, ...]:
+def all_members(inside: MemberScope) -> tuple[str, ...]:
     """Direct members and those of anonymous records, in the order of the text, each once."""
-    return tuple(dict.fromkeys(name for atom in inside.atoms for name in _of_atom(atom)))
-
-
-def _of_atom(atom: Atom) -> Iterator[str]:
-    for inside in atom.scopes:
-        yield from all_members(inside)
-    yield from (*atom.names, *atom.inner)
-
-
-def _common(inside: Scope, names: Collection[str]) -> Scope:
+    names: dict[str, None] = {}
     for atom in inside.atoms:
-        if len(names) > 1 and all(atom.declares(name) for name in names):
-            deeper = [one for one in atom.scopes if _declared(one, names) == len(names)]
-            # Two arms that declare all of them are for two configurations: which is meant, the text does not say.
-            return _common(deeper[0], names) if len(deeper) == 1 else inside
-    return inside
+        for one in atom.scopes:
+            names.update(dict.fromkeys(all_members(one)))
+        names.update(dict.fromkeys((*atom.names, *atom.inner)))
+    return tuple(names)
 
 
-def _innermost(inside: Scope, name: str) -> Scope:
-    deeper = [one for atom in inside.atoms for one in atom.scopes if _declared(one, (name,))]
-    return _innermost(deeper[0], name) if len(deeper) == 1 else inside
-
-
-def _declared(inside: Scope, names: Collection[str]) -> int:
+def _declared(inside: MemberScope, names: Collection[str]) -> int:
     return sum(any(atom.declares(name) for atom in inside.atoms) for name in names)
 
 
-def _scopes(inside: Scope) -> Iterator[Scope]:
+def _scopes(inside: MemberScope) -> Iterator[MemberScope]:
     """All scopes within, the inner ones first."""
     for atom in inside.atoms:
         for one in atom.scopes:
@@ -106,13 +120,8 @@ def _scopes(inside: Scope) -> Iterator[Scope]:
     yield inside
 
 
-# A declaration of several members taken apart: ``int a, b, c;`` as ``int a, c;`` and ``int b;``.
-
-_OWN_FIRST = "give it a declaration of its own first"
-
-
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _DeclaratorText:
     """One declarator. ``above`` are lines of comments before its own line, ``lead`` the blanks in front of it there.
 
     ``between`` follows up to its comma, ``behind`` stands between the comma and the end of the line or the next
@@ -128,7 +137,7 @@ class _Part:
     fresh: bool = False
 
 
-def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[Piece]:
+def apart(origin: SourceText, piece: SourcePiece, runs: Sequence[Sequence[str]]) -> list[SourcePiece]:
     """``piece`` as one declaration for each of ``runs``, which hold all its names in the order of the source.
 
     The longest run keeps the comments above, and behind a declaration on one line. Raises ``EditRefused`` where the
@@ -146,50 +155,44 @@ def apart(origin: Origin, piece: Piece, runs: Sequence[Sequence[str]]) -> list[P
         first, *others = (f"`{name}`" for name in atom.names)
         reason = f"{first} is declared together with {', '.join(others)}"
         raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, _OWN_FIRST)
-    keeper = _keeper(parts, runs)
+    # This run keeps the comments of the whole: the longest, or the first where each has a line of its own.
+    keeper = runs[0] if any(part.fresh for part in parts) else max(runs, key=len)
     return [_declaration_of(piece, head, parts, run, keeper=run is keeper) for run in runs]
 
 
-def _keeper(parts: Sequence[_Part], runs: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The run that keeps the comments of the whole: the longest, or the first where each has a line of its own."""
-    return runs[0] if any(part.fresh for part in parts) else max(runs, key=len)
-
-
-def _parts(piece: Piece, declaration: Declaration) -> list[_Part] | None:
+def _parts(piece: SourcePiece, declaration: Declaration) -> list[_DeclaratorText] | None:
     """The declarators with what belongs to each; ``None`` where something else than comments stands between them."""
     base, parts = piece.atom.start, []
-    start: tuple[bytes, bytes, bool] = (b"", b"", False)
-    for one, following in pairwise(declaration.declarators):
-        gap = piece.text[one.end - base : following.start - base]
-        comma = _comma(gap)
-        if comma is None:
+    above, lead, fresh = b"", b"", False
+    for one, following in zip_longest(declaration.declarators, declaration.declarators[1:]):
+        end = following.start if following else declaration.end - 1
+        text, gap = piece.text[one.start - base : one.end - base], piece.text[one.end - base : end - base]
+        if following is None:
+            parts.append(_DeclaratorText(one.name, text, above, lead, gap, b"", fresh))
+            break
+        code = without_comments(gap)
+        comma = code.rfind(b",")
+        if comma < 0 or code[comma + 1 :].strip():
             return None
         behind, newline, rest = gap[comma + 1 :].partition(b"\n")
-        text = piece.text[one.start - base : one.end - base]
-        parts.append(_Part(one.name, text, *start[:2], gap[:comma], behind, start[2]))
+        parts.append(_DeclaratorText(one.name, text, above, lead, gap[:comma], behind, fresh))
         line = rest.rfind(b"\n") + 1
-        start = (rest[:line], rest[line:], bool(newline))
-    last = declaration.declarators[-1]
-    text = piece.text[last.start - base : last.end - base]
-    return [
-        *parts,
-        _Part(last.name, text, *start[:2], piece.text[last.end - base : declaration.end - 1 - base], b"", start[2]),
-    ]
+        above, lead, fresh = rest[:line], rest[line:], bool(newline)
+    return parts
 
 
-def _comma(gap: bytes) -> int | None:
-    """Where the comma is that ends a declarator; ``None`` where code stands between it and the next one."""
-    code = without_comments(gap)
-    comma = code.rfind(b",")
-    return comma if comma >= 0 and not code[comma + 1 :].strip() else None
-
-
-def _declaration_of(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequence[str], *, keeper: bool) -> Piece:
+def _declaration_of(
+    piece: SourcePiece, head: bytes, parts: Sequence[_DeclaratorText], run: Sequence[str], *, keeper: bool
+) -> SourcePiece:
     """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
     declaration, base = piece.atom.declarations[0], piece.atom.start
     own = [part for part in parts if part.name in run]
-    before = _before(piece, declaration, keeper=keeper)
-    text = _indented(own[0].above, before) + before
+    front = piece.text[: declaration.start - base]
+    line = front[front.rfind(b"\n") + 1 :]
+    before = front if keeper else line[: len(line) - len(line.lstrip())]
+    # A comment has to be as far to the right as the declaration, to which it would not belong otherwise.
+    above = (one.lstrip() for one in own[0].above.splitlines(keepends=True))
+    text = b"".join(before + (b" " if one.startswith(b"*") else b"") + one for one in above) + before
     begin = len(text)
     text += head
     places = []
@@ -198,50 +201,29 @@ def _declaration_of(piece: Piece, head: bytes, parts: Sequence[_Part], run: Sequ
         text += part.text + part.between + (_gap(part, following) if following else b";")
     written = Declaration(base + begin, base + len(text), tuple(places))
     text += _behind(piece, declaration, parts, own[-1], keeper=keeper)
-    return Piece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
+    return SourcePiece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
 
 
-def _before(piece: Piece, declaration: Declaration, *, keeper: bool) -> bytes:
-    before = piece.text[: declaration.start - piece.atom.start]
-    line = before[before.rfind(b"\n") + 1 :]
-    return before if keeper else line[: len(line) - len(line.lstrip())]
-
-
-def _indented(comment: bytes, indent: bytes) -> bytes:
-    """Lines of comment as far to the right as the declaration, to which they would not belong otherwise."""
-    lines = (line.lstrip() for line in comment.splitlines(keepends=True))
-    return b"".join(indent + (b" " if line.startswith(b"*") else b"") + line for line in lines)
-
-
-def _gap(part: _Part, following: _Part) -> bytes:
+def _gap(part: _DeclaratorText, following: _DeclaratorText) -> bytes:
     """What parts two declarators of one declaration."""
     if following.fresh:
         return b"," + part.behind + b"\n" + following.above + following.lead
     return b"," + (part.behind if part.behind[-1:].isspace() else part.behind + b" ")
 
 
-def _behind(piece: Piece, declaration: Declaration, parts: Sequence[_Part], last: _Part, *, keeper: bool) -> bytes:
+def _behind(
+    piece: SourcePiece,
+    declaration: Declaration,
+    parts: Sequence[_DeclaratorText],
+    last: _DeclaratorText,
+    *,
+    keeper: bool,
+) -> bytes:
     """What stands behind the semicolon: the comment of the last declarator's line, and the line's end."""
     tail = piece.text[declaration.end - piece.atom.start :]
     ending = b"\r\n" if tail.endswith(b"\r\n") else b"\n"
     one_line = not any(part.fresh for part in parts)
     return last.behind.rstrip() + (tail if (keeper if one_line else last is parts[-1]) else ending)
-
-
-# Comments beside members that say why they stand where they do, written as the file writes its own.
-
-WIDTH = 80
-Remarks = Mapping[str, str]
-"""A sentence for each of the members that get one."""
-
-_BLOCK = re.compile(rb"^[ \t]*/\*+[ \t]*\r?\n", re.MULTILINE)
-_TEXT_FIRST = re.compile(rb"^[ \t]*/\*+[ \t]+\S(?![^\n]*\*/)", re.MULTILINE)
-_LINE = re.compile(rb"^[ \t]*//|;[ \t]*//", re.MULTILINE)
-_ANY = re.compile(rb"/\*")
-# Networking code of Linux has text on the first line (checkpatch.pl, NETWORKING_BLOCK_COMMENT_STYLE).
-_NETWORKING = ("net/", "drivers/net/")
-# Several lines of comment right above, a star in front of each; what kernel-doc collects is left to it.
-_OWN_BLOCK = re.compile(rb"/\*(?!\*)[^\n]*\n(?:[ \t]*\*(?!/)[^\n]*\n)+(?P<end>)[ \t]*\*/[ \t]*\r?\n\Z")
 
 
 def remarked(body: Body, remarks: Remarks) -> Body:
@@ -262,8 +244,11 @@ def indentation(text: bytes) -> bytes:
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def _with_remark(origin: Origin, piece: Piece, member: str, sentence: str) -> Piece:
-    place = _line_of(piece, piece.atom, member)
+def _with_remark(origin: SourceText, piece: SourcePiece, member: str, sentence: str) -> SourcePiece:
+    # The line that declares the member; the piece's first where it is in a block of several arms.
+    known = piece.atom.declarations
+    declared = [one for one in known if any(part.name == member for part in one.declarators)] or list(known)
+    place = piece.text.rfind(b"\n", 0, declared[0].start - piece.atom.start) + 1 if declared else 0
     indent = indentation(piece.text[place:])
     ending = b"\r\n" if piece.text[place:].partition(b"\n")[0].endswith(b"\r") else b"\n"
     above = _OWN_BLOCK.search(piece.text[:place])
@@ -274,14 +259,7 @@ def _with_remark(origin: Origin, piece: Piece, member: str, sentence: str) -> Pi
     return replace(piece, text=piece.text[:place] + text + piece.text[place:])
 
 
-def _line_of(piece: Piece, atom: Atom, member: str) -> int:
-    """Where the line begins that declares ``member``; the piece's first where it is in a block of several arms."""
-    declared = [one for one in atom.declarations if any(part.name == member for part in one.declarators)]
-    chosen = declared or list(atom.declarations)
-    return piece.text.rfind(b"\n", 0, chosen[0].start - atom.start) + 1 if chosen else 0
-
-
-def _rows(origin: Origin, column: int, sentence: str) -> list[str]:
+def _rows(origin: SourceText, column: int, sentence: str) -> list[str]:
     """The lines of a comment that says ``sentence``, without indentation."""
     source = origin.source
     if len(_LINE.findall(source)) > len(_ANY.findall(source)):

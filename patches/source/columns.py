@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Columns of source text, with tab stops at every eighth."""
+"""A body cut into pieces that can change places without losing a byte, and the columns in which their text stands.
+
+Tab stops are at every eighth column.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.source.atoms import Atom, AtomKind, Scope, line_number
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope, line_number
 
 TAB = 8
 _TRAILING = re.compile(rb"(?P<code>[^\n]*?;)(?P<blanks>[ \t]+)(?=/[/*])")
@@ -24,14 +27,10 @@ def blanks(start: int, end: int, like: bytes) -> bytes:
     """Blanks from column ``start`` to ``end``, of the kind of ``like``; at least one where there is no room."""
     if b"\t" not in like:
         return b" " * max(end - start, 1)
-    tabs = max(-(-end // TAB) - start // TAB, 1)
-    return b"\t" * tabs if end % TAB == 0 or end <= start else _mixed(start, end)
-
-
-def with_insertion(line: bytes, place: int, added: bytes) -> bytes:
-    """``line`` with ``added`` at byte ``place``; a comment behind the code stays in its column if it can."""
-    longer = line[:place] + added + line[place:]
-    return _realigned(line, longer, place) or longer
+    if end % TAB == 0 or end <= start:
+        return b"\t" * max(-(-end // TAB) - start // TAB, 1)
+    stop = end // TAB * TAB
+    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
 
 
 def replaced_blanks(line: bytes, start: int, end: int, gap: bytes) -> bytes | None:
@@ -54,19 +53,12 @@ def _realigned(line: bytes, changed: bytes, place: int) -> bytes | None:
     return after["code"] + gap + changed[after.end() :]
 
 
-def _mixed(start: int, end: int) -> bytes:
-    stop = end // TAB * TAB
-    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
-
-
-# A body cut into pieces that can change places without losing a byte.
-
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
 _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SourcePiece:
     """Whole lines: those of an atom, or what lies between two atoms (a loose atom without names then)."""
 
     text: bytes
@@ -79,7 +71,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SourceText:
     """Where pieces come from: the bytes of the file and the name that messages call it by."""
 
     source: bytes
@@ -94,22 +86,22 @@ class Origin:
         return f"{self.file}:{line_number(self.source, offset)}"
 
 
-def pieces(origin: Origin, scope: Scope) -> list[Piece]:
+def pieces(origin: SourceText, scope: MemberScope) -> list[SourcePiece]:
     """The lines of ``scope`` as pieces; their texts put together are the scope's."""
-    cut: list[Piece] = []
+    cut: list[SourcePiece] = []
     position = scope.start
     for atom in scope.atoms:
         if atom.start < scope.start or atom.end > scope.end:
             reason = "a member shares its line with a brace of the record"
             raise origin.refuse(RefusalCode.BRACE_LINE, atom.start, reason, "give it its own line")
         if atom.start > position:
-            cut.append(Piece(origin.source[position : atom.start]))
-        cut.append(Piece(origin.source[atom.start : atom.end], atom))
+            cut.append(SourcePiece(origin.source[position : atom.start]))
+        cut.append(SourcePiece(origin.source[atom.start : atom.end], atom))
         position = atom.end
-    return [*cut, Piece(origin.source[position : scope.end])]
+    return [*cut, SourcePiece(origin.source[position : scope.end])]
 
 
-def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
+def find(origin: SourceText, scope: MemberScope, cut: Sequence[SourcePiece], name: str) -> int:
     """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
     found = [index for index, piece in enumerate(cut) if piece.atom.declares(name)]
     if not found:
@@ -126,7 +118,7 @@ def find(origin: Origin, scope: Scope, cut: Sequence[Piece], name: str) -> int:
     return found[0]
 
 
-def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> Piece:
+def with_attribute(origin: SourceText, piece: SourcePiece, name: str, attribute: str) -> SourcePiece:
     """The piece with ``attribute`` behind the declarator of ``name``, which it then holds for alone.
 
     Raises ``EditRefused`` where the piece is no plain declaration. Source: GCC manual, 6.39 Attribute Syntax.
@@ -138,6 +130,8 @@ def with_attribute(origin: Origin, piece: Piece, name: str, attribute: str) -> P
     declaration = atom.declarations[0]
     one = next(part for part in declaration.declarators if part.name == name)
     behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
-    line = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
-    text = with_insertion(piece.text[line:], behind - atom.start - line, b" " + attribute.encode())
-    return replace(piece, text=piece.text[:line] + text)
+    start = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
+    line, place = piece.text[start:], behind - atom.start - start
+    longer = line[:place] + b" " + attribute.encode() + line[place:]
+    # A comment behind the code stays in its column if it can.
+    return replace(piece, text=piece.text[:start] + (_realigned(line, longer, place) or longer))

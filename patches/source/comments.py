@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Comments that seem to head several members, and so stay when the first of these leaves."""
+"""What follows a member that moves, and what stays: comments, descriptions, its column, the empty line beside it.
+
+- A comment that seems to head several members stays when the first of these leaves.
+- The comment above the record that describes its members has its entries in their order. Plain comments that describe
+  members as ``@name:`` are taken alike. Source: Documentation/doc-guide/kernel-doc.rst.
+- A declaration takes the column of its new neighbours for its name, where its old ones had its own column and its new
+  ones agree on another, so that moving back gives the same bytes.
+- Where two empty lines would meet, one of them goes along.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +16,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linesmith.patches.source.atoms import Atom, AtomKind, Declaration, Scope
-from linesmith.patches.source.columns import Piece, blanks, replaced_blanks, width
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
+from linesmith.patches.source.columns import SourcePiece, blanks, replaced_blanks, width
+from linesmith.patches.source.records import RecordSpan
 
 _COMMENT = (b"/*", b"//")
 _FOLLOWERS = 2
@@ -19,7 +27,7 @@ Heading = tuple[bytes, str]
 """A line of comment, and the first member that it heads."""
 
 
-def headings(source: bytes, scope: Scope) -> Iterator[Heading]:
+def headings(source: bytes, scope: MemberScope) -> Iterator[Heading]:
     """The lines of comment in a body that seem to head several members.
 
     Such a line stands alone behind an empty one, does not name the member below, and right below that at least two
@@ -29,7 +37,9 @@ def headings(source: bytes, scope: Scope) -> Iterator[Heading]:
         for inner in atom.scopes:
             yield from headings(source, inner)
         line = heading(source[atom.start : atom.end], atom)
-        if line and _begins_block(source, scope, atom) and _has_followers(source, scope.atoms[index:]):
+        above = source[source.rfind(b"\n", 0, max(atom.start - 1, 0)) + 1 : atom.start]
+        alone = atom.start == scope.start or not above.strip()
+        if line and alone and _has_followers(source, scope.atoms[index:]):
             yield line, atom.names[0]
 
 
@@ -43,24 +53,18 @@ def heading(text: bytes, atom: Atom) -> bytes:
     return line + b"\n" if whole and not named and not _is_headed(rest) else b""
 
 
-def parted(cut: Sequence[Piece], index: int, known: frozenset[Heading]) -> list[Piece]:
+def parted(cut: Sequence[SourcePiece], index: int, known: frozenset[Heading]) -> list[SourcePiece]:
     """The pieces with the comment above the member of ``cut[index]`` apart, where it is one of ``known``."""
     piece = cut[index]
     line = heading(piece.text, piece.atom)
     if not line or (line, piece.names[0]) not in known:
         return list(cut)
     atom = replace(piece.atom, start=piece.atom.start + len(line))
-    return [*cut[:index], Piece(line), Piece(piece.text[len(line) :], atom), *cut[index + 1 :]]
+    return [*cut[:index], SourcePiece(line), SourcePiece(piece.text[len(line) :], atom), *cut[index + 1 :]]
 
 
 def _is_headed(text: bytes) -> bool:
     return text.lstrip().startswith(_COMMENT)
-
-
-def _begins_block(source: bytes, scope: Scope, atom: Atom) -> bool:
-    return (
-        not source[source.rfind(b"\n", 0, max(atom.start - 1, 0)) + 1 : atom.start].strip() or atom.start == scope.start
-    )
 
 
 def _has_followers(source: bytes, atoms: Sequence[Atom]) -> bool:
@@ -72,10 +76,6 @@ def _has_followers(source: bytes, atoms: Sequence[Atom]) -> bool:
     )
 
 
-# The comment above a record that describes its members: its entries follow the order of the members.
-#
-# Source: Documentation/doc-guide/kernel-doc.rst. Plain comments that describe members as ``@name:`` are taken alike.
-
 _ENTRY = re.compile(rb"[ \t]*\*?[ \t]*@(?P<name>\w+)[\w.\[\]]*(?:\s*,\s*@?\w+)*\s*(?::|-\s)")
 _BLANK = re.compile(rb"[ \t]*\*?[ \t]*\r?\n?\Z")
 # After an empty line a text that is not indented describes the record again.
@@ -86,7 +86,7 @@ _MOST_COMMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _MemberDescription:
     """Whole lines ``start`` … ``end`` of the file that describe the member ``name``."""
 
     name: str
@@ -94,7 +94,7 @@ class _Entry:
     end: int
 
 
-def followed(source: bytes, record: Record, before: Sequence[str], after: Sequence[str]) -> bytes:
+def followed(source: bytes, record: RecordSpan, before: Sequence[str], after: Sequence[str]) -> bytes:
     """``source`` with the entries of the comment above ``record`` in the order in which the members are now.
 
     ``before`` and ``after`` are all members of the record in the old and in the new order. Each entry takes the place
@@ -110,18 +110,14 @@ def followed(source: bytes, record: Record, before: Sequence[str], after: Sequen
     if [entry.name for entry in slots] != [name for name in old if name in moved]:
         return source
     texts = {entry.name: source[entry.start : entry.end] for entry in slots}
-    return _replaced(source, slots, [texts[name] for name in new if name in moved])
-
-
-def _replaced(source: bytes, slots: Sequence[_Entry], texts: Sequence[bytes]) -> bytes:
     parts, position = [], 0
-    for slot, text in zip(slots, texts, strict=True):
+    for slot, text in zip(slots, [texts[name] for name in new if name in moved], strict=True):
         parts += [source[position : slot.start], text]
         position = slot.end
     return b"".join((*parts, source[position:]))
 
 
-def _entries(source: bytes, record: Record, names: Collection[str]) -> list[_Entry]:
+def _entries(source: bytes, record: RecordSpan, names: Collection[str]) -> list[_MemberDescription]:
     """The entries of members in the nearest comment above the record that has any."""
     position = record.start
     for _ in range(_MOST_COMMENTS):
@@ -136,22 +132,22 @@ def _entries(source: bytes, record: Record, names: Collection[str]) -> list[_Ent
     return []
 
 
-def _entries_of(source: bytes, start: int, end: int, names: Collection[str]) -> Iterator[_Entry]:
+def _entries_of(source: bytes, start: int, end: int, names: Collection[str]) -> Iterator[_MemberDescription]:
     """Entries between the line that opens a comment and the one that closes it."""
-    opened: _Entry | None = None
+    opened: _MemberDescription | None = None
     blank = False
     for first, last in _lines(source, start, end):
         line = source[first:last]
         match = _ENTRY.match(line)
         name = match["name"].decode() if match else ""
         if match and opened and name == opened.name:
-            opened = _Entry(name, opened.start, last)
+            opened = _MemberDescription(name, opened.start, last)
         elif match or (opened and (_SECTION.match(line) or (blank and _UNINDENTED.match(line)))):
             if opened:
                 yield opened
-            opened = _Entry(name, first, last) if name in names else None
+            opened = _MemberDescription(name, first, last) if name in names else None
         elif opened and not _BLANK.match(line):
-            opened = _Entry(opened.name, opened.start, last)
+            opened = _MemberDescription(opened.name, opened.start, last)
         blank = bool(_BLANK.match(line))
     if opened:
         yield opened
@@ -168,11 +164,6 @@ def _lines(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-# The column in which a declaration has its name: a member that moves takes that of its new neighbours.
-#
-# It does only where its old neighbours had its own column and its new ones agree on another, so that moving back gives
-# the same bytes.
-
 _ONE_SPACE = -1
 _NO_COLUMN = -2
 
@@ -187,15 +178,23 @@ class _Split:
     column: int
 
 
-def fitted(piece: Piece, old: Sequence[Piece | None], new: Sequence[Piece | None]) -> Piece:
-    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``."""
-    own, there, here = _split(piece), _column(old), _column(new)
-    if own is None or there != own.column or here in (own.column, _NO_COLUMN):
+def fitted(piece: SourcePiece, old: Sequence[SourcePiece | None], new: Sequence[SourcePiece | None]) -> SourcePiece:
+    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``.
+
+    It stays as it is where there is no room, or a comment would lose its column.
+    """
+    own, there, column = _split(piece), _column(old), _column(new)
+    if own is None or there != own.column or column in (own.column, _NO_COLUMN):
         return piece
-    return _written(piece, own, here)
+    used = width(piece.text[own.line : own.start])
+    if column != _ONE_SPACE and used >= column:
+        return piece
+    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
+    text = replaced_blanks(piece.text[own.line :], own.start - own.line, own.end - own.line, gap)
+    return piece if text is None else replace(piece, text=piece.text[: own.line] + text)
 
 
-def _column(beside: Sequence[Piece | None]) -> int:
+def _column(beside: Sequence[SourcePiece | None]) -> int:
     """The column of the declarations right above and below; one alone with one space tells nothing of the others."""
     splits = [_split(piece) for piece in beside if piece is not None and piece.atom.kind is AtomKind.DECLARATION]
     columns = [one.column if one else _NO_COLUMN for one in splits]
@@ -203,16 +202,12 @@ def _column(beside: Sequence[Piece | None]) -> int:
     return columns[0] if agreed else _NO_COLUMN
 
 
-def _split(piece: Piece) -> _Split | None:
+def _split(piece: SourcePiece) -> _Split | None:
     """Where the blanks in front of the name are; ``None`` for a declaration that is not one line of its own."""
     found = piece.atom.declarations
     if piece.atom.kind is not AtomKind.DECLARATION or len(found) != 1 or not found[0].declarators:
         return None
-    return _split_of(piece, found[0])
-
-
-def _split_of(piece: Piece, declaration: Declaration) -> _Split | None:
-    base = piece.atom.start
+    declaration, base = found[0], piece.atom.start
     end = declaration.declarators[0].start - base
     line = piece.text.rfind(b"\n", 0, declaration.start - base) + 1
     if b"\n" in piece.text[line : declaration.end - base]:
@@ -226,42 +221,18 @@ def _split_of(piece: Piece, declaration: Declaration) -> _Split | None:
     return _Split(line, start, end, column) if canonical else None
 
 
-def _written(piece: Piece, split: _Split, column: int) -> Piece:
-    """The piece with its name at ``column``; as it is where there is no room, or a comment would lose its column."""
-    used = width(piece.text[split.line : split.start])
-    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
-    if column != _ONE_SPACE and used >= column:
-        return piece
-    text = replaced_blanks(piece.text[split.line :], split.start - split.line, split.end - split.line, gap)
-    return piece if text is None else replace(piece, text=piece.text[: split.line] + text)
-
-
-# The empty line that stood between a member that leaves and its neighbours, where two of them would meet.
-
-
-def without_gap(cut: Sequence[Piece], index: int) -> tuple[list[Piece], tuple[Piece, ...]]:
+def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiece], tuple[SourcePiece, ...]]:
     """The pieces without ``cut[index]``, and the empty line that goes with it: the one in front, or none.
 
     It goes where the piece stands between two empty lines, or between one and the end of its scope, so that neither two
     of them meet nor one stands in front of a closing brace.
     """
     rest = [*cut[:index], *cut[index + 1 :]]
-    front = _blank_end(cut[index - 1]) if index else b""
-    if not front or not (_is_end(cut, index + 1) or _begins_blank(cut[index + 1])):
+    lines = cut[index - 1].text.splitlines(keepends=True) if index else []
+    front = lines[-1] if lines and cut[index - 1].atom.kind is AtomKind.LOOSE and not lines[-1].strip() else b""
+    is_last = not b"".join(piece.text for piece in rest[index:]).strip(b" \t")
+    below = b"" if is_last or rest[index].atom.kind is not AtomKind.LOOSE else rest[index].text
+    if not front or not (is_last or (below and not below.splitlines()[0].strip())):
         return rest, ()
     shortened = replace(rest[index - 1], text=rest[index - 1].text.removesuffix(front))
-    return [*rest[: index - 1], shortened, *rest[index:]], (Piece(front),)
-
-
-def _blank_end(piece: Piece) -> bytes:
-    """The last line of what lies between two atoms, where that is empty."""
-    lines = piece.text.splitlines(keepends=True) if piece.atom.kind is AtomKind.LOOSE else []
-    return lines[-1] if lines and not lines[-1].strip() else b""
-
-
-def _begins_blank(piece: Piece) -> bool:
-    return piece.atom.kind is AtomKind.LOOSE and bool(piece.text) and not piece.text.splitlines()[0].strip()
-
-
-def _is_end(cut: Sequence[Piece], index: int) -> bool:
-    return not b"".join(piece.text for piece in cut[index:]).strip(b" \t")
+    return [*rest[: index - 1], shortened, *rest[index:]], (SourcePiece(front),)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds where a source tree declares a record: at the place that DWARF names, or wherever it has moved to."""
+"""Finds where a source tree declares a record: at the place that DWARF names, or wherever it has moved to.
+
+Also which records a change declares otherwise, and what C texts include, in both arms of each ``#if``, without running
+a preprocessor.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
@@ -17,14 +22,15 @@ from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.grammar import unreadable
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import PARENTHESIS, Record, all_records, declaration_end, heads, records_named
+from linesmith.patches.source.records import PARENTHESIS, RecordSpan, all_records, declaration_end, heads, records_named
 from linesmith.patches.source.tree import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.
 ENOUGH_MEMBERS = 0.5
 _SUFFIXES = (".h", ".c", ".inc", ".hh", ".def")
 _LAST = ("tools", "Documentation", "samples", "scripts")
-_SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
+# Folders that hold no sources of the tree.
+SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 _SHOWN = 6
 # No file of Linux 6.1 declares a record more than a few times, one for each configuration.
 _MOST_RECORDS = 64
@@ -36,7 +42,7 @@ class Declared:
 
     file: str
     source: bytes
-    record: Record
+    record: RecordSpan
     match: float
 
     @property
@@ -136,27 +142,20 @@ def _stages(tree: Path) -> Iterator[Iterator[str]]:
     with os.scandir(tree) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    yield _chained(tree, [name for name in folders if name not in ("include", *_LAST)], top=True)
-    yield _chained(tree, [name for name in folders if name in _LAST], top=False)
-
-
-def _chained(tree: Path, folders: Iterable[str], *, top: bool) -> Iterator[str]:
-    if top:
-        yield from (entry.name for entry in sorted(tree.iterdir()) if entry.name.endswith(_SUFFIXES))
-    for folder in folders:
-        yield from _files(tree, tree / folder)
+    top = (entry.name for entry in entries if entry.name.endswith(_SUFFIXES))
+    rest = (_files(tree, tree / name) for name in folders if name not in ("include", *_LAST))
+    yield chain(top, chain.from_iterable(rest))
+    yield chain.from_iterable(_files(tree, tree / name) for name in folders if name in _LAST)
 
 
 def _files(tree: Path, folder: Path) -> Iterator[str]:
     """C files below ``folder``; links to directories are not followed."""
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(names):
             if name.endswith(_SUFFIXES):
                 yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
 
-
-# The records whose declarations differ between two versions of a file.
 
 # Possessive, so that a long row of underscores is read in one way only; an attribute has a name or another behind it.
 # What follows a name is read to the brace, a semicolon or the next record, and so once.
@@ -174,7 +173,7 @@ def declared(text: bytes | None) -> frozenset[bytes]:
     return frozenset(tag or typedef for tag, opened, typedef, ended in found if opened or ended)
 
 
-def redeclared(change: FileChange) -> tuple[Record, ...]:
+def redeclared(change: FileChange) -> tuple[RecordSpan, ...]:
     """Records of the changed file, as it is then, that the file declared otherwise before.
 
     So may those be, as they were then, that are not found any more, though a word in front of a body names them.
@@ -182,26 +181,21 @@ def redeclared(change: FileChange) -> tuple[Record, ...]:
     if change.before is None or change.after is None:
         return ()
     old, new = all_records(change.before), all_records(change.after)
-    found = [one for name in new if name in old for one in _differing(change, old[name], new[name])]
+    found = []
+    for name in (name for name in new if name in old):
+        known = {_digest(change.before, one) for one in old[name]}
+        found += [one for one in new[name] if _digest(change.after, one) not in known]
     left = frozenset(name for name in old if old[name] and not new.get(name))
     words = frozenset(word for some in heads(change.after) for word in some) if left else frozenset()
     return tuple(sorted((*found, *(old[name][0] for name in left & words)), key=lambda one: (one.line, one.name)))
 
 
-def _differing(change: FileChange, old: Sequence[Record], new: Sequence[Record]) -> Iterator[Record]:
-    """Those of the ``new`` records that have another body, or other attributes beside it, than each of the ``old``."""
-    known = {_digest(change.before or b"", one) for one in old}
-    yield from (one for one in new if _digest(change.after or b"", one) not in known)
-
-
-def _digest(source: bytes, record: Record) -> bytes:
+def _digest(source: bytes, record: RecordSpan) -> bytes:
     """What stands for the declaration with the attributes behind its body; the text itself may hold many others."""
     end = declaration_end(without_comments(source), record.closing)
     whole = memoryview(source)[record.start : end]
     return hashlib.blake2b(whole, digest_size=16).digest()
 
-
-# What C texts include, in both arms of each ``#if``, found without a preprocessor.
 
 # With the rest of the line: what else is in it does not begin it.
 _INCLUDE = re.compile(rb'#[ \t]*+include(?:_next)?[ \t]*+(["<])([^">\n]++)([">])?[^\n]*+')

@@ -12,7 +12,7 @@ import tree_sitter
 import tree_sitter_c
 
 from linesmith.patches.source.macros import plain
-from linesmith.patches.source.records import Record
+from linesmith.patches.source.records import RecordSpan
 
 # The longest body in Linux 6.1 has 25 KiB; the grammar, and what is made of it, take long for much more.
 _MOST_BYTES = 1 << 16
@@ -59,7 +59,7 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_c.language()))
 
 
-def unreadable(source: bytes, record: Record) -> str:
+def unreadable(source: bytes, record: RecordSpan) -> str:
     """Why the record's body is not given to the grammar, in a clause; empty where it is."""
     if record.closing - record.opening > _MOST_BYTES:
         return f"its body is longer than {_MOST_BYTES >> 10} KiB"
@@ -71,7 +71,7 @@ def unreadable(source: bytes, record: Record) -> str:
     return ""
 
 
-def body(source: bytes, record: Record) -> tuple[tuple[Node, ...], bool]:
+def body(source: bytes, record: RecordSpan) -> tuple[tuple[Node, ...], bool]:
     """The nodes of the record's body, and whether the grammar took it whole; no nodes where it is ``unreadable``."""
     if unreadable(source, record):
         return (), False
@@ -100,32 +100,22 @@ def arms(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]
     part: tree_sitter.Node | None = node.syntax
     while part is not None:
         below = next((child for child in part.children if child.type in _ALTERNATIVES), None)
-        first = _directive_end(part)
+        # The condition may go on over several lines.
+        condition = part.child_by_field_name("condition") or part.child_by_field_name("name") or part.children[0]
+        first = node.origin + condition.end_byte
         last = node.origin + (below or node.syntax.children[-1]).start_byte
         inside = _children(part, node.origin, source[node.origin :])
-        yield (
-            node.origin + first,
-            last,
-            tuple(one for one in inside if _is_within(one, node.origin + first, last, source)),
-        )
+        # What belongs to the arm begins on a line of its own.
+        yield first, last, tuple(one for one in inside if one.start < last and b"\n" in source[first : one.start])
         part = below
-
-
-def _directive_end(part: tree_sitter.Node) -> int:
-    """Behind the condition, which may go on over several lines."""
-    condition = part.child_by_field_name("condition") or part.child_by_field_name("name") or part.children[0]
-    return condition.end_byte
-
-
-def _is_within(node: Node, first: int, last: int, source: bytes) -> bool:
-    """Whether the node begins on a line of its own between two directives."""
-    return node.start < last and source.find(b"\n", first, node.start) >= 0
 
 
 def declarators(node: Node) -> tuple[Declarator, ...]:
     """What a declaration declares, in order; an anonymous record declares nothing itself."""
-    found = (_declarator(child, node.origin) for child in node.syntax.children_by_field_name("declarator"))
-    return tuple(one for one in found if one is not None)
+    found = ((_identifier(child), child) for child in node.syntax.children_by_field_name("declarator"))
+    return tuple(
+        Declarator(name, node.origin + one.start_byte, node.origin + one.end_byte) for name, one in found if name
+    )
 
 
 def names(node: Node) -> tuple[str, ...]:
@@ -158,22 +148,13 @@ def _first_list(root: tree_sitter.Node, opening: int) -> tree_sitter.Node | None
 
 def _children(body_list: tree_sitter.Node, origin: int, text: bytes) -> tuple[Node, ...]:
     inside = (child for child in body_list.children if child.type not in "{}" and child.end_byte > child.start_byte)
-    return tuple(
-        Node(child.type, origin + child.start_byte, origin + _visible_end(child, text), child, origin)
-        for child in inside
-    )
-
-
-def _visible_end(node: tree_sitter.Node, text: bytes) -> int:
-    """The end without the line end that directives include."""
-    return node.start_byte + len(text[node.start_byte : node.end_byte].rstrip(b"\r\n"))
-
-
-def _declarator(node: tree_sitter.Node, origin: int) -> Declarator | None:
-    name = _identifier(node)
-    if name is None:
-        return None
-    return Declarator(name, origin + node.start_byte, origin + node.end_byte)
+    found = []
+    for child in inside:
+        start = origin + child.start_byte
+        # Directives include their line end.
+        end = start + len(text[child.start_byte : child.end_byte].rstrip(b"\r\n"))
+        found.append(Node(child.type, start, end, child, origin))
+    return tuple(found)
 
 
 def _identifier(node: tree_sitter.Node) -> str | None:
@@ -191,14 +172,9 @@ def _names(node: tree_sitter.Node, *, into_records: bool) -> Iterator[str]:
             yield from () if into_records else own
             return
     for child in node.children:
-        if child.type in _RECORDS:
-            yield from _body_names(child) if into_records else ()
-        else:
+        if child.type not in _RECORDS:
             yield from _names(child, into_records=into_records)
-
-
-def _body_names(record: tree_sitter.Node) -> Iterator[str]:
-    inner = record.child_by_field_name("body")
-    for child in inner.children if inner else ():
-        yield from _names(child, into_records=False)
-        yield from _names(child, into_records=True)
+        elif into_records and (inner := child.child_by_field_name("body")):
+            for each in inner.children:
+                yield from _names(each, into_records=False)
+                yield from _names(each, into_records=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Macros of record bodies that no C grammar knows, replaced by plain C of the same length.
+"""C text of which every byte keeps its place: comments blanked, brackets paired, macros replaced by plain C.
 
-The result is only for finding where declarations begin and end and what they declare; what is written out
-is always the original text.
+Macros of record bodies that no C grammar knows become plain C of the same length. That is only for finding where
+declarations begin and end and what they declare; what is written out is always the original text.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-
-# C text with everything blanked that is not code, byte for byte as long as before.
 
 _OPENER = re.compile(rb"//|/\*|[\"']")
 _WHOLE = {
@@ -170,9 +168,7 @@ _MEMBERLESS_DIRECTIVE = re.compile(
          (?:\\\r?\n | /\*.*?\*/ | [^\n])*""",
     re.MULTILINE | re.DOTALL | re.VERBOSE,
 )
-_CONDITION = re.compile(
-    rb"^[ \t]*\#[ \t]*(?:el)?if[ \t]+(?P<condition>[^\n]*?[^\\\s])[ \t]*(?=/[/*]|\r?$)", re.MULTILINE
-)
+_CONDITION = re.compile(rb"^([ \t]*\#[ \t]*(?:el)?if[ \t]+)([^\n]*?[^\\\s])(?=[ \t]*(?:/[/*]|\r?$))", re.MULTILINE)
 # What makes a type: GENRADIX(struct one) members;
 _TYPE_CALL = re.compile(rb"[ \t]*[*\w \t]*\b[A-Za-z_]\w*[ \t]*[;,\[:]")
 _TYPE_OPERATORS = {b"typeof", b"__typeof__", b"__typeof", b"typeof_unqual", b"_BitInt"}
@@ -196,8 +192,6 @@ _NAMED = {  # macro: which argument is the member's name
     b"DECLARE_PER_CPU_REF": 0,
     b"DEFINE_DLM_FIELD": 1,
 }
-
-
 _RENAMED = {"callback_head": "rcu_head"}  # include/linux/types.h
 _EMPTY = "__empty_"  # a member that DECLARE_FLEX_ARRAY() puts before the array: include/uapi/linux/stddef.h
 _NAME = re.compile(rb"[a-z_]\w*")
@@ -215,12 +209,20 @@ def plain(source: bytes) -> bytes:
     ``DECLARE_BITMAP(map, 64);`` becomes ``int map;``, ``struct_group(name, …);`` an anonymous struct, and a
     macro that nobody knows an ``int`` without a name.
     """
-    text = bytearray(_CONDITION.sub(_certain, _MEMBERLESS_DIRECTIVE.sub(lambda match: blank(match[0]), source)))
+    # Every grammar knows the condition 1.
+    known = _CONDITION.sub(
+        lambda match: match[1] + b"1".rjust(len(match[2])),
+        _MEMBERLESS_DIRECTIVE.sub(lambda match: blank(match[0]), source),
+    )
+    text = bytearray(known)
     code = bytearray(without_directives(without_comments(bytes(text))))
     for start, end in _attributes(bytes(code)):
         _put(text, code, start, blank(bytes(text[start:end])))
     for match in _ATOMIC.finditer(bytes(code)):
-        _unwrap(text, code, match)
+        behind = closing(bytes(code), match.end() - 1)
+        if behind is not None:
+            _put(text, code, match.start(), blank(match[0]))
+            _put(text, code, behind, b" ")
     for match in _UNNAMED_WIDTH.finditer(bytes(code)):
         if _declares_nothing(bytes(code), match.start()):
             _put(text, code, match.start(), blank(match[0]))
@@ -229,12 +231,6 @@ def plain(source: bytes) -> bytes:
             _put(text, code, match.start(), b"int".ljust(len(match[0]) - 1) + b";")
     _spell_out_members(text, code)
     return bytes(text)
-
-
-def _certain(match: re.Match[bytes]) -> bytes:
-    """The directive with a condition that every grammar knows, which ends where the old one did."""
-    start, end = match.start("condition") - match.start(), match.end("condition") - match.start()
-    return match[0][:start] + b"1".rjust(end - start) + match[0][end:]
 
 
 def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
@@ -252,13 +248,6 @@ def _attributes(code: bytes) -> Iterator[tuple[int, int]]:
 def _put(text: bytearray, code: bytearray, start: int, replacement: bytes) -> None:
     text[start : start + len(replacement)] = replacement
     code[start : start + len(replacement)] = replacement
-
-
-def _unwrap(text: bytearray, code: bytearray, match: re.Match[bytes]) -> None:
-    end = closing(bytes(code), match.end() - 1)
-    if end is not None:
-        _put(text, code, match.start(), blank(match[0]))
-        _put(text, code, end, b" ")
 
 
 def _declares_nothing(code: bytes, colon: int) -> bool:
@@ -321,7 +310,10 @@ def _declaration(code: bytes, match: re.Match[bytes], end: int) -> bytes:
     replacement = bytearray(blank(code[match.start() : end + 1]))
     replacement[:3] = b"int"
     spans = _arguments(code, match.end() - 1, end)
-    argument = _NAMED.get(match[1], _only_name(code, spans))
+    # Of a macro that nobody knows the only argument that could be one must be the member's name.
+    words = [code[start:stop].strip() for start, stop in spans]
+    likely = [at for at, word in enumerate(words) if _NAME.fullmatch(word) and not _TYPE_NAME.fullmatch(word)]
+    argument = _NAMED.get(match[1], likely[0] if len(likely) == 1 else None)
     if argument is not None:
         first, last = spans[min(argument, len(spans) - 1)]
         replacement[first - match.start() : last - match.start()] = code[first:last]
@@ -330,17 +322,7 @@ def _declaration(code: bytes, match: re.Match[bytes], end: int) -> bytes:
     return bytes(replacement)
 
 
-def _only_name(code: bytes, spans: list[tuple[int, int]]) -> int | None:
-    """Which argument of a macro nobody knows must be a member's name: the only one that could be."""
-    words = [code[start:end].strip() for start, end in spans]
-    found = [at for at, word in enumerate(words) if _NAME.fullmatch(word) and not _TYPE_NAME.fullmatch(word)]
-    return found[0] if len(found) == 1 else None
-
-
-# Numbers of the lines of a text.
-
-
-class Lines:
+class LineCounter:
     """Counts the lines of one text; asked for places in rising order, it reads the text once."""
 
     def __init__(self, text: bytes) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from linesmith.patches.source.macros import Lines, closings, without_comments, without_directives
+from linesmith.patches.source.macros import LineCounter, closings, without_comments, without_directives
 
 # In front of a body; deeper ones are told by ``is_obscure``.
 MOST_PARENTHESES = 6
@@ -39,12 +39,9 @@ _END = re.compile(rb"[;{}]")
 _OTHERWISE = re.compile(rb"\\\r?\n|<%|%>|<:|:>|%:|\?\?[<>()=/]")
 _HEAD = re.compile(rb"\b(?:struct|union)\b(?P<words>[^;{}]*+)(?P<brace>\{)?")
 
-_Found = dict[bytes, dict[int, tuple[bytes, int, bool]]]
-"""By name and opening brace: keyword, where that is, and whether the name is a typedef."""
-
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordSpan:
     """A record with a body, as byte offsets in its file.
 
     ``start`` is the keyword, ``opening`` and ``closing`` are the braces; ``line`` counts from 1. ``typedef`` tells
@@ -65,12 +62,12 @@ class Record:
         return self.name if self.typedef else f"{self.kind} {self.name}"
 
 
-def records_named(source: bytes, name: str) -> tuple[Record, ...]:
+def records_named(source: bytes, name: str) -> tuple[RecordSpan, ...]:
     """Every record with this tag, or with this typedef name and a body of its own, in file order."""
     return all_records(source).get(name, ()) if name.encode() in source else ()
 
 
-def is_packed(source: bytes, record: Record) -> bool:
+def is_packed(source: bytes, record: RecordSpan) -> bool:
     """Whether the declaration says ``packed``, by an attribute, a macro called so, or ``#pragma pack`` above it."""
     code = without_comments(source)
     head, tail = code[record.start : record.opening], code[record.closing : code.find(b";", record.closing)]
@@ -96,7 +93,8 @@ def is_obscure(source: bytes) -> bool:
     people write, or are spelt otherwise.
     """
     code = without_directives(without_comments(source))
-    openings = _openings(code)
+    tagged = (match.end() - 1 for match in _OPENED.finditer(code) if _tags(match[2]))
+    openings = frozenset((*tagged, *dict(_typedefs(code))))
     if is_spelt_otherwise(code) or not openings <= closings(code, openings).keys():
         return True
     return any(match["brace"] and _depth(match["words"]) > MOST_PARENTHESES for match in _HEAD.finditer(code))
@@ -123,36 +121,31 @@ def _depth(words: bytes) -> int:
     return deepest
 
 
-def _openings(code: bytes) -> frozenset[int]:
-    """The braces that open a record with a name, in front of it or behind it."""
-    tagged = (match.end() - 1 for match in _OPENED.finditer(code) if _tags(match[2]))
-    return frozenset((*tagged, *dict(_typedefs(code))))
-
-
 @lru_cache(maxsize=_TEXTS_AT_HAND)
-def all_records(source: bytes) -> Mapping[str, tuple[Record, ...]]:
+def all_records(source: bytes) -> Mapping[str, tuple[RecordSpan, ...]]:
     """All records of a text, by name, those of one name in file order; a text is read once while it is at hand."""
     code = without_directives(without_comments(source))
-    found: _Found = {}
-    _add_typedefs(code, found)
-    _add_tagged(code, found)
+    # By name and opening brace: keyword, where that is, and whether the name is a typedef.
+    found: dict[bytes, dict[int, tuple[bytes, int, bool]]] = {}
+    behind = {match.start(): match for match in _BEHIND.finditer(code)}
+    heads = dict(_typedefs(code))
+    for opening, end in closings(code, heads).items():
+        for name in _NAME.findall(behind[end][1]) if end in behind else ():
+            found.setdefault(name, {})[opening] = (heads[opening][1], heads[opening].start(1), True)
+    for match in _OPENED.finditer(code):
+        for name in _tags(match[2]):
+            found.setdefault(name, {})[match.end() - 1] = (match[1], match.start(), False)
     ends = closings(code, {opening for places in found.values() for opening in places})
-    lines = Lines(source)
+    lines = LineCounter(source)
     named = {}
     for name, places in found.items():
         title = name.decode("ascii")
         named[title] = tuple(
-            Record(title, kind.decode(), start, opening, ends[opening], lines.number(start), typedef)
+            RecordSpan(title, kind.decode(), start, opening, ends[opening], lines.number(start), typedef)
             for opening, (kind, start, typedef) in sorted(places.items())
             if opening in ends
         )
     return named
-
-
-def _add_tagged(code: bytes, found: _Found) -> None:
-    for match in _OPENED.finditer(code):
-        for name in _tags(match[2]):
-            found.setdefault(name, {})[match.end() - 1] = (match[1], match.start(), False)
 
 
 def _tags(head: bytes) -> Iterable[bytes]:
@@ -162,15 +155,6 @@ def _tags(head: bytes) -> Iterable[bytes]:
     if len(plain) > 1:
         return ()
     return dict.fromkeys(name for name, called in plain or words if not called)
-
-
-def _add_typedefs(code: bytes, found: _Found) -> None:
-    behind = {match.start(): match for match in _BEHIND.finditer(code)}
-    heads = dict(_typedefs(code))
-    for opening, end in closings(code, heads).items():
-        if end in behind:
-            for name in _NAME.findall(behind[end][1]):
-                found.setdefault(name, {})[opening] = (heads[opening][1], heads[opening].start(1), True)
 
 
 def _typedefs(code: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sources that are to be changed, and how they are built."""
+"""The sources that are to be changed: what is read of them, and what programs that compile them may read.
+
+No file outside of a tree is read, whatever symbolic links it holds. A checkout holds more than the sources: keys,
+``.env``, notes, what other branches left. A source can include any file by name, and the compiler quotes what it cannot
+parse. So of a git checkout only tracked files are visible, and of its untracked files the headers that a build
+generates, where the checkout is the build that is asked for. Git's own files are never visible: ``.git/config`` may
+hold a password. A tree outside of git is visible as a whole.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +31,6 @@ class Tree:
     build: Path | None = None
     cflags: str = ""
 
-
-# The bytes of a file of a tree: never of one outside it, whatever symbolic links the tree holds.
 
 MOST_BYTES = 32 << 20
 # openat2(2), linux/openat2.h; the number is the same on every machine.
@@ -78,16 +83,6 @@ def _has_openat2() -> bool:
     return found < 0 and ctypes.get_errno() == errno.EINVAL
 
 
-# The files of a tree that programs which compile or run its text may read.
-#
-# A checkout holds more than the sources: keys, ``.env``, notes, what other branches left. A source can include any
-# file by name, and the compiler quotes what it cannot parse. So of a git checkout only tracked files are visible, and
-# of its untracked files the headers that a build generates, where the checkout is the build that is asked for. Git's
-# own files are never visible: ``.git/config`` may hold a password. A tree outside of git is visible as a whole.
-#
-# The result are places for ``Confinement.readable``: a folder stands for all that lies below it, so that a clean
-# checkout takes one place for each entry of its root, and only folders with untracked files are listed file by file.
-
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inc", ".ipp", ".def", ".tbl")
 _GIT = ".git"
 
@@ -95,8 +90,9 @@ _GIT = ".git"
 def visible_files(tree: Path, builds: Sequence[Path] = ()) -> tuple[Path, ...]:
     """The places of ``tree`` and of ``builds``, which are directories that the build writes into.
 
-    A build outside of the tree is visible as a whole, for whoever runs us named it. Raises ``TreeError`` where git
-    fails to list the files.
+    They are for ``Confinement.readable``: a folder stands for all that lies below it, and only folders with untracked
+    files are listed file by file. A build outside of the tree is visible as a whole, for whoever runs us named it.
+    Raises ``TreeError`` where git fails to list the files.
     """
     root = tree.resolve()
     made = tuple(dict.fromkeys(build.resolve() for build in builds))
@@ -111,7 +107,8 @@ def _of_tree(root: Path, builds: Sequence[Path]) -> Iterator[Path]:
         yield from _entries(root)
         return
     hidden = frozenset((*git.untracked(), *modules))
-    yield from _around(root, "", hidden, _parents(hidden))
+    parents = (str(parent) for name in hidden for parent in PurePosixPath(name).parents)
+    yield from _visible(root, "", hidden, frozenset(parents) - {"."})
     for module in modules:
         if (root / module).is_dir() and not (root / module).is_symlink():
             yield from _of_tree(root / module, ())
@@ -127,7 +124,7 @@ def _entries(folder: Path) -> Iterator[Path]:
             yield place
 
 
-def _around(root: Path, folder: str, hidden: frozenset[str], parents: frozenset[str]) -> Iterator[Path]:
+def _visible(root: Path, folder: str, hidden: frozenset[str], parents: frozenset[str]) -> Iterator[Path]:
     """The places below ``folder`` without those ``hidden``; ``parents`` are the folders that hold such."""
     with os.scandir(root / folder) as found:
         names = sorted(entry.name for entry in found)
@@ -136,13 +133,9 @@ def _around(root: Path, folder: str, hidden: frozenset[str], parents: frozenset[
         if name == _GIT or place in hidden:
             continue
         if place in parents and not (root / place).is_symlink():
-            yield from _around(root, place, hidden, parents)
+            yield from _visible(root, place, hidden, parents)
         elif (root / place).resolve().is_relative_to(root):
             yield root / place
-
-
-def _parents(names: frozenset[str]) -> frozenset[str]:
-    return frozenset(str(parent) for name in names for parent in PurePosixPath(name).parents if str(parent) != ".")
 
 
 def _headers(root: Path, name: str, builds: Sequence[str]) -> Iterator[Path]:

@@ -23,7 +23,7 @@ from linesmith.patches.build.overlay import scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.edit.unified import edit_script
 from linesmith.patches.matrix.check import names
-from linesmith.patches.source.macros import Lines, without_comments
+from linesmith.patches.source.macros import LineCounter, without_comments
 from linesmith.patches.source.tree import Tree, source_bytes, visible_files
 
 
@@ -170,7 +170,7 @@ def mentions_of(tree: Path, words: Collection[str], progress: Progress) -> dict[
 def mentioned(file: str, source: bytes, word: str) -> Iterator[Mention]:
     """The places of ``word`` in the code of one file."""
     code = without_comments(source)
-    lines, macros = Lines(source), _Macros(code)
+    lines, macros = LineCounter(source), _Macros(code)
     for match in re.finditer(rb"\b" + re.escape(word.encode()) + rb"\b", code):
         start = source.rfind(b"\n", 0, match.start()) + 1
         end = source.find(b"\n", match.start())

@@ -15,7 +15,7 @@ from text_cases import TextCase, declared, text_cases, text_rows
 from linesmith.patches.source.atoms import Atom, AtomKind
 from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import closing, plain, without_comments, without_directives
-from linesmith.patches.source.records import Record, is_packed, records_named
+from linesmith.patches.source.records import RecordSpan, is_packed, records_named
 
 CASES = Path(__file__).with_name("cases")
 # Of the records below include/ of Debian's 6.1, this share at most may hold text the grammar does not know.
@@ -119,5 +119,5 @@ def judged(path: Path) -> list[bool]:
         last = closing(code, match.end() - 1) if match.start() >= end else None
         if last is not None:
             end = last
-            found.append(body(source, Record("", match[1].decode(), match.start(), match.end() - 1, last, 1))[1])
+            found.append(body(source, RecordSpan("", match[1].decode(), match.start(), match.end() - 1, last, 1))[1])
     return found

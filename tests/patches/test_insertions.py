@@ -13,9 +13,9 @@ from text_cases import TextCase, text_cases
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, RefusalCode, SourceFact
 from linesmith.patches.edit.edit import check_positions, edit, grouped, padded
-from linesmith.patches.edit.insertions import Spelling, spellings, vocabulary
+from linesmith.patches.edit.insertions import AddedText, spellings
 from linesmith.patches.edit.patch import confirm
-from linesmith.patches.source.columns import Origin
+from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.records import records_named
 from linesmith.patches.source.tree import Tree
 
@@ -57,7 +57,7 @@ def test_what_is_added_to_the_text(case: TextCase) -> None:
     """``pad`` is a member that begins a line, ``group`` the name of a group and its members."""
     group, *members = (case.words("group") or "").split() or [""]
     align, *word = (case.words("spell") or "64").split()
-    spelling = Spelling(
+    spelling = AddedText(
         {int(align): word[0]} if word else {},
         case.words("padding") or "",
         markers=bool(group) and not case.words("words"),
@@ -66,10 +66,10 @@ def test_what_is_added_to_the_text(case: TextCase) -> None:
     chosen = grouped(proposal(), group, members) if group else padded(proposal(asked))
     (record,) = records_named(case.before, "s")
     if not case.words("refused"):
-        assert edit(Origin(case.before, FILE), record, chosen, spelling).source == case.after
+        assert edit(SourceText(case.before, FILE), record, chosen, spelling) == case.after
         return
     with pytest.raises(EditRefused) as caught:
-        edit(Origin(case.before, FILE), record, chosen, spelling)
+        edit(SourceText(case.before, FILE), record, chosen, spelling)
     assert f"{caught.value.refusal.code.value} {caught.value}".replace(f"{FILE}:", "") == case.words("refused")
 
 
@@ -96,20 +96,21 @@ def test_members_of_a_group_follow_each_other(members: list[str], code: RefusalC
 
 def test_a_kernel_says_which_words_it_has(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"include/linux/cache.h": CACHE_HEADER})
-    found, other = (vocabulary(tree, b"", kernel=kernel) for kernel in (True, False))
+    found, other = (spellings(padded(proposal(ALIGNED)).moves, tree, b"", kernel=kernel)[0] for kernel in (True, False))
     assert (found.padding, found.markers) == ("CACHELINE_PADDING({});", True)
     assert (other.padding, other.markers) == ("", False)
 
 
 def test_a_file_with_a_padding_of_its_own_uses_that(tmp_path: Path) -> None:
     source = b"#define ZONE_PADDING(name)\tstruct zone_padding name;\n"
-    assert vocabulary(tmp_path, source, kernel=True).padding == "ZONE_PADDING({})"
+    moves = padded(proposal(ALIGNED)).moves
+    assert spellings(moves, tmp_path, source, kernel=True)[0].padding == "ZONE_PADDING({})"
 
 
 def test_the_macro_is_tried_first_then_attributes_that_more_headers_know(tmp_path: Path) -> None:
     moves = padded(proposal(ALIGNED)).moves
     tree = write_files(tmp_path, {"include/linux/cache.h": CACHE_HEADER})
-    tried = spellings(moves, vocabulary(tree, b"", kernel=True))
+    tried = spellings(moves, tree, b"", kernel=True)
     assert [one.pad("_pad1_", 64) for one in tried] == [
         "CACHELINE_PADDING(_pad1_);",
         "char _pad1_[0] ____cacheline_aligned_in_smp;",

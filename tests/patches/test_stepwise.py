@@ -9,7 +9,7 @@ from pathlib import Path
 from patch_cases import behind, candidate, excerpt, finding, layout, write_files
 
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, PatchSeries, Residual
-from linesmith.patches.edit.patch import confirm, told
+from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.series.stepwise import stepwise
 from linesmith.patches.source.tree import Tree
 
@@ -39,7 +39,7 @@ def proposal(moves: Sequence[Move] = MOVES) -> Candidate:
 def series(folder: Path, chosen: Candidate, header: str = HEADER) -> PatchSeries:
     tree = Tree(write_files(folder, {"src/cache.h": header}))
     confirmed = confirm(chosen, tree, lambda _: None, {"lock": "Kept off the line of root."})
-    patch = told(chosen, finding(), tree, 1, excerpt, confirmed)
+    patch = patch_of(chosen, finding(), tree, 1, excerpt, confirmed)
     return stepwise(chosen, patch, confirmed, tree, lambda _: None)
 
 

@@ -34,7 +34,7 @@ def test_a_missing_end_of_line_is_told() -> None:
 
 def test_the_statistics_are_those_of_git() -> None:
     diff = unified_diff(b"a\n++ b\n-- c\n", b"++ b\n-- c\na\n", "dir/s.h")
-    assert diffstat(diff, "dir/s.h") == " dir/s.h | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
+    assert diffstat([("dir/s.h", diff)]) == " dir/s.h | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n"
 
 
 ANY = (b"a\n", b"b\n", b"\n", b"  c\r\n", b"int f(void)\n", b"-- x\n", b"++ y\n")

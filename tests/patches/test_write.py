@@ -29,7 +29,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     VariableRow,
 )
-from linesmith.patches.edit.patch import confirm, draft, file_text, told, write
+from linesmith.patches.edit.patch import confirm, draft, file_text, patch_of, write
 from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, Beyond
 from linesmith.patches.source.tree import Tree
 
@@ -134,7 +134,7 @@ def test_the_message_says_that_the_profile_is_of_another_build(tmp_path: Path) -
     """As the code addresses of a pasted report tell; the layout before is that of the file all the same."""
     tree = Tree(write_files(tmp_path, FILES))
     confirmed = confirm(proposal(), tree, lambda _: None)
-    said = told(proposal(), finding(), tree, 1, excerpt, confirmed, beyond=Beyond(profile=OF_ANOTHER_BUILD)).message
+    said = patch_of(proposal(), finding(), tree, 1, excerpt, confirmed, beyond=Beyond(profile=OF_ANOTHER_BUILD)).message
     assert (
         "the layout after is as predicted. The profile is of another build: its code addresses are not those of the ELF"
         " file. Not checked:"
