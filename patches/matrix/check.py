@@ -65,7 +65,7 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     try:
         with deadline.running():
             environment = _environment(name, change, tree, asked, progress)
-            compiler = _version(environment)
+            compiler = compiler_version(environment.build.flags.compiler).partition("\n")[0]
     except DeadlinePassed:
         return late
     except (LinesmithError, OSError) as error:
@@ -129,10 +129,6 @@ def _title(name: str, tree: Tree, change: Change) -> str:
     if not _is_kernel(tree, _file(change)):
         return choice.VARIANTS[name].title
     return kernels.RECIPES[name].title if name in kernels.RECIPES else Path(name).name
-
-
-def _version(environment: Environment) -> str:
-    return compiler_version(environment.build.flags.compiler).partition("\n")[0]
 
 
 def _is_kernel(tree: Tree, file: str) -> bool:

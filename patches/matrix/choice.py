@@ -154,15 +154,15 @@ def _ordered(tree: Path, units: frozenset[str], change: Change) -> tuple[str, ..
 def _ranked(tree: Path, units: Iterable[str], change: Change) -> list[str]:
     """Units that name the record most often come first, among equals those that name its members."""
     names = [name for pair in change.pairs for name in (pair.first, pair.second)]
-    patterns = [_pattern(words) for words in ([change.record], names) if any(words)]
+    patterns = [
+        re.compile(b"\\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + b")\\b")
+        for words in ([change.record], names)
+        if any(words)
+    ]
     if not patterns:
         return sorted(units)
     counts = {unit: tuple(_counts(tree, unit, patterns)) for unit in units}
     return sorted(counts, key=lambda unit: (*(-count for count in counts[unit]), unit))
-
-
-def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + rb")\b")
 
 
 def _counts(tree: Path, unit: str, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
@@ -230,9 +230,8 @@ def _varied(flags: Flags | None, variant: Variant) -> Flags | None:
 
 
 def _with(flags: Flags, variant: Variant) -> Flags:
-    options = (*_kept(flags.options, variant.dropped), *variant.added)
+    options = (
+        *[option for option in flags.options if not (variant.dropped and option.startswith(variant.dropped))],
+        *variant.added,
+    )
     return replace(flags, compiler=variant.compiler or flags.compiler, options=options)
-
-
-def _kept(options: Sequence[str], dropped: tuple[str, ...]) -> list[str]:
-    return [option for option in options if not (dropped and option.startswith(dropped))]

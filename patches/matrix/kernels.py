@@ -84,8 +84,14 @@ def kernel_environment(name: str, tree: Tree, cpus: int, progress: Progress) -> 
     one = preparation(tree.root, wanted)
     build = prepared_build(one, recipe.title, progress)
     configured = one.configured()
-    _check(recipe, configured)
-    remarks = build.remarks + _refused(recipe, configured)
+    for symbol, on in recipe.needs:
+        if configured.has(symbol) is not on:
+            how = "off" if on else "on"
+            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
+    # Symbols of the fragment that did not come on.
+    asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
+    off = [symbol for symbol in asked if not configured.has(symbol)]
+    remarks = build.remarks + ((f"{', '.join(off)} stayed off",) if off else ())
     return _environment(
         recipe.title,
         replace(build, remarks=remarks),
@@ -131,20 +137,6 @@ def _machine(tree: Tree) -> str:
     return "x86_64" if configuration.has("64BIT") else "i386"
 
 
-def _check(recipe: Recipe, configured: Configuration) -> None:
-    for symbol, on in recipe.needs:
-        if configured.has(symbol) is not on:
-            how = "off" if on else "on"
-            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
-
-
-def _refused(recipe: Recipe, configured: Configuration) -> tuple[str, ...]:
-    """Symbols of the fragment that did not come on."""
-    asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
-    off = [symbol for symbol in asked if not configured.has(symbol)]
-    return (f"{', '.join(off)} stayed off",) if off else ()
-
-
 def _environment(
     title: str,
     build: Build,
@@ -168,10 +160,13 @@ def _slabs(tree: Path, configured: Configuration, folder: str, cpus: int) -> Sla
     }
     release = found.get("VERSION", 6), found.get("PATCHLEVEL", 12)
     most = configured.number("NR_CPUS") if configured.has("SMP") else 1
-    pages = next((size for word, size in _PAGES if _has_pages(configured, word)), 4096)
+    pages = next(
+        (
+            size
+            for word, size in _PAGES
+            if any(configured.has(f"{kind}_{word}") for kind in ("PAGE_SIZE", "ARM64", "PPC", "PAGE"))
+        ),
+        4096,
+    )
     machine = machine_of("aarch64" if folder == "arm64" else folder, release, min(cpus, most or cpus), pages)
     return replace(machine, word_bytes=8 if configured.has("64BIT") else 4)
-
-
-def _has_pages(configured: Configuration, word: str) -> bool:
-    return any(configured.has(f"{kind}_{word}") for kind in ("PAGE_SIZE", "ARM64", "PPC", "PAGE"))

@@ -218,7 +218,13 @@ def _elsewhere(
     wanted = [one for one in change.holders if one.name not in names]
     room = max(MOST_HOLDERS - len(names), 0)
     declaring = _by_file(environment, wanted[:room])
-    built, unbuilt = _built(environment, declaring, progress)
+    # What this build can compile, and the names of the holders that stand in units which it does not have.
+    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
+    out = [one for one in declaring if units and one.file.endswith(".c") and (one.file not in units)]
+    built, unbuilt = (
+        [one for one in declaring if one not in out],
+        [holder.name for one in out for holder in one.holders],
+    )
     elsewhere = each(partial(_compiled, environment, change, target), built, lambda _: None)
     records = [record for one in elsewhere for record in one.records]
     absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
@@ -243,15 +249,6 @@ def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[_Decla
         if file is not None:
             groups.setdefault(file, []).append(one)
     return [_Declaring(file, tuple(declared)) for file, declared in groups.items()]
-
-
-def _built(
-    environment: Environment, declaring: Sequence[_Declaring], progress: Progress
-) -> tuple[list[_Declaring], list[str]]:
-    """What this build can compile, and the names of the holders that stand in units which it does not have."""
-    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
-    out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
-    return [one for one in declaring if one not in out], [holder.name for one in out for holder in one.holders]
 
 
 def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:

@@ -165,7 +165,10 @@ def compiled_users(
     progress(f"compiling {len(found.units)}{of_all} units that see the change, before and after")
     results: dict[str, CompiledUser | str] = {}
     with scratch() as root, suppress(DeadlinePassed), deadline.running():
-        sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
+        sides = [
+            _laid_out(root / name, environment, files, found.units)
+            for name, files in ((("before", change.before), ("after", change.after)))
+        ]
 
         def keep(unit: str) -> None:
             results[unit] = _compared(environment.build, units, sides[0], sides[1], unit)
@@ -183,10 +186,6 @@ def compiled_users(
 def _tell(progress: Progress, count: int, done: int) -> None:
     if done % _TOLD_EVERY == 0:
         progress(f"compiled {done} of {count} units")
-
-
-def _states(change: Change) -> tuple[tuple[str, dict[str, bytes | None]], ...]:
-    return ("before", change.before), ("after", change.after)
 
 
 def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | None], units: tuple[str, ...]) -> Overlay:

@@ -46,14 +46,13 @@ def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tre
     before = _State(0, confirmed.original.declared.source, confirmed.verification.before)
     pairs = list(zip((before, *states), states, strict=False))
     steps = [_step(candidate, confirmed, tree, pair, len(states)) for pair in pairs[:-1]]
-    last = SeriesStep(_last(patch.message, len(states)), (_change(confirmed, *pairs[-1]),))
+    # The message of the whole, as that of the last patch.
+    subject, _, body = patch.message.partition("\n\n")
+    last = SeriesStep(
+        f"{subject}\n\nThe last of {len(states)} patches; what follows is about all of them together.\n\n{body}",
+        (_change(confirmed, *pairs[-1]),),
+    )
     return PatchSeries((*steps, last), _cover(patch, [*steps, last]), notes=patch.notes)
-
-
-def _last(message: str, count: int) -> str:
-    """The message of the whole, as that of the last patch."""
-    subject, _, body = message.partition("\n\n")
-    return f"{subject}\n\nThe last of {count} patches; what follows is about all of them together.\n\n{body}"
 
 
 def _states(candidate: Candidate, confirmed: Confirmed, progress: Progress) -> Iterator[_State]:

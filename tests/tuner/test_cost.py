@@ -19,11 +19,13 @@ from linesmith.analyzer.model import (
     LineMember,
     MemberAccesses,
     MemberFunction,
+    PlacePhases,
     TypeAccesses,
 )
 from linesmith.tuner.constraints.facts import NO_PREMISES
 from linesmith.tuner.cost.heat import interest
 from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
+from linesmith.tuner.cost.phases import phase_mix
 from linesmith.tuner.cost.turns import Turns, turns_of
 from linesmith.tuner.cost.uses import Scope
 from linesmith.tuner.propose.candidates import Proposal, proposal
@@ -62,8 +64,9 @@ def test_the_phases_that_count() -> None:
 
 def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
     found = apart(48)
-    assert [hot_lines(found.heat, found.starts, granule=8, phase=phase) for phase in (0, 8)] == [1, 2]
-    assert hot_lines(found.heat, found.starts, granule=8) == 15 / 8
+    one_phase = [phase_mix([PlacePhases("", 64, ((phase, 1.0),))]) for phase in (0, 8)]
+    assert [hot_lines(found.heat, found.starts, mix) for mix in one_phase] == [1, 2]
+    assert hot_lines(found.heat, found.starts, found.heat.mix(8)) == 15 / 8
 
 
 def test_what_is_hot_and_by_how_much() -> None:

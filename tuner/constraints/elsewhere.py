@@ -13,7 +13,6 @@ from linesmith.analyzer.layouts.placement import (
     BYTE,
     GROUP_BEGIN,
     GROUP_END,
-    Atom,
     anonymous_struct,
     atoms,
     place,
@@ -22,7 +21,7 @@ from linesmith.analyzer.layouts.placement import (
     visible,
     visible_places,
 )
-from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SlabGeometry, SourceFact
+from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.constraints.freedom import Constraint, ConstraintKind
@@ -159,7 +158,10 @@ def elsewhere(
     scope = None if outer is None else _scope(outer, outer, {move.member for move in moves}, other)
     if outer is None or scope is None or refusal(scope.layout):
         return None
-    keys = _keys(scope.layout, here, other)
+    # What the members there are called here; those that are not here have names of their own.
+    places = visible_places(scope.layout, other)
+    known = {places[name].member: name for name in reversed(here) if name in places}
+    keys = [known.get(position, f"{position}th") for position in range(len(scope.layout.members))]
     now, order = list(here), list(keys)
     for move in moves:
         before = now[: now.index(move.after) + 1] if move.after in now else []
@@ -189,13 +191,6 @@ def _names(member: Member, layouts: Layouts) -> set[str]:
     if anonymous_struct(member, layouts):
         return {spoken_name(member, layouts)}
     return {name for name, _, _ in visible(member, layouts)}
-
-
-def _keys(there: Layout, here: Sequence[str], layouts: Layouts) -> list[str]:
-    """What the members there are called here; those that are not here have names of their own."""
-    places = visible_places(there, layouts)
-    known = {places[name].member: name for name in reversed(here) if name in places}
-    return [known.get(position, f"{position}th") for position in range(len(there.members))]
 
 
 def _edited(order: list[str], move: Move, group: Sequence[str], before: Sequence[str]) -> list[str]:
@@ -229,13 +224,11 @@ def _judged(
     if len(merged) > len(parts):
         torn = next(atom for atom in merged if merged.count(atom) > 1)
         reason = "members that it moves together with there would be left behind"
-        return Elsewhere(scope.outer, size, _constraint(parts[torn], reason))
+        return Elsewhere(
+            scope.outer, size, Constraint(ConstraintKind.GROUP, parts[torn].name, reason, "another configuration")
+        )
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, scope.outer)
     return Elsewhere(scope.outer, size, limits.refuses(merged, starts, placed.size))
-
-
-def _constraint(part: Atom, reason: str) -> Constraint:
-    return Constraint(ConstraintKind.GROUP, part.name, reason, "another configuration")
 
 
 def _aligned(member: Member, alignment: int | None) -> Member:
@@ -283,10 +276,6 @@ def room_in_slabs(layout: Layout, kernel: Kernel) -> int:
         return max(geometry.object_bytes, layout.size)
     room = (geometry.slab_bytes - geometry.lead) // max(geometry.objects, 1)
     room -= room % max(geometry.alignment, 1)
-    return max(room - _behind(geometry), layout.size)
-
-
-def _behind(geometry: SlabGeometry) -> int:
-    """Bytes behind each object that the allocator's free pointer needs."""
+    # Bytes behind each object that the allocator's free pointer needs.
     pointer = geometry.free_pointer
-    return _POINTER_BYTES if pointer is not None and pointer >= geometry.object_bytes else 0
+    return max(room - (_POINTER_BYTES if pointer is not None and pointer >= geometry.object_bytes else 0), layout.size)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a profile says about the members of one record: hot spots, and the contacts between them that cost.
 
-A finding gives the contacts of its own line. Members that other findings show hot are spots too, so that a move does
-not carry a member from one contended line to the next.
+A finding gives the contacts of its own line, and says who waits for whom there (``LineHeat``). Members that other
+findings show hot are spots too, so that a move does not carry a member from one contended line to the next. How much a
+member is probably read where no sample tells is its ``interest``: by the code, else by its place in the declaration.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from linesmith.tuner.cost.phases import PhaseMix, PhaseMixes, phase_mix
 from linesmith.tuner.cost.uses import Scope
 from linesmith.tuner.cost.victims import MISS_CYCLES, Takeover, Victim, victims
 
-# What one line of the profile tells of a record: who waits for whom there, in which phase, and what is not told.
-
 Names = frozenset[str]
+# Functions that read a member which is then taken to be read all the time.
+MANY = 32
+# What the first member of a declaration counts for where nothing is known of the code.
+BY_PLACE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,11 @@ def spots(findings: Iterable[Finding], places: Mapping[str, Place], offsets: Seq
 def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequence[int]) -> Spot:
     start, size = place.start, place.size
     if size > CACHE_LINE_BYTES:
-        start, size = _sampled_bytes(group, offsets[place.member], place)
+        # Of a member that is longer than a line, what was sampled.
+        offset = offsets[place.member]
+        first = max(min((member.object_offset or 0) for member in group) - offset, start)
+        end = min(max((one.object_offset or 0) + (one.size or 1) for one in group) - offset, start + size)
+        start, size = (first, end - first) if first < end else (start, size)
     return Spot(
         name,
         place.member,
@@ -213,14 +220,6 @@ def _spot(name: str, group: Sequence[LineMember], place: Place, offsets: Sequenc
         any(member.written for member in group),
         any(member.lock for member in group),
     )
-
-
-def _sampled_bytes(group: Sequence[LineMember], offset: int, place: Place) -> tuple[int, int]:
-    """First byte (in the member) and length of what was sampled of a member that is longer than a line."""
-    first = min((member.object_offset or 0) for member in group) - offset
-    end = max((member.object_offset or 0) + (member.size or 1) for member in group) - offset
-    first, end = max(first, place.start), min(end, place.start + place.size)
-    return (first, end - first) if first < end else (place.start, place.size)
 
 
 def heat_of(
@@ -265,14 +264,6 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
     """Whether both spots are on one line in this phase; never, when the phase is not known."""
     one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (contact.first, contact.second))
     return phase is not None and meet(one, other, line_bytes, phase)
-
-
-# How much each member is probably read where no sample tells: by the code, else by its place in the declaration.
-
-# Functions that read a member which is then taken to be read all the time.
-MANY = 32
-# What the first member of a declaration counts for where nothing is known of the code.
-BY_PLACE = 1 / 3
 
 
 def interest(scope: Scope, code: TypeAccesses | None) -> tuple[float, ...]:

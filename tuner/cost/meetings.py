@@ -2,13 +2,15 @@
 """What a layout is predicted to cost: contended samples, over the phases that objects can have.
 
 A contact costs its weight in a phase in which both spots have bytes on one line, and nothing in any other phase.
-The assumptions are told in docs/cost.md.
+The assumptions are in docs/cost.md. From top to bottom: the cost of a layout; which members share a line in a phase;
+which of them part and join between two layouts; proofs for single phases; and the heat of a record, which puts the
+contacts of all lines that hold it on one scale.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
@@ -60,8 +62,7 @@ def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_
 
 def adjacent_cost(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> float:
     """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
-    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
-    return sum(shares)
+    return sum(one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
 
 
 def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
@@ -110,21 +111,15 @@ def residuals(
     )
 
 
-def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
-    """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
-    if phase is not None:
-        return len(_lines(heat, starts, phase))
-    return mean_hot_lines(heat, starts, heat.mix(granule))
-
-
-def mean_hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
-    """The same on average over the phases of ``mix``."""
-    return sum(share * len(_lines(heat, starts, phase)) for phase, share in mix.phases(heat.line_bytes))
-
-
-def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
-    places = ((starts[spot.member] + spot.start, spot.size) for spot in heat.spots)
-    return {line for first, size in places for line in lines_touched(first + phase, size, heat.line_bytes)}
+def hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix, names: Container[str] | None = None) -> float:
+    """Lines on which the hot members lie, or those of them in ``names``, on average over the phases of ``mix``."""
+    spots = [
+        (starts[spot.member] + spot.start, spot.size) for spot in heat.spots if names is None or spot.name in names
+    ]
+    return sum(
+        share * len({line for first, size in spots for line in lines_touched(first + phase, size, heat.line_bytes)})
+        for phase, share in mix.phases(heat.line_bytes)
+    )
 
 
 def hot_neighbours(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> int:
@@ -137,12 +132,9 @@ def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule:
     return Prediction(
         before=round(cost(heat, before, heat.granule).here, 3),
         after=round(cost(heat, after, granule, growth).here, 3),
-        hot_lines_before=round(mean_hot_lines(heat, before, heat.here(heat.granule)), 3),
-        hot_lines_after=round(mean_hot_lines(heat, after, heat.here(granule, growth)), 3),
+        hot_lines_before=round(hot_lines(heat, before, heat.here(heat.granule)), 3),
+        hot_lines_after=round(hot_lines(heat, after, heat.here(granule, growth)), 3),
     )
-
-
-# Which hot members share a line when an object starts in a given phase.
 
 
 def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
@@ -163,8 +155,6 @@ def straddles(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) ->
 def _lines_of_spot(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
     return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
 
-
-# A layout of a record under its heat: which hot members meet in which phase, and how often there is which.
 
 _NOTHING = Bounds()
 
@@ -217,9 +207,6 @@ def partners(name: str, met: frozenset[Names]) -> Names:
     return frozenset(other for pair in met if name in pair for other in pair - {name})
 
 
-# Which hot members part and which come together between two layouts, phase by phase.
-
-
 @dataclass(frozen=True, slots=True)
 class Regrouped:
     """Pairs of members on one line ``before`` and ``after``, those that ``parted``, and those that ``joined``.
@@ -255,33 +242,23 @@ class Regroupings:
         return Regrouped(before, after, before - after, after - before, Names().union(*changed), contacts)
 
 
-# In which phases two members still share a line: for each place of the objects, and for every start there could be.
-
-
 def proofs(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
     """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
 
     Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
     """
     mix = heat.mix(granule, growth)
+    # At each place, and at every start; with each of its phases by itself.
     places = [
-        (size, place, _alone(place, size)) for size in LINE_SIZES for place in _with_every_start(mix, granule, size)
+        (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
+        for size in LINE_SIZES
+        for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
     ]
     return tuple(
         _proof(contact, starts, place, size, alone)
         for contact in sorted(heat.sampled, key=lambda one: -one.weight)
         for size, place, alone in places
     )
-
-
-def _with_every_start(mix: PhaseMix, granule: int, line_bytes: int) -> Iterator[PlacePhases]:
-    yield from (place for place in mix.at(line_bytes) if place.place)
-    yield every_start(granule, line_bytes)
-
-
-def _alone(place: PlacePhases, line_bytes: int) -> tuple[PhaseMix, ...]:
-    """Each phase of the place by itself."""
-    return tuple(_one_phase(phase, line_bytes) for phase, _ in place.phases)
 
 
 @lru_cache(maxsize=1024)
@@ -298,8 +275,6 @@ def _proof(
     return PhaseProof(*names, place.place, line_bytes, len(met), sum(met), min(share, 1.0))
 
 
-# The heat of a whole record: the contacts of all lines that hold it, and what meets nowhere yet, on one scale.
-
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
 # are touched by the same CPU.
 CHANCE = 0.25
@@ -315,36 +290,27 @@ def record_heat(
     """
     heats = [heat_of(line, found, starts, granule, mixes) for line in lines]
     shares = {name: contention(name, lines) for name in found}
-    peaceful = {names for line in lines for names in _seen_together(line, found)}
+    # Members that were hot on one line: if they cost each other anything, the line says so.
+    hot = [{member.top for member in own_members(line) if member.top in found} for line in lines]
+    peaceful = {frozenset(pair) for names in hot for pair in combinations(names, 2)}
     contacts = [
         one if one.sampled else _by_chance(one, shares)
         for one in _added(heats)
         if one.sampled or one.names not in peaceful
     ]
-    known = _line_heats(heats, lines, found)
+    total = sum(max(contended_on(line), 1) for line in lines)
+    pairs = zip(heats, lines, strict=True)
+    known = tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
     heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
     return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
 
 
-def _line_heats(heats: Sequence[Heat], lines: Sequence[Finding], found: Mapping[str, Spot]) -> tuple[LineHeat, ...]:
-    total = sum(max(contended_on(line), 1) for line in lines)
-    pairs = zip(heats, lines, strict=True)
-    return tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
-
-
 def contention(name: str, lines: Iterable[Finding]) -> float:
     """In how many contended samples a member can have had a part: on no line in more than the line has."""
-    return sum(min(line.contended, _samples(name, line)) for line in lines)
-
-
-def _samples(name: str, line: Finding) -> int:
-    return sum(member.reads + member.writes for member in own_members(line) if member.top == name)
-
-
-def _seen_together(line: Finding, found: Mapping[str, Spot]) -> Iterable[frozenset[str]]:
-    """Members that were hot on one line: if they cost each other anything, the line says so."""
-    names = dict.fromkeys(member.top for member in own_members(line) if member.top in found)
-    return (frozenset(pair) for pair in combinations(names, 2))
+    return sum(
+        min(line.contended, sum(member.reads + member.writes for member in own_members(line) if member.top == name))
+        for line in lines
+    )
 
 
 def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout saves of the present one's contended accesses, with limits, and what is too little to be told."""
+"""What a layout saves of the present one's contended accesses, with limits, and what is too little to be told.
+
+A profile cannot speak for members that would newly share a line with a written one. A line without contention is not in
+a profile, however often it is read: a reader moved there finds no writer, but a writer moved there disturbs readers
+that nobody saw. ``exposure`` counts those, and the limits have what they may cost.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +16,6 @@ from linesmith.tuner.cost.meetings import Cost, Placed, Regrouped, Regroupings, 
 from linesmith.tuner.cost.turns import forecast
 from linesmith.tuner.cost.victims import Victim, difference
 from linesmith.tuner.propose.subject import Subject
-
-# How far a predicted saving is from that of a replayed trace.
 
 
 def replayed_saving(saving: Saving, simulation: Simulation) -> ReplayedSaving | None:
@@ -29,12 +32,6 @@ def replayed_saving(saving: Saving, simulation: Simulation) -> ReplayedSaving | 
     return ReplayedSaving(predicted, likely, replayed, likely - replayed, holds)
 
 
-# Members that a profile cannot speak for: those that would newly share a line with a written one.
-#
-# A line without contention is not in a profile, however often it is read. A reader moved there finds no writer; but a
-# writer moved there disturbs readers that nobody saw.
-
-
 def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
     """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
 
@@ -42,48 +39,27 @@ def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
     member position; objects start every ``granule`` bytes) make it more than it is now.
     """
     sampled = {spot.member for spot in target.heat.spots}
-    return sum(
-        target.interest[position] * _more(target, position, starts, granule)
-        for position in range(len(starts))
-        if position not in sampled
-    )
-
-
-def _more(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
-    then = _exposed(target, position, starts, granule)
-    return max(0.0, then - _exposed(target, position, target.starts, target.heat.granule)) if then else 0.0
+    found = 0.0
+    for position in range(len(starts)):
+        if position not in sampled and (then := _exposed(target, position, starts, granule)):
+            now = _exposed(target, position, target.starts, target.heat.granule)
+            found += target.interest[position] * max(0.0, then - now)
+    return found
 
 
 def _exposed(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
-    """The same with the members at ``starts``: that of the written one it meets most."""
-    return max(
-        (
-            _together(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
-            for spot in target.heat.spots
-            if spot.written and _near(target, spot, position, starts)
-        ),
-        default=0.0,
-    )
-
-
-def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> bool:
-    """Whether the member at ``position`` could share a line with ``spot`` at all."""
-    first = starts[spot.member] + spot.start
-    size = target.layout.members[position].size
-    reach = target.heat.line_bytes
-    return first - reach - size < starts[position] < first + spot.size + reach
-
-
-def _whole(target: Subject, position: int) -> Spot:
-    member = target.layout.members[position]
-    return Spot(member.name, position, 0, member.size, 0, False)
-
-
-def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
-    """How much of the time the two share a line."""
-    heat = target.heat
-    mixes = (heat.here(granule), heat.mix(granule))
-    return sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2
+    """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
+    heat, member = target.heat, target.layout.members[position]
+    mixes = heat.here(granule), heat.mix(granule)
+    alone = Spot(member.name, position, 0, member.size, 0, False)
+    found = 0.0
+    for spot in heat.spots:
+        first = starts[spot.member] + spot.start
+        in_reach = first - heat.line_bytes - member.size < starts[position] < first + spot.size + heat.line_bytes
+        if spot.written and in_reach:
+            contact = Contact(spot, alone, "", 1, False)
+            found = max(found, sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2)
+    return found
 
 
 def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> Saving:
@@ -143,9 +119,8 @@ def likely_savings(target: Subject, after: Placed) -> Cost:
 
     No more than contacts cost now, for the rest has other causes; turns expect more where a lock is given up sooner.
     """
-    before = present(target)
-    now, then = (forecast(target.heat, target.turns, one.starts, one.granule, one.growth) for one in (before, after))
-    most = cost(target.heat, before.starts, before.granule)
+    now, then = target.now, forecast(target.heat, target.turns, after.starts, after.granule, after.growth)
+    most = cost(target.heat, target.starts, target.heat.granule)
     return Cost(min(now.here - then.here, most.here), min(now.anywhere - then.anywhere, most.anywhere))
 
 
@@ -199,17 +174,11 @@ def _difference(line: LineHeat, regrouped: Regrouped) -> Waiting:
             amount = _of_victim(victim, regrouped)
             found += Waiting(amount, amount.times(victim.cycles))
     untold = _where(line.pairs, regrouped, line.untold) if line.untold else Bounds()
-    new = sum(
-        (_where((one.names,), regrouped, one.most * line.share) for one in regrouped.contacts if _is_new(one, line)),
-        Bounds(),
-    )
+    # Contacts of which the line of the profile says nothing.
+    silent = [one for one in regrouped.contacts if one.names not in line.together]
+    new = sum((_where((one.names,), regrouped, one.most * line.share) for one in silent), Bounds())
     each = line.cycles / line.contended if line.contended else 0.0
     return found + Waiting(untold + new, (untold + new).times(each))
-
-
-def _is_new(contact: Contact, line: LineHeat) -> bool:
-    """Whether the line of the profile says nothing of the two."""
-    return contact.names not in line.together
 
 
 def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:

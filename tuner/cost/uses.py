@@ -10,15 +10,7 @@ from dataclasses import dataclass, field
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    Finding,
-    Layout,
-    LineMember,
-    MemberAccesses,
-    MemberFunction,
-    TypeAccesses,
-)
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, MemberFunction, TypeAccesses
 from linesmith.analyzer.sharing.parts import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
@@ -148,31 +140,18 @@ def _by_code(
 
     Reads of a line show only while they wait; stores to a line of the profile would have been sampled.
     """
-    shown = {line for finding in findings for line in _lines(finding)}
+    shown = [range(-one.objects[0].start, max(one.bytes, CACHE_LINE_BYTES) - one.objects[0].start) for one in findings]
     for member in code.members if code is not None else ():
-        seldom = _seldom_stored(member, found)
-        for one in member.functions:
-            if one.function in found:
-                seen = found[one.function]
-                if one.counts.writing and not any(start <= member.offset < start + size for start, size in shown):
-                    if not seldom:
-                        yield member.offset, one.function, True, one.counts.writing
-                elif one.counts.reading and member.offset not in seen.waits:
-                    yield member.offset, one.function, False, one.counts.reading
-
-
-def _seldom_stored(member: MemberAccesses, found: Mapping[str, _Function]) -> bool:
-    """Whether the profile would show the member, if the code of sampled functions often came to its stores.
-
-    Who loads what other CPUs store waits for it, wherever it lies.
-    """
-    here = [one for one in member.functions if one.function in found]
-    return any(one.counts.reading for one in here) and sum(found[one.function].cpus for one in here) > 1
-
-
-def _lines(finding: Finding) -> Iterable[tuple[int, int]]:
-    """First byte, in the object, and size of the lines of a finding."""
-    yield -finding.objects[0].start, max(finding.bytes, CACHE_LINE_BYTES)
+        here = [one for one in member.functions if one.function in found]
+        # Who loads what other CPUs store waits for it, wherever it lies: the profile would show the member if sampled
+        # functions often came to its stores.
+        seldom = any(one.counts.reading for one in here) and sum(found[one.function].cpus for one in here) > 1
+        for one in here:
+            if one.counts.writing and not any(member.offset in line for line in shown):
+                if not seldom:
+                    yield member.offset, one.function, True, one.counts.writing
+            elif one.counts.reading and member.offset not in found[one.function].waits:
+                yield member.offset, one.function, False, one.counts.reading
 
 
 def _agent(name: str, seen: _Function, numbers: Mapping[int, int]) -> Agent:

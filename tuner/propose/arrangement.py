@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Other orders of a record's atoms: every single move, swap and alignment that the constraints allow."""
+"""Other orders of a record's atoms: every single move, swap and alignment that the constraints allow.
+
+Of each order ``churn`` says what a reviewer has to read: the fewest members that move, and the lines of the diff.
+"""
 
 from __future__ import annotations
 
@@ -135,20 +138,12 @@ def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterato
     """Each atom of ``atoms`` changing places with every other that may: each is one member, which a swap names."""
     for atom in atoms:
         for other in start.order:
-            if _may_swap(subject, atom, other):
-                yield _swapped(subject, start, atom, other)
-
-
-def _may_swap(subject: Subject, atom: int, other: int) -> bool:
-    single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
-    return single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]
-
-
-def _swapped(subject: Subject, start: Arrangement, atom: int, other: int) -> Arrangement:
-    exchanged = {atom: other, other: atom}
-    order = tuple(exchanged.get(one, one) for one in start.order)
-    move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
-    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
+            single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
+            if single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]:
+                exchanged = {atom: other, other: atom}
+                order = tuple(exchanged.get(one, one) for one in start.order)
+                move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
+                yield replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
 
 
 def aligns(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
@@ -167,8 +162,6 @@ def aligned(subject: Subject, start: Arrangement, atom: int) -> Arrangement | No
     found = {**start.aligned, atom: CACHE_LINE_BYTES}
     return replace(start, aligned=found, moves=(*start.moves, move), moved=_also(start.moved, atom))
 
-
-# What a reviewer has to read: the fewest members that move, and the lines that a diff then shows.
 
 # A diff shows a line that moves, or changes, twice: once removed and once added.
 LINES = 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A few candidates for a finding: the one to take first, then the others, smallest change first.
+"""A few candidates for a finding, or for a profile: the one to take first, then the others, smallest change first.
 
 Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
 beats in what it leaves, in size and in churn.
@@ -22,7 +22,6 @@ from linesmith.analyzer.model import (
     Considered,
     Finding,
     Layout,
-    LayoutCost,
     Move,
     MoveKind,
     PhaseProof,
@@ -48,9 +47,11 @@ from linesmith.tuner.propose.merit import (
 )
 from linesmith.tuner.propose.notes import doubt, notes, split
 from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
-from linesmith.tuner.propose.search import Option, hot_atoms, options, price
+from linesmith.tuner.propose.search import Option, options, price
 from linesmith.tuner.propose.subject import Subject, refused_elsewhere, subject
 
+# More than a handful for one line helps nobody to decide.
+MOST_CANDIDATES = 5
 # A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
 # Candidates of one strategy before another strategy has its turn.
@@ -93,18 +94,16 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     found = sure or _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
-    front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
+    ranked = sorted(undominated(_varied(target, found)), key=smallest_first)
+    front = [
+        replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule)) for one in ranked
+    ]
     counted = "accesses" if finding.simulated else "loads"
     best = recommended(front) if sure else None
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
     if best is None:
         return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
     return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
-
-
-def _told(target: Subject, one: Merit) -> Merit:
-    """The merits with the saving that a user is told."""
-    return replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule))
 
 
 def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
@@ -141,7 +140,7 @@ def _grows(target: Subject, option: Option) -> bool:
 
 def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
     """The best option of each strategy for the same hot atoms: where a cold one goes is a detail."""
-    hot = frozenset(hot_atoms(target))
+    hot = frozenset(target.hot)
     groups: dict[tuple[Strategy, bool, frozenset[int]], list[Option]] = {}
     for option in found:
         key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
@@ -161,7 +160,7 @@ def _price(target: Subject, option: Option) -> tuple[float, ...]:
 def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
-    option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
+    option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     after = _after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
     objects = _object_starts(target, option)
@@ -178,7 +177,10 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         doubt=doubt(finding, target),
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
-        costs=(_costs(target), layout_cost(target, option.starts, option.size, option.granule)),
+        costs=(
+            layout_cost(target, target.starts, target.layout.size, target.heat.granule),
+            layout_cost(target, option.starts, option.size, option.granule),
+        ),
         saving=saving(target, option.starts, option.size, option.granule),
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
@@ -189,11 +191,6 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         loose=target.heat.mixes.loose(option.granule, more),
         split=split(target, option),
     )
-
-
-def _costs(target: Subject) -> LayoutCost:
-    """What the present layout costs."""
-    return layout_cost(target, target.starts, target.layout.size, target.heat.granule)
 
 
 def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
@@ -241,9 +238,7 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
     if chosen.arrangement.strategy is not Strategy.MOVE:
         return ()
-    start = unchanged(target)
-    now = price(target, start)
-    places = [price(target, one) for one in moves(target, start, chosen.arrangement.moved)]
+    places = [price(target, one) for one in moves(target, unchanged(target), chosen.arrangement.moved)]
     return tuple(
         Considered(
             option.arrangement.moves[0].after,
@@ -252,14 +247,8 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
             _proofs(target, option),
         )
         for option in places
-        if option.cost.anywhere < now.cost.anywhere and option.starts != chosen.starts
+        if option.cost.anywhere < target.now.anywhere and option.starts != chosen.starts
     )
-
-
-# Candidates for a whole profile: each record once, for its hottest line.
-
-# More than a handful for one line helps nobody to decide.
-MOST_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,16 +262,6 @@ class Suggestion:
     candidates: tuple[Candidate, ...]
     refusal: str = ""
     declined: str = ""
-
-
-def suggestions(
-    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
-) -> tuple[Suggestion, ...]:
-    """The ``answers``; raises ``NothingToSuggest``, with the reason for the hottest line, when none has a candidate."""
-    given = answers(found, layouts, limit, premises)
-    if not any(answer.candidates for answer in given):
-        raise NothingToSuggest(reasons(given))
-    return given
 
 
 def answers(

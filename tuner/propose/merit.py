@@ -107,6 +107,12 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
     growth = option.size - target.layout.size
     objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
     paired = adjacent_cost(target.heat, option.starts, objects)
+    # Whether the writer of a sampled contact is among the moved.
+    writers = {contact.writer for contact in target.heat.sampled}
+    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
+    # The same as a share of what all members are probably read.
+    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
+    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
     return Merit(
         option=option,
         now=left(target.now),
@@ -115,7 +121,7 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         paired=paired,
         exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
-        disturbed=_disturbance(target, option),
+        disturbed=changed / max(sum(target.interest), 1.0),
         size=target.layout.size,
         growth=growth,
         heavier=_heavier(target, option),
@@ -125,8 +131,8 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
             elsewhere(target, option),
             hot_neighbours(target.heat, option.starts, objects),
             option.size,
-            not _moves_writer(target, option),
-            hot_lines(target.heat, option.starts, option.granule),
+            bool(owners.isdisjoint(option.arrangement.moved)),
+            hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
             paired,
             disturbed(target, option),
         ),
@@ -188,13 +194,6 @@ def _heavier(target: Subject, option: Option) -> float:
     return max(option.size / target.layout.size - 1, of_holder)
 
 
-def _moves_writer(target: Subject, option: Option) -> bool:
-    """Whether the writer of a sampled contact is among the moved."""
-    writers = {contact.writer for contact in target.heat.sampled}
-    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
-    return not owners.isdisjoint(option.arrangement.moved)
-
-
 def _around_lock(target: Subject, option: Option) -> bool:
     """Whether a lock that disturbs others stays where it is, and they move."""
     writers = {contact.writer for contact in target.heat.sampled}
@@ -206,13 +205,6 @@ def disturbed(target: Subject, option: Option) -> int:
     """How many members change their offset without being moved."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
     return sum(1 for position in still if option.starts[position] != target.starts[position])
-
-
-def _disturbance(target: Subject, option: Option) -> float:
-    """The same as a share of what all members are probably read."""
-    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
-    return changed / max(sum(target.interest), 1.0)
 
 
 # The options that no other one beats: in what they leave and risk, in size and in churn.

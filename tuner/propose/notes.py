@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a reader must know about a candidate beside its numbers."""
+"""What a reader must know about a candidate besides its numbers; and a change as two builds have it.
+
+``as_built`` says what became of the pairs that met, from the layouts that a compiler really made.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,13 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, first_bit, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import Subject, told_elsewhere
 
 MOST_CONTAINERS = 3
-# Pairs that are told by name where a candidate brings them closer.
+# Pairs that are listed by name where a candidate brings them closer.
 MOST_CLOSER = 3
 IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
@@ -52,7 +54,7 @@ def split(target: Subject, option: Option) -> str:
     Arrays are left out: their elements are used one by one.
     """
     size, now, then = target.heat.line_bytes, target.heat.mixes.starts(target.heat.granule), _objects(target, option)
-    found = []
+    found: list[str] = []
     for member, old, new in zip(target.layout.members, target.starts, option.starts, strict=True):
         if member.name and not member.is_bit_field and not member.dimensions:
             before, after = (
@@ -92,7 +94,7 @@ def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
         new = residual_share(contact, option.starts, target.heat.line_bytes, then)
         if new > old and not contact.sampled:
             names = f"{contact.first.name} and {contact.second.name}"
-            closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
+            closer.append(f"Brings {names}, both hot, closer: they meet in {new:.0%} of the phases, {old:.0%} before.")
     yield from closer[:MOST_CLOSER]
     if len(closer) > MOST_CLOSER:
         yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
@@ -109,18 +111,10 @@ def _objects(target: Subject, option: Option) -> ObjectStarts:
     return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
 
 
-def _percent(old: float, new: float) -> str:
-    return f"they meet in {new:.0%} of the phases, {old:.0%} before"
-
-
 def _locks(target: Subject) -> Iterator[str]:
-    for spot in _ends(target.heat.sampled):
+    for spot in dict.fromkeys(spot for contact in target.heat.sampled for spot in (contact.first, contact.second)):
         if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
             yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
-
-
-def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
-    return tuple(dict.fromkeys(spot for contact in contacts for spot in (contact.first, contact.second)))
 
 
 def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
@@ -145,15 +139,10 @@ def _size(target: Subject, option: Option) -> Iterator[str]:
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
             " objects are, kmalloc() and malloc() need not be."
         )
-        yield from _loose(target, option)
-
-
-def _loose(target: Subject, option: Option) -> Iterator[str]:
-    """The caches that do not keep to the alignment."""
-    loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
-    if loose:
-        more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
-        yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
+        loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
+        if loose:
+            more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
+            yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
 
 
 def _containers(finding: Finding) -> Iterator[str]:
@@ -169,9 +158,6 @@ def _inferred(target: Subject) -> Iterator[str]:
         yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."
 
 
-# A change as two builds have it: what became of the pairs that met, from the layouts that a compiler really made.
-
-
 @dataclass(frozen=True, slots=True)
 class _Home:
     """Where something lies in the other build's object: the bit at which it begins, in the member it is part of."""
@@ -185,15 +171,14 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
 
     Its steps are not known. ``None`` where the two do not hold the same members, so that nothing can be compared.
     """
-    homes = _homes(built, theirs)
+    places = ((name, one, built.members[one.member]) for name, one in visible_places(built, theirs).items())
+    homes = {name: _Home(first_bit(member) + one.start * BYTE, member) for name, one, member in places}
     found = tuple(_home(member, layouts, homes) for member in target.layout.members)
     known = tuple(one for one in found if one is not None)
     if len(known) < len(found):
         return None
-    starts, growth = (
-        tuple(one.bit // BYTE for one in known),
-        target.growth(target.layout.size + built.size - outer.size),
-    )
+    starts = tuple(one.bit // BYTE for one in known)
+    growth = target.growth(target.layout.size + built.size - outer.size)
     granule = record_alignment(with_inferred_alignment(built))
     mixes, before = target.heat.mixes, layouts.by_id(target.layout.id)
     objects = mixes.starts(target.heat.granule), mixes.starts(granule, growth)
@@ -214,12 +199,6 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
     )
 
 
-def _homes(built: Layout, theirs: Layouts) -> dict[str, _Home]:
-    """By each name that the record shows, where it is."""
-    found = ((name, place, built.members[place.member]) for name, place in visible_places(built, theirs).items())
-    return {name: _Home(first_bit(member) + place.start * BYTE, member) for name, place, member in found}
-
-
 def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home | None:
     """Where the member is; ``None`` where it is not there, or what it shows no longer lies together."""
     shown = [(homes.get(name), start) for name, start, _ in visible(member, layouts)]
@@ -230,7 +209,10 @@ def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home
 def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growth: int) -> Layout:
     """``before`` with its members where they are now, by the types of its own build; ``built`` is the whole record."""
     base = 0 if built else min(home.bit for home in homes)
-    placed = [_placed(member, home, base) for member, home in zip(before.members, homes, strict=True)]
+    placed = [
+        replace(there, alignment=home.member.alignment) if (there := place_member(one, home.bit - base)).name else there
+        for one, home in zip(before.members, homes, strict=True)
+    ]
     members = tuple(sorted(placed, key=first_bit))
     aligned = built or before
     return replace(
@@ -240,8 +222,3 @@ def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growt
         natural_alignment=aligned.natural_alignment,
         alignment=aligned.alignment,
     )
-
-
-def _placed(member: Member, home: _Home, base: int) -> Member:
-    there = place_member(member, home.bit - base)
-    return replace(there, alignment=home.member.alignment) if member.name else there

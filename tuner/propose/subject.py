@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The record that a finding asks to change: its atoms, their freedom, and the heat on its members."""
+"""The record that a finding asks to change: its atoms, their freedom, and the heat on its members.
+
+A change reaches the records that hold this one by value (``Holders``): an aligned member makes them larger although
+the record itself may keep its size, since they begin it at a multiple of more bytes, and end at one. The same change
+is made of the record of each other configuration that the premises name.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -24,7 +30,7 @@ from linesmith.analyzer.layouts.placement import (
     visible_places,
 )
 from linesmith.analyzer.layouts.single_moves import unmovable
-from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, LineObject, Move, VariableRow
+from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
 from linesmith.tuner.constraints.facts import NO_PREMISES, Configuration, Premises
@@ -38,11 +44,8 @@ from linesmith.tuner.cost.turns import Turns, forecast, turns_of
 from linesmith.tuner.cost.uses import Scope, code_of
 from linesmith.tuner.replay.scene import Relocation, around
 
-# What becomes of the records that hold a record by value when it gets another size or alignment.
-#
-# An aligned member makes its record's holders larger although the record itself may keep its size: they begin it at a
-# multiple of more bytes, and end at one.
-
+# Hot atoms that are looked at, those that cost most.
+MOST_HOT = 16
 # Records that are laid out anew; what more of them hold is a building block, whose layout nobody changes for one line.
 MOST_HOLDERS = 256
 
@@ -57,7 +60,7 @@ class Holders:
         self.record = record
         self._layouts = layouts
         self._kernel = kernel
-        self._explained = lru_cache(maxsize=None)(self._with_inferred_alignment)
+        self._explained = lru_cache(maxsize=None)(lambda number: with_inferred_alignment(layouts.by_id(number)))
         self.changes = lru_cache(maxsize=None)(self._changes)
 
     def growth(self, granule: int, growth: int) -> int:
@@ -107,9 +110,6 @@ class Holders:
             known[holder] = Relocation((), outer.size, new.size, alignment, record_alignment(new))
         return known[holder]
 
-    def _with_inferred_alignment(self, layout_id: int) -> Layout:
-        return with_inferred_alignment(self._layouts.by_id(layout_id))
-
     @cached_property
     def _holding(self) -> Mapping[int, Mapping[int, int]]:
         """By each record that holds the record at any depth: which member of it does, and what that is."""
@@ -141,7 +141,8 @@ class Subject:
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
     ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
     who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
-    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object.
+    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object,
+    ``hot`` the atoms to move, the most contended first.
     """
 
     type: str
@@ -160,6 +161,7 @@ class Subject:
     turns: Turns | None = None
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     interest: tuple[float, ...] = ()
+    hot: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -208,14 +210,17 @@ def subject(
     facts = opened(told, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
-    same = [one for one in (*others, *premises.beside) if one.objects and _is_alike(one.objects[0], target)]
-    found = spots((finding, *same), scope.places, starts)
-    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, _rows((finding, *same)))
+    known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
+    seen = (finding, *(one for one in known_as if one.objects[0].layout == target.layout))
+    # The variables that all objects are, if each of them is one.
+    rows = tuple(dict.fromkeys(row for one in seen if (row := one.objects[0].row) is not None))
+    variables = rows if all(one.objects[0].row is not None for one in seen) else ()
+    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, variables)
     granule = record_alignment(with_inferred_alignment(outer))
-    heat = record_heat((finding, *same), found, starts, granule, mixes)
+    heat = record_heat(seen, spots(seen, scope.places, starts), starts, granule, mixes)
     known = Scope(scope.layout, starts)
     code = code_of(outer, layouts, premises.accesses)
-    turns = turns_of((finding, *same), known, heat, code)
+    turns = turns_of(seen, known, heat, code)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, outer)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
@@ -238,19 +243,25 @@ def subject(
         turns,
         forecast(heat, turns, starts, granule),
         interest(known, code),
+        _hot_atoms(heat, owners),
     )
 
 
-def _is_alike(one: LineObject, target: LineObject) -> bool:
-    """Whether a line's first object is known to be such a record, too."""
-    return one.layout == target.layout and one.outcome in KNOWN
+def _hot_atoms(heat: Heat, owners: Sequence[int]) -> tuple[int, ...]:
+    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
 
-
-def _rows(lines: Iterable[Finding]) -> tuple[VariableRow, ...]:
-    """The variables that all objects of the lines are; none where one of them is none."""
-    rows = [line.objects[0].row for line in lines]
-    known = [row for row in rows if row is not None]
-    return tuple(dict.fromkeys(known)) if len(known) == len(rows) else ()
+    Behind them those of members whose stores would take a line from who leaves it, those with the most misses first.
+    """
+    found: dict[int, None] = {}
+    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
+        ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
+        found.update(dict.fromkeys(owners[spot.member] for spot in ends))
+    amounts = Counter[str]()
+    for victim in (one for line in heat.lines for one in line.victims):
+        amounts.update(dict(victim.takers))
+    by_name = {spot.name: owners[spot.member] for spot in heat.spots}
+    found.update(dict.fromkeys(by_name[name] for name, _ in amounts.most_common() if name in by_name))
+    return tuple(found)[:MOST_HOT]
 
 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:
@@ -276,9 +287,6 @@ def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
             return None
         return _Scope(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
     return None
-
-
-# What a change does to the same record in the other configurations that the premises name.
 
 
 def refused_elsewhere(target: Subject, moves: Sequence[Move]) -> str | None:

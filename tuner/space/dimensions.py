@@ -16,8 +16,7 @@ from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
 from linesmith.tuner.cost.meetings import contention, meets, residual_share
 from linesmith.tuner.propose.arrangement import moves, unchanged
-from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.search import companies as grouped
+from linesmith.tuner.propose.search import Option, harmless_groups
 from linesmith.tuner.propose.subject import Subject
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.hot_record import HotRecord, estimate
@@ -45,7 +44,7 @@ class Company:
 def companies(record: HotRecord) -> tuple[Company, ...]:
     """The companies of the record's hot atoms, the hottest first; each atom is in one."""
     costs = _costs(record)
-    found = grouped(hottest(record)[:MOST_ATOMS], partial(_with, costs))
+    found = harmless_groups(hottest(record)[:MOST_ATOMS], partial(_with, costs))
     return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
 
 

@@ -320,8 +320,8 @@ def estimate(record: HotRecord, option: Option) -> float:
 def _beside(target: Subject, option: Option) -> float:
     """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
     exposed = exposure(target, option.starts, option.granule)
-    lines = hot_lines(target.heat, option.starts, option.granule)
-    lines -= hot_lines(target.heat, target.starts, target.heat.granule)
+    lines = hot_lines(target.heat, option.starts, target.heat.mix(option.granule))
+    lines -= hot_lines(target.heat, target.starts, target.heat.mix(target.heat.granule))
     larger = option.size / max(target.layout.size, 1) - 1
     return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
 
