@@ -327,13 +327,13 @@ def _checks(
 ) -> tuple[ConfigurationCheck, ...]:
     """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
     from linesmith.patches.matrix.check import check
-    from linesmith.patches.matrix.choice import Change
+    from linesmith.patches.matrix.choice import CheckedChange
     from linesmith.patches.matrix.records import holders_of
 
     wanted = asked.checking.asked(tree, confirmed.change.file, asked.cpus)
     if wanted is None:
         return ()
-    change = Change(
+    change = CheckedChange(
         files=(confirmed.change,),
         record=candidate.type,
         title=confirmed.original.declared.record.title,

@@ -21,10 +21,10 @@ from linesmith.tuner.cost.saving import (
 )
 from linesmith.tuner.cost.turns import co_access
 from linesmith.tuner.cost.victims import as_counted
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 
-def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int) -> LayoutCost:
+def layout_cost(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> LayoutCost:
     """The cost of ``target`` with its members at bytes ``starts`` of the object, by position.
 
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.

@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     Residual,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Names, Spot, contended_on, heat_of, line_heat
+from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names, RecordHeat, contended_on, heat_of, line_heat
 from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
 
 
@@ -39,7 +39,7 @@ class Cost:
     anywhere: float
 
 
-def cost(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+def cost(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """Cost of members that begin at bytes ``starts`` of the object (by position in the layout).
 
     Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
@@ -60,7 +60,7 @@ def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_
     return mix.share(last, first, line_bytes)
 
 
-def adjacent_cost(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> float:
+def adjacent_cost(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> float:
     """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
     return sum(one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
 
@@ -92,7 +92,7 @@ def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) 
 
 
 def residuals(
-    heat: Heat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
+    heat: RecordHeat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
 ) -> tuple[Residual, ...]:
     """For each sampled contact and line size, the share of phases in which it meets before and after.
 
@@ -111,7 +111,7 @@ def residuals(
     )
 
 
-def hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix, names: Container[str] | None = None) -> float:
+def hot_lines(heat: RecordHeat, starts: Sequence[int], mix: PhaseMix, names: Container[str] | None = None) -> float:
     """Lines on which the hot members lie, or those of them in ``names``, on average over the phases of ``mix``."""
     spots = [
         (starts[spot.member] + spot.start, spot.size) for spot in heat.spots if names is None or spot.name in names
@@ -122,12 +122,14 @@ def hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix, names: Container
     )
 
 
-def hot_neighbours(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> int:
+def hot_neighbours(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> int:
     """Contacts, sampled or possible, that meet in at least one phase of the ``objects``."""
     return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
 
 
-def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0) -> Prediction:
+def prediction(
+    heat: RecordHeat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0
+) -> Prediction:
     """Contended samples, to a thousandth, and lines of hot members, before and after."""
     return Prediction(
         before=round(cost(heat, before, heat.granule).here, 3),
@@ -137,7 +139,7 @@ def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule:
     )
 
 
-def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
+def met_pairs(heat: RecordHeat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
     """Every two hot members with bytes on one line; members begin at bytes ``starts`` of the object."""
     touched = [(spot.name, _lines_of_spot(spot, starts, phase, line_bytes)) for spot in heat.spots]
     return frozenset(
@@ -147,12 +149,12 @@ def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) ->
     )
 
 
-def straddles(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
+def straddles(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
     """Whether the spot lies on two lines."""
     return len(_lines_of_spot(spot, starts, phase, line_bytes)) > 1
 
 
-def _lines_of_spot(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
+def _lines_of_spot(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
     return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
 
 
@@ -160,24 +162,24 @@ _NOTHING = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingCost:
     """Contended accesses and the cycles they take."""
 
     contended: Bounds = _NOTHING
     cycles: Bounds = _NOTHING
 
-    def __add__(self, other: Waiting) -> Waiting:
-        return Waiting(self.contended + other.contended, self.cycles + other.cycles)
+    def __add__(self, other: WaitingCost) -> WaitingCost:
+        return WaitingCost(self.contended + other.contended, self.cycles + other.cycles)
 
-    def times(self, factor: float) -> Waiting:
+    def times(self, factor: float) -> WaitingCost:
         """Both multiplied by a factor that is not negative."""
-        return Waiting(self.contended.times(factor), self.cycles.times(factor))
+        return WaitingCost(self.contended.times(factor), self.cycles.times(factor))
 
 
 class Placed:
     """Members at bytes ``starts`` of objects aligned to ``granule`` and ``growth`` bytes larger than now."""
 
-    def __init__(self, heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
+    def __init__(self, heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
         self.heat = heat
         self.starts = starts
         self.granule = granule
@@ -242,7 +244,7 @@ class Regroupings:
         return Regrouped(before, after, before - after, after - before, Names().union(*changed), contacts)
 
 
-def proofs(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
+def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
     """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
 
     Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
@@ -281,8 +283,8 @@ CHANCE = 0.25
 
 
 def record_heat(
-    lines: Sequence[Finding], found: Mapping[str, Spot], starts: Sequence[int], granule: int, mixes: PhaseMixes
-) -> Heat:
+    lines: Sequence[Finding], found: Mapping[str, MemberSpot], starts: Sequence[int], granule: int, mixes: PhaseMixes
+) -> RecordHeat:
     """The heat that all ``lines`` put on the spots ``found``; each line's first object is of the record.
 
     ``starts`` are bytes in the object by member position. A contact that was seen in some of the profile's phases would
@@ -301,7 +303,9 @@ def record_heat(
     total = sum(max(contended_on(line), 1) for line in lines)
     pairs = zip(heats, lines, strict=True)
     known = tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
-    heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
+    heat = RecordHeat(
+        tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known
+    )
     return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
 
 
@@ -313,7 +317,7 @@ def contention(name: str, lines: Iterable[Finding]) -> float:
     )
 
 
-def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:
+def _added(heats: Sequence[RecordHeat]) -> tuple[Contact, ...]:
     """Each two spots once; those seen to meet on some line count as sampled, with the weight of all lines."""
     contacts: dict[frozenset[str], Contact] = {}
     for one in sorted(chain.from_iterable(heat.contacts for heat in heats), key=lambda one: not one.sampled):
@@ -330,7 +334,7 @@ def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
     return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
 
 
-def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
+def _seen(heats: Sequence[RecordHeat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
     """The phases of the lines' objects by their contended samples; none where one of them is not known."""
     if any(heat.phase is None for heat in heats):
         return ()
@@ -341,7 +345,7 @@ def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, f
     return tuple((phase, weight / total) for phase, weight in sorted(weights.items()))
 
 
-def _always(heat: Heat, contact: Contact, starts: Sequence[int]) -> Contact:
+def _always(heat: RecordHeat, contact: Contact, starts: Sequence[int]) -> Contact:
     if not contact.sampled:
         return contact
     share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from linesmith.analyzer.model import CoAccess, Finding, TypeAccesses
-from linesmith.tuner.cost.heat import Heat
+from linesmith.tuner.cost.heat import RecordHeat
 from linesmith.tuner.cost.meetings import Cost, Placed, cost, hot_lines, share_together
 from linesmith.tuner.cost.phases import PhaseMix
-from linesmith.tuner.cost.uses import Agent, Scope, Use, agents
+from linesmith.tuner.cost.uses import Agent, MovableRecord, UsedBytes, agents
 
 # Functions that a profile must name to tell those who write from those who read.
 LEAST_AGENTS = 2
@@ -28,13 +28,13 @@ MOST_FUNCTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class LineFetches:
     """The ``agents`` of a record, whose parts lie at ``uses``; ``scale`` turns fetches into contended samples.
 
     ``counted`` is what contacts and what turns cost in the layout as it is, for a recording, which counts contacts.
     """
 
-    uses: tuple[Use, ...]
+    uses: tuple[UsedBytes, ...]
     agents: tuple[Agent, ...]
     scale: float = 1.0
     counted: tuple[Cost, Cost] | None = None
@@ -100,7 +100,9 @@ def co_access(placed: Placed) -> tuple[CoAccess, ...]:
     )
 
 
-def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAccesses | None) -> Turns | None:
+def turns_of(
+    lines: Sequence[Finding], scope: MovableRecord, heat: RecordHeat, code: TypeAccesses | None
+) -> LineFetches | None:
     """The turns on all ``lines`` of a record, on the scale of their contended samples as the record is now.
 
     ``None`` where the profile does not tell who writes and who reads: one function may be both on different CPUs.
@@ -108,19 +110,19 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
     uses, found = agents(lines, scope, code)
     if len(found) < LEAST_AGENTS:
         return None
-    raw = Turns(uses, found)
+    raw = LineFetches(uses, found)
     now = _mean(raw, scope.starts, heat, heat.here(heat.granule))[0]
     contended = sum(line.cost.contended or line.contended for line in lines)
     if now <= 0 or not contended:
         return None
-    turns = Turns(uses, found, contended / now)
+    turns = LineFetches(uses, found, contended / now)
     if not heat.exact:
         return turns
     counted = _counted(heat, scope.starts, heat.granule, 0), _by_turns(heat, turns, scope.starts, heat.granule, 0)
     return replace(turns, counted=counted)
 
 
-def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+def forecast(heat: RecordHeat, turns: LineFetches | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """The cost of members that begin at bytes ``starts`` of the object (by position in the layout).
 
     Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
@@ -137,7 +139,7 @@ def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: in
     )
 
 
-def _counted(heat: Heat, starts: Sequence[int], granule: int, growth: int) -> Cost:
+def _counted(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int) -> Cost:
     """By pairs of members, with what those who stay would take over from those who leave."""
     pairs = cost(heat, starts, granule, growth)
     if not heat.exact:
@@ -154,13 +156,13 @@ def _saved(counted: float, by_turns: float) -> float:
     return counted if min(counted, by_turns) > 0 else min(counted, by_turns)
 
 
-def _by_turns(heat: Heat, turns: Turns, starts: Sequence[int], granule: int, growth: int) -> Cost:
+def _by_turns(heat: RecordHeat, turns: LineFetches, starts: Sequence[int], granule: int, growth: int) -> Cost:
     mixes = heat.here(granule, growth), heat.mix(granule, growth)
     here, anywhere = _mean(turns, starts, heat, *mixes)
     return Cost(here + _held(heat, starts, mixes[0]), anywhere + _held(heat, starts, mixes[1]))
 
 
-def _held(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+def _held(heat: RecordHeat, starts: Sequence[int], mix: PhaseMix) -> float:
     """What is waited because a lock's holder waits for its neighbours: no turn tells, the contacts with it do."""
     if not heat.waited_for:
         return 0.0
@@ -171,7 +173,7 @@ def _held(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
     )
 
 
-def _mean(turns: Turns, starts: Sequence[int], heat: Heat, *mixes: PhaseMix) -> list[float]:
+def _mean(turns: LineFetches, starts: Sequence[int], heat: RecordHeat, *mixes: PhaseMix) -> list[float]:
     """What is waited in the phases of each mix, by their shares."""
     phases = [mix.phases(heat.line_bytes) for mix in mixes]
     waits = turns.waits(starts, {phase for mix in phases for phase, _ in mix}, heat.line_bytes)

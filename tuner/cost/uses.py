@@ -20,7 +20,7 @@ SKIPPED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsedBytes:
     """Bytes that are used: from ``start`` of the member at ``position``, of the object where that is ``None``."""
 
     position: int | None
@@ -28,7 +28,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AgentUse:
     """What an agent does to the use number ``use``: it was seen to wait, to store, and its code reads it.
 
     All three are samples.
@@ -46,22 +46,22 @@ class Agent:
 
     name: str
     cpus: int
-    parts: tuple[Part, ...]
+    parts: tuple[AgentUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MovableRecord:
     """The record whose members move: its layout, and the bytes in the object at which they begin."""
 
     layout: Layout
     starts: tuple[int, ...]
 
-    def use(self, offset: int) -> Use:
+    def use(self, offset: int) -> UsedBytes:
         """The place of a byte of the object."""
         for position, (start, member) in enumerate(zip(self.starts, self.layout.members, strict=True)):
             if start <= offset < start + member.size:
-                return Use(position, offset - start)
-        return Use(None, offset)
+                return UsedBytes(position, offset - start)
+        return UsedBytes(None, offset)
 
 
 @dataclass(slots=True)
@@ -93,8 +93,8 @@ def code_of(record: Layout, layouts: Layouts, accesses: AccessMap | None) -> Typ
 
 
 def agents(
-    findings: Sequence[Finding], scope: Scope, code: TypeAccesses | None
-) -> tuple[tuple[Use, ...], tuple[Agent, ...]]:
+    findings: Sequence[Finding], scope: MovableRecord, code: TypeAccesses | None
+) -> tuple[tuple[UsedBytes, ...], tuple[Agent, ...]]:
     """The functions seen on the lines ``findings``, whose first objects are of the record, and where they touch it.
 
     ``code`` is what the code of the program touches of the whole record, ``None`` where that is not known.
@@ -157,6 +157,7 @@ def _by_code(
 def _agent(name: str, seen: _Function, numbers: Mapping[int, int]) -> Agent:
     offsets = dict.fromkeys((*seen.waits, *seen.stores, *seen.reads))
     parts = (
-        Part(numbers[at], seen.waits.get(at, 0.0), seen.stores.get(at, 0.0), seen.reads.get(at, 0.0)) for at in offsets
+        AgentUse(numbers[at], seen.waits.get(at, 0.0), seen.stores.get(at, 0.0), seen.reads.get(at, 0.0))
+        for at in offsets
     )
     return Agent(name, max(seen.cpus, 1), tuple(parts))

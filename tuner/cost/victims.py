@@ -21,7 +21,7 @@ from linesmith.tuner.cost.phases import PhaseMix
 from linesmith.tuner.cost.uses import USUAL_CPUS
 
 if TYPE_CHECKING:
-    from linesmith.tuner.cost.heat import Spot
+    from linesmith.tuner.cost.heat import MemberSpot
 
 
 MISS_CYCLES = float(Latencies().hitm_local)
@@ -164,7 +164,7 @@ class Takeover:
     together take over is worked out once.
     """
 
-    def __init__(self, victims: Iterable[Victim], spots: Iterable[Spot], line_bytes: int) -> None:
+    def __init__(self, victims: Iterable[Victim], spots: Iterable[MemberSpot], line_bytes: int) -> None:
         self._waiting: dict[str, list[Victim]] = defaultdict(list)
         for one in victims:
             if one.takers:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import Move, MoveKind, Optimality
 from linesmith.tuner.constraints.freedom import Stretch
-from linesmith.tuner.cost.turns import Turns
+from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
@@ -16,7 +16,7 @@ from linesmith.tuner.packing.problem import Apart, Clash, Company, Grid, Hotspot
 from linesmith.tuner.packing.scene import Judged, Scene
 from linesmith.tuner.packing.sequence import Few, Sequences
 from linesmith.tuner.propose.arrangement import Arrangement
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # Of so few moves the best are sought among all orders that so many moves make.
 FEW_MOVES = 3
@@ -148,7 +148,7 @@ class Packed:
     optimality: Optimality
 
 
-def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed, ...]:
+def packed(subject: ContendedRecord, growth: int = 0, work: int = WORK) -> tuple[Packed, ...]:
     """The cheapest orders by number of moved atoms, fewest first; none where the present one is best or none is legal.
 
     The record grows by ``growth`` bytes, or less as far as its objects then start in the same phases. ``work`` limits
@@ -170,7 +170,7 @@ def packed(subject: Subject, growth: int = 0, work: int = WORK) -> tuple[Packed,
     )
 
 
-def problem_of(subject: Subject, growth: int = 0) -> Problem:
+def problem_of(subject: ContendedRecord, growth: int = 0) -> Problem:
     """The subject as a problem: an item for each atom, priced as ``tuner.cost.forecast`` does.
 
     Where it is known who fetches lines, those are priced, and contacts with locks that are waited for; else all
@@ -198,7 +198,7 @@ def problem_of(subject: Subject, growth: int = 0) -> Problem:
 Priced = tuple[tuple[Hotspot, ...], tuple[Clash, ...], Company | None]
 
 
-def _by_contacts(subject: Subject) -> Priced:
+def _by_contacts(subject: ContendedRecord) -> Priced:
     """Pairs of spots that cost something while they share a line."""
     heat = subject.heat
     numbers = {spot: number for number, spot in enumerate(heat.spots)}
@@ -209,7 +209,7 @@ def _by_contacts(subject: Subject) -> Priced:
     )
 
 
-def _by_turns(subject: Subject, turns: Turns) -> Priced:
+def _by_turns(subject: ContendedRecord, turns: LineFetches) -> Priced:
     """Lines, priced by the uses on them."""
     inside = [(number, use.start, use.position) for number, use in enumerate(turns.uses) if use.position is not None]
     outside = [(number, use.start) for number, use in enumerate(turns.uses) if use.position is None]
@@ -223,7 +223,7 @@ def _by_turns(subject: Subject, turns: Turns) -> Priced:
     return (*uses, *spots), clashes, Company(len(uses), price, tuple(byte for _, byte in outside))
 
 
-def _held(subject: Subject, first: int) -> tuple[tuple[Hotspot, ...], tuple[Clash, ...]]:
+def _held(subject: ContendedRecord, first: int) -> tuple[tuple[Hotspot, ...], tuple[Clash, ...]]:
     """The contacts with locks that are waited for; their spots are numbered from ``first`` on."""
     heat = subject.heat
     held = [one for one in heat.sampled if not heat.waited_for.isdisjoint(one.names)]
@@ -232,7 +232,7 @@ def _held(subject: Subject, first: int) -> tuple[tuple[Hotspot, ...], tuple[Clas
     return tuple(_hotspot(subject, spot.member, spot.start, spot.size) for spot in ends), tuple(clashes)
 
 
-def _item(subject: Subject, atom: int) -> Item:
+def _item(subject: ContendedRecord, atom: int) -> Item:
     freedom, first = subject.freedom, subject.positions[atom][0]
     within = {position: subject.starts[position] - subject.starts[first] for position in subject.positions[atom]}
     latest = [
@@ -249,16 +249,16 @@ def _item(subject: Subject, atom: int) -> Item:
     )
 
 
-def _ban(subject: Subject, stretch: Stretch) -> Hotspot:
+def _ban(subject: ContendedRecord, stretch: Stretch) -> Hotspot:
     return _hotspot(subject, stretch.position, stretch.start, max(stretch.size, 1))
 
 
-def _hotspot(subject: Subject, position: int, start: int, size: int) -> Hotspot:
+def _hotspot(subject: ContendedRecord, position: int, start: int, size: int) -> Hotspot:
     atom = subject.owners[position]
     return Hotspot(atom, subject.positions[atom].index(position), start, size)
 
 
-def _grids(subject: Subject, growth: int) -> tuple[Grid, ...]:
+def _grids(subject: ContendedRecord, growth: int) -> tuple[Grid, ...]:
     """The phases in which the cost counts: those of all objects as much as those that the profile has seen.
 
     Those of objects of another size are not known: what they cost changes as much as what all objects cost.
@@ -271,7 +271,7 @@ def _grids(subject: Subject, growth: int) -> tuple[Grid, ...]:
     return (anywhere, Grid(line_bytes, heat.here(heat.granule, growth).phases(line_bytes)))
 
 
-def _least_size(subject: Subject, size: int) -> int:
+def _least_size(subject: ContendedRecord, size: int) -> int:
     """The smallest size in bytes, up to ``size``, from which on objects start in the same phases as at ``size``."""
     step, here = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.layout.size
     wanted = _grids(subject, size - here)
@@ -281,7 +281,7 @@ def _least_size(subject: Subject, size: int) -> int:
     return size if size - step >= least else 0
 
 
-def _arrangement(subject: Subject, packing: Packing) -> Arrangement:
+def _arrangement(subject: ContendedRecord, packing: Packing) -> Arrangement:
     moves = []
     for item in packing.moved:
         place = packing.order.index(item)

@@ -12,7 +12,7 @@ from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Outcome, TriageKind
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.cost.meetings import cost
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"
 SHORTEN = "shorten what is done under it, or read before taking it"
@@ -131,7 +131,7 @@ def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSugges
     return NothingToSuggest(f"Line {finding.rank}: {said}")
 
 
-def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
+def nothing_helps(finding: Finding, target: ContendedRecord) -> NothingToSuggest:
     """Why the search over ``target`` came back empty."""
     joined = [one for one in target.heat.sampled if target.owners[one.first.member] == target.owners[one.second.member]]
     if not target.heat.sampled:

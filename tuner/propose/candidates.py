@@ -36,7 +36,7 @@ from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
 from linesmith.tuner.propose.merit import (
-    Merit,
+    Tradeoff,
     best_first,
     disturbed,
     elsewhere,
@@ -48,7 +48,7 @@ from linesmith.tuner.propose.merit import (
 from linesmith.tuner.propose.notes import doubt, notes, split
 from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
 from linesmith.tuner.propose.search import Option, options, price
-from linesmith.tuner.propose.subject import Subject, refused_elsewhere, subject
+from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 
 # More than a handful for one line helps nobody to decide.
 MOST_CANDIDATES = 5
@@ -106,7 +106,7 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
 
 
-def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
+def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> list[Tradeoff]:
     """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
     seen: Counter[Strategy] = Counter()
     turns = []
@@ -118,7 +118,7 @@ def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Mer
     return sorted(chosen, key=lambda one: (one is not best, smallest_first(one)))
 
 
-def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
+def _worthwhile(target: ContendedRecord, found: Sequence[Option]) -> tuple[Option, ...]:
     """Options that do a good part of what this effort can; growth by a move only where nothing else helps."""
     now = target.now.here
     best: dict[tuple[bool, int], float] = {}
@@ -130,15 +130,15 @@ def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
     return tuple(level + [one for one in good if _grows(target, one) and (not level or one.arrangement.aligned)])
 
 
-def _effort(target: Subject, option: Option) -> tuple[bool, int]:
+def _effort(target: ContendedRecord, option: Option) -> tuple[bool, int]:
     return _grows(target, option), len(option.arrangement.moves)
 
 
-def _grows(target: Subject, option: Option) -> bool:
+def _grows(target: ContendedRecord, option: Option) -> bool:
     return target.grown(option.size, option.granule) > 0
 
 
-def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
+def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
     """The best option of each strategy for the same hot atoms: where a cold one goes is a detail."""
     hot = frozenset(target.hot)
     groups: dict[tuple[Strategy, bool, frozenset[int]], list[Option]] = {}
@@ -150,14 +150,14 @@ def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
     return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
-def _price(target: Subject, option: Option) -> tuple[float, ...]:
+def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
     """The part of the merits that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
     left_over = option.cost.here + option.cost.anywhere
     return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
 
 
-def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
+def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
@@ -193,18 +193,18 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
     )
 
 
-def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
+def _proofs(target: ContendedRecord, option: Option) -> tuple[PhaseProof, ...]:
     """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
     return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
 
 
-def _object_starts(target: Subject, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
+def _object_starts(target: ContendedRecord, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
     """Where objects start, before and after."""
     starts = target.heat.mixes.starts
     return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
-def _after(target: Subject, option: Option, before: Layout) -> Layout:
+def _after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
     """``before`` in the new order; an alignment that was only inferred is not written down as if it were declared."""
     placed = lay_out(target.layout, option.arrangement.members(target.parts))
     order = [position for atom in option.arrangement.order for position in target.positions[atom]]
@@ -217,7 +217,7 @@ def _after(target: Subject, option: Option, before: Layout) -> Layout:
     return replace(placed, members=members, alignment=before.alignment)
 
 
-def _named(target: Subject, option: Option) -> tuple[Move, ...]:
+def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     """The moves; a single one that disturbs nothing has only filled a hole."""
     first, *rest = option.arrangement.moves
     still = option.size <= target.layout.size and not disturbed(target, option)
@@ -226,7 +226,7 @@ def _named(target: Subject, option: Option) -> tuple[Move, ...]:
     return option.arrangement.moves
 
 
-def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
+def _binds(target: ContendedRecord, option: Option, constraint: Constraint) -> bool:
     """Whether the constraint limits every order, or the members that move or meet."""
     if constraint.everywhere:
         return True
@@ -234,7 +234,7 @@ def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
     return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
 
 
-def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
+def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
     if chosen.arrangement.strategy is not Strategy.MOVE:
         return ()

@@ -17,7 +17,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layou
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import Subject, told_elsewhere
+from linesmith.tuner.propose.subject import ContendedRecord, told_elsewhere
 
 MOST_CONTAINERS = 3
 # Pairs that are listed by name where a candidate brings them closer.
@@ -25,7 +25,7 @@ MOST_CLOSER = 3
 IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
 
-def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
+def notes(finding: Finding, target: ContendedRecord, option: Option) -> tuple[str, ...]:
     """Sentences on what stays, what it costs, what is assumed and what was not checked."""
     return (
         *filter(None, (doubt(finding, target),)),
@@ -42,13 +42,13 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     )
 
 
-def doubt(finding: Finding, target: Subject) -> str:
+def doubt(finding: Finding, target: ContendedRecord) -> str:
     """A sentence on what speaks against the record on the line; empty where nothing does."""
     against = finding.objects[0].doubt
     return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
 
 
-def split(target: Subject, option: Option) -> str:
+def split(target: ContendedRecord, option: Option) -> str:
     """A sentence on members, hot or not, that lie on two lines in more phases than before; empty without any.
 
     Arrays are left out: their elements are used one by one.
@@ -65,7 +65,7 @@ def split(target: Subject, option: Option) -> str:
     return f"Puts on two cache lines: {', '.join(found[:MOST_CLOSER])}{more}." if found else ""
 
 
-def _unchecked(target: Subject) -> str:
+def _unchecked(target: ContendedRecord) -> str:
     units = target.premises.parsed.get(target.type.split()[-1], 0)
     if units:
         counted = f"{units:,} units" if units > 1 else "1 unit"
@@ -74,7 +74,7 @@ def _unchecked(target: Subject) -> str:
     return f"Only {given} checked: {IN_THE_SOURCE}"
 
 
-def _phases(target: Subject, option: Option) -> Iterator[str]:
+def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
     objects, line_bytes = _objects(target, option), target.heat.line_bytes
     possible = phases(objects.step, line_bytes, objects.first)
     mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
@@ -86,7 +86,7 @@ def _phases(target: Subject, option: Option) -> Iterator[str]:
         yield f"A phase is where an object starts within a line: {starts}."
 
 
-def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
+def _new_contacts(target: ContendedRecord, option: Option) -> Iterator[str]:
     """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
     closer, then, now = [], _objects(target, option), target.heat.mixes.starts(target.heat.granule)
     for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
@@ -106,18 +106,18 @@ def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectSta
     return sum(straddles(begin + phase, size, line_bytes) for phase in found) / len(found)
 
 
-def _objects(target: Subject, option: Option) -> ObjectStarts:
+def _objects(target: ContendedRecord, option: Option) -> ObjectStarts:
     """Where objects start in the new layout."""
     return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
 
 
-def _locks(target: Subject) -> Iterator[str]:
+def _locks(target: ContendedRecord) -> Iterator[str]:
     for spot in dict.fromkeys(spot for contact in target.heat.sampled for spot in (contact.first, contact.second)):
         if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
             yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
 
 
-def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
+def _unexplained(finding: Finding, target: ContendedRecord) -> Iterator[str]:
     explained = sum(contact.weight for contact in target.heat.sampled)
     placed = sum(function.contended for member in finding.members for function in member.functions)
     of_the_line = f"of the line's {finding.contended:,} contended {'accesses' if finding.simulated else 'samples'}"
@@ -129,7 +129,7 @@ def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
         yield f"{nowhere:,} {of_the_line} {are} of no known member; what becomes of them is not known."
 
 
-def _size(target: Subject, option: Option) -> Iterator[str]:
+def _size(target: ContendedRecord, option: Option) -> Iterator[str]:
     if option.size > target.layout.size:
         yield f"{target.title} {growth(target.layout.size, option.size)}"
     if option.size < target.layout.size:
@@ -152,7 +152,7 @@ def _containers(finding: Finding) -> Iterator[str]:
         yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."
 
 
-def _inferred(target: Subject) -> Iterator[str]:
+def _inferred(target: ContendedRecord) -> Iterator[str]:
     if target.inferred:
         names = ", ".join(name or "an anonymous member" for name in target.inferred)
         yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."
@@ -166,7 +166,9 @@ class _Home:
     member: Member
 
 
-def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, theirs: Layouts) -> Candidate | None:
+def as_built(
+    target: ContendedRecord, outer: Layout, layouts: Layouts, built: Layout, theirs: Layouts
+) -> Candidate | None:
     """The difference between ``outer``, the record that holds ``target``, and the same record as it was ``built``.
 
     Its steps are not known. ``None`` where the two do not hold the same members, so that nothing can be compared.

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from linesmith.analyzer.model import Strategy
 from linesmith.tuner.cost.meetings import residual_share
 from linesmith.tuner.propose.arrangement import lightest
-from linesmith.tuner.propose.merit import MOST_FOR_GROWING, Merit, best_first
+from linesmith.tuner.propose.merit import MOST_FOR_GROWING, Tradeoff, best_first
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # A change is recommended that saves at least this share of the record's contended accesses.
 LEAST_SAVING = 0.02
@@ -30,7 +30,7 @@ WORTH_MEMORY = 0.5
 _PLACE_ALONE = "that rests on where the profile's objects begin: in all phases together its pairs meet as often as now"
 
 
-def recommended(found: Sequence[Merit]) -> Merit | None:
+def recommended(found: Sequence[Tradeoff]) -> Tradeoff | None:
     """The one to take, ``None`` where what can be saved may be chance, is too little, or is of one place alone."""
     worth = [
         one for one in found if one.parts and one.saving.tells and one.saving.likely >= LEAST_SAVING * one.saving.before
@@ -39,7 +39,7 @@ def recommended(found: Sequence[Merit]) -> Merit | None:
     return _best([one for one in worth if one.grown > 0 and _pays(one, level)]) or _best(level)
 
 
-def _best(found: Sequence[Merit]) -> Merit | None:
+def _best(found: Sequence[Tradeoff]) -> Tradeoff | None:
     """That whose churn and risk are worth it most; a smaller one, if it saves nearly as much for nearly that price."""
     best = min(found, key=best_first, default=None)
     if best is None:
@@ -49,14 +49,14 @@ def _best(found: Sequence[Merit]) -> Merit | None:
     return min(near, key=lambda one: (one.members, best_first(one)))
 
 
-def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
+def _pays(grown: Tradeoff, level: Sequence[Tradeoff]) -> bool:
     """Whether a record that grows saves more than all that do not: enough for its memory, and no chance."""
     more = grown.promised - max((one.promised for one in level), default=0.0)
     wanted = min(max(WORTH_GROWING, WORTH_MEMORY * grown.heavier), MOST_FOR_GROWING) * grown.saving.before
     return more >= wanted and (not level or more > grown.saving.noise)
 
 
-def reason(chosen: Merit, found: Sequence[Merit], counted: str, doubt: str = "") -> str:
+def reason(chosen: Tradeoff, found: Sequence[Tradeoff], counted: str, doubt: str = "") -> str:
     """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording.
 
     ``doubt`` is that of the candidate.
@@ -76,11 +76,11 @@ def reason(chosen: Merit, found: Sequence[Merit], counted: str, doubt: str = "")
     return f"{'; '.join(clauses)}."
 
 
-def _saved(one: Merit) -> str:
+def _saved(one: Tradeoff) -> str:
     return f"{_amount(max(one.saving.likely, 0.0))} of {_amount(one.saving.before)}"
 
 
-def _effort(chosen: Merit) -> str:
+def _effort(chosen: Tradeoff) -> str:
     """What it takes, in words."""
     moved = "one member moves" if chosen.members == 1 else f"{chosen.members} members move"
     if chosen.option.arrangement.strategy is Strategy.ALIGN:
@@ -98,7 +98,7 @@ def _amount(samples: float) -> str:
     return f"{samples:,.0f}" if samples >= 10 or samples == round(samples) else f"{samples:.1f}"
 
 
-def declined(found: Sequence[Merit], counted: str) -> str:
+def declined(found: Sequence[Tradeoff], counted: str) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
     best = max(found, key=lambda one: one.saving.likely)
     if best.saving.tells:
@@ -109,7 +109,7 @@ def declined(found: Sequence[Merit], counted: str) -> str:
     return f"Nothing is recommended: the best candidate is predicted to take away {saved}, and {why}."
 
 
-def rests_on_doubt(target: Subject, option: Option, names: frozenset[str]) -> bool:
+def rests_on_doubt(target: ContendedRecord, option: Option, names: frozenset[str]) -> bool:
     """Whether the option parts a sampled pair with a member in ``names`` without moving the end that is sure."""
     size, starts = target.heat.line_bytes, target.heat.mixes.starts
     before, after = starts(target.heat.granule), starts(option.granule)

@@ -18,7 +18,7 @@ from linesmith.tuner.cost.meetings import Cost
 from linesmith.tuner.cost.turns import forecast
 from linesmith.tuner.packing.solve import packed
 from linesmith.tuner.propose.arrangement import Arrangement, aligned, aligns, gathered, moves, placed, swaps, unchanged
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
 # ones, since the work grows with the cube of the atoms.
@@ -52,7 +52,7 @@ class Option:
     cost: Cost
 
 
-def options(subject: Subject) -> tuple[Option, ...]:
+def options(subject: ContendedRecord) -> tuple[Option, ...]:
     """Every small change that lowers the cost, one for each distinct layout, single steps first.
 
     Of several steps only what does more than each single one. What leaves nothing at the size there is needs no more.
@@ -70,7 +70,9 @@ def options(subject: Subject) -> tuple[Option, ...]:
     return tuple(found.values())
 
 
-def _helpful(subject: Subject, arrangements: Iterable[Arrangement]) -> dict[tuple[tuple[int, ...], int], Option]:
+def _helpful(
+    subject: ContendedRecord, arrangements: Iterable[Arrangement]
+) -> dict[tuple[tuple[int, ...], int], Option]:
     """By layout (starts and size) the first that has it and costs less in the profile's phase and over all phases."""
     found: dict[tuple[tuple[int, ...], int], Option] = {}
     for arrangement in arrangements:
@@ -81,7 +83,7 @@ def _helpful(subject: Subject, arrangements: Iterable[Arrangement]) -> dict[tupl
     return found
 
 
-def price(subject: Subject, arrangement: Arrangement) -> Option:
+def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
     """Place the arrangement by C's rules and price it.
 
     Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
@@ -98,7 +100,7 @@ def price(subject: Subject, arrangement: Arrangement) -> Option:
     return Option(arrangement, starts, laid.size, granule, cost)
 
 
-def fits(subject: Subject, option: Option) -> bool:
+def fits(subject: ContendedRecord, option: Option) -> bool:
     """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
     if option.size != subject.layout.size and not subject.may_resize:
         return False
@@ -108,17 +110,17 @@ def fits(subject: Subject, option: Option) -> bool:
     return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
 
 
-def _as_good(subject: Subject, one: Option, two: Option) -> bool:
+def _as_good(subject: ContendedRecord, one: Option, two: Option) -> bool:
     """Whether a single step already does what several do."""
     cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
     return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
 
 
-def _grown(subject: Subject, option: Option) -> int:
+def _grown(subject: ContendedRecord, option: Option) -> int:
     return subject.grown(option.size, option.granule)
 
 
-def _single_steps(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     hot = subject.hot
     cold = [atom for atom in start.order if atom not in hot]
     yield from moves(subject, start, hot)
@@ -128,7 +130,7 @@ def _single_steps(subject: Subject, start: Arrangement) -> Iterator[Arrangement]
     yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
 
 
-def _several_steps(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Changes of more than one step, those that need fewer first."""
     owners = {subject.owners[spot.member] for spot in subject.heat.spots if spot.written}
     written = [atom for atom in subject.hot if atom in owners]
@@ -138,14 +140,14 @@ def _several_steps(subject: Subject, start: Arrangement) -> Iterator[Arrangement
     yield from _isolated(subject, start, written)
 
 
-def _packed(subject: Subject) -> Iterator[Arrangement]:
+def _packed(subject: ContendedRecord) -> Iterator[Arrangement]:
     """The record packed anew for each number of moves that is worth it."""
     for one in packed(subject, work=PACKING_WORK):
         several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
         yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
 
-def _two_moves(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
     for atom in subject.hot:
         priced = (price(subject, one) for one in moves(subject, start, [atom]))
@@ -154,7 +156,7 @@ def _two_moves(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
             yield from moves(subject, option.arrangement, [other for other in subject.hot if other != atom])
 
 
-def _grouped(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
+def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Each group of several hot atoms at every place, the first of the declaration in front."""
     costs: dict[frozenset[int], float] = {}
     for contact in subject.heat.sampled:
@@ -186,7 +188,7 @@ def harmless_groups(ranked: Sequence[int], hostility: Hostility) -> list[list[in
     return found
 
 
-def _isolated(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+def _isolated(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
     for atom in atoms if subject.may_resize else ():
         for place in subject.freedom.places(atom):
@@ -197,12 +199,12 @@ def _isolated(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Ite
                 yield replace(alone, purpose=Strategy.ISOLATE)
 
 
-def _beginning(subject: Subject, start: Arrangement | None, atom: int) -> Arrangement | None:
+def _beginning(subject: ContendedRecord, start: Arrangement | None, atom: int) -> Arrangement | None:
     """``start`` with ``atom`` at the beginning of a line."""
     return aligned(subject, start, atom) if start is not None else None
 
 
-def _among_cold(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+def _among_cold(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each of ``atoms`` as far back as it may, with cold ones before it, or behind it on a line that it begins.
 
     Cold are those without samples that have a name to move them by; the last of the declaration are taken first, since
@@ -241,7 +243,7 @@ def _fillers(cold: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, .
         yield tuple(sorted(large[:count]))
 
 
-def _before(subject: Subject, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
+def _before(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
     """The cold ones between ``atom`` and all others."""
     now: Arrangement | None = start
     for one in cold:
@@ -249,7 +251,7 @@ def _before(subject: Subject, start: Arrangement, atom: int, cold: Sequence[int]
     return now
 
 
-def _after(subject: Subject, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
+def _after(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
     """``atom`` at the beginning of a line, the cold ones behind it on that line."""
     now = _beginning(subject, start, atom) if subject.may_resize else None
     for one in cold:

@@ -44,7 +44,7 @@ LEAST_SHARE = 0.05
 States = Mapping[str, LineState]
 
 
-class Event(StrEnum):
+class CacheEvent(StrEnum):
     """What an access makes the caches do."""
 
     HIT = "hit"
@@ -59,7 +59,7 @@ class Event(StrEnum):
 class Effect:
     """An access and its result; ``other`` is the CPU whose copy was fetched or invalidated, empty if there is none."""
 
-    event: Event
+    event: CacheEvent
     other: str
     states: States
 
@@ -73,19 +73,19 @@ def access(states: States, cpu: str, writes: bool) -> Effect:
     modified = bool(other) and states[other] is LineState.MODIFIED
     if not writes:
         if own is not LineState.INVALID:
-            return Effect(Event.HIT, "", states)
+            return Effect(CacheEvent.HIT, "", states)
         if not others:
-            return Effect(Event.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
-        event = Event.MODIFIED if modified else Event.SHARED
+            return Effect(CacheEvent.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
+        event = CacheEvent.MODIFIED if modified else CacheEvent.SHARED
         return Effect(event, other, {**states, **dict.fromkeys((*others, cpu), LineState.SHARED)})
     after = {**states, **dict.fromkeys(others, LineState.INVALID), cpu: LineState.MODIFIED}
     if own in (LineState.MODIFIED, LineState.EXCLUSIVE):
-        return Effect(Event.HIT, "", after)
+        return Effect(CacheEvent.HIT, "", after)
     if own is LineState.SHARED:
-        return Effect(Event.UPGRADE if others else Event.HIT, other, after)
+        return Effect(CacheEvent.UPGRADE if others else CacheEvent.HIT, other, after)
     if not others:
-        return Effect(Event.COLD, "", after)
-    return Effect(Event.TAKEN if modified else Event.SHARED, other, after)
+        return Effect(CacheEvent.COLD, "", after)
+    return Effect(CacheEvent.TAKEN if modified else CacheEvent.SHARED, other, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class TurnAccess:
     """One access of ``cpu`` by ``function`` to the leaf ``path`` of ``top``, ``offset`` bytes into the object."""
 
     cpu: str
@@ -118,8 +118,8 @@ class Turn:
     victim: str
     writer: str
     contended: Bounds
-    write: Touch
-    wait: Touch
+    write: TurnAccess
+    wait: TurnAccess
 
     @property
     def own(self) -> bool:
@@ -212,8 +212,8 @@ def _written(leaf: LineMember, function: MemberFunction) -> tuple[int, bool, boo
     return function.stores, named, not waits, function.records or function.contended
 
 
-def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> Touch:
-    return Touch(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
+def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> TurnAccess:
+    return TurnAccess(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
 
 
 def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tuple[StepTable, ...]:
@@ -258,7 +258,7 @@ def _alignment(layout: Layout) -> int:
     return max(layout.natural_alignment, layout.alignment or 1, *members, 1)
 
 
-def _phase(finding: Finding, touches: Sequence[Touch], alignment: int) -> int:
+def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> int:
     """The profile's phase if both accesses meet in it, else the first phase in which they do."""
     known = finding.objects[0].phase
     possible = [known, *range(0, finding.bytes, min(alignment, finding.bytes))]
@@ -267,16 +267,16 @@ def _phase(finding: Finding, touches: Sequence[Touch], alignment: int) -> int:
     return next(meeting, known)
 
 
-def _steps(touches: Sequence[Touch], lines: Sequence[int]) -> Iterator[CoherenceStep]:
+def _steps(touches: Sequence[TurnAccess], lines: Sequence[int]) -> Iterator[CoherenceStep]:
     """The steps of accesses to ``lines``, counted from the one in which the object begins."""
     here, alone = _round(touches, lines), _round(touches, [touch.top for touch in touches])
     for touch, line, effect, ideal in zip(touches, lines, here, alone, strict=True):
         waits = touch.waits
         cycles = {
-            Event.SHARED: waits.clean,
-            Event.MODIFIED: waits.load,
-            Event.TAKEN: waits.store,
-            Event.UPGRADE: waits.upgrade,
+            CacheEvent.SHARED: waits.clean,
+            CacheEvent.MODIFIED: waits.load,
+            CacheEvent.TAKEN: waits.store,
+            CacheEvent.UPGRADE: waits.upgrade,
         }
         yield CoherenceStep(
             cpu=touch.cpu,
@@ -287,11 +287,11 @@ def _steps(touches: Sequence[Touch], lines: Sequence[int]) -> Iterator[Coherence
             states=tuple((cpu, effect.states.get(cpu, LineState.INVALID)) for cpu in CPUS),
             what=_what(touch, effect),
             cycles=cycles.get(effect.event, 0),
-            needless=effect.event is not Event.HIT and ideal.event is Event.HIT,
+            needless=effect.event is not CacheEvent.HIT and ideal.event is CacheEvent.HIT,
         )
 
 
-def _round(touches: Sequence[Touch], lines: Sequence[Hashable]) -> list[Effect]:
+def _round(touches: Sequence[TurnAccess], lines: Sequence[Hashable]) -> list[Effect]:
     """The effects of the second round: the first one brings the lines to where they are in the long run."""
     held: dict[Hashable, States] = {}
     effects: list[Effect] = []
@@ -301,20 +301,20 @@ def _round(touches: Sequence[Touch], lines: Sequence[Hashable]) -> list[Effect]:
     return effects[len(touches) :]
 
 
-def _what(touch: Touch, effect: Effect) -> str:
+def _what(touch: TurnAccess, effect: Effect) -> str:
     """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
-    told: Mapping[Event, str] = {
-        Event.HIT: "hit",
-        Event.COLD: "from memory",
-        Event.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
-        Event.MODIFIED: f"modified on {effect.other}",
-        Event.UPGRADE: f"invalidates {effect.other}",
-        Event.TAKEN: f"taken from {effect.other}",
+    told: Mapping[CacheEvent, str] = {
+        CacheEvent.HIT: "hit",
+        CacheEvent.COLD: "from memory",
+        CacheEvent.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
+        CacheEvent.MODIFIED: f"modified on {effect.other}",
+        CacheEvent.UPGRADE: f"invalidates {effect.other}",
+        CacheEvent.TAKEN: f"taken from {effect.other}",
     }
     return told[effect.event]
 
 
-def _notes(finding: Finding, touches: Sequence[Touch], phase: int) -> Iterator[str]:
+def _notes(finding: Finding, touches: Sequence[TurnAccess], phase: int) -> Iterator[str]:
     loads = "those of loads are the profile's mean" if finding.cost.timed else "those of loads are assumed, too"
     yield f"Cycles of stores are assumed, and a store buffer may hide them; {loads}."
     if phase != finding.objects[0].phase:

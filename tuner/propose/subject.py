@@ -33,15 +33,15 @@ from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
-from linesmith.tuner.constraints.facts import NO_PREMISES, Configuration, Premises
+from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Premises
 from linesmith.tuner.constraints.freedom import Freedom
 from linesmith.tuner.constraints.kernel_rules import held
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.cost.heat import Heat, interest, spots
+from linesmith.tuner.cost.heat import RecordHeat, interest, spots
 from linesmith.tuner.cost.meetings import Cost, record_heat
 from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
-from linesmith.tuner.cost.turns import Turns, forecast, turns_of
-from linesmith.tuner.cost.uses import Scope, code_of
+from linesmith.tuner.cost.turns import LineFetches, forecast, turns_of
+from linesmith.tuner.cost.uses import MovableRecord, code_of
 from linesmith.tuner.replay.scene import Relocation, around
 
 # Hot atoms that are looked at, those that cost most.
@@ -134,7 +134,7 @@ def _worst_first(one: HolderChange) -> tuple[bool, float, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ContendedRecord:
     """``layout`` is the record whose members move, at byte ``base`` of the object of type ``type``.
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
@@ -150,7 +150,7 @@ class Subject:
     base: int
     parts: tuple[Atom, ...]
     freedom: Freedom
-    heat: Heat
+    heat: RecordHeat
     starts: tuple[int, ...]
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
@@ -158,7 +158,7 @@ class Subject:
     holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
-    turns: Turns | None = None
+    turns: LineFetches | None = None
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     interest: tuple[float, ...] = ()
     hot: tuple[int, ...] = ()
@@ -188,7 +188,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class _MovablePart:
     layout: Layout
     base: int
     places: Mapping[str, Place]
@@ -196,7 +196,7 @@ class _Scope:
 
 def subject(
     finding: Finding, layouts: Layouts, others: Iterable[Finding] = (), premises: Premises = NO_PREMISES
-) -> Subject:
+) -> ContendedRecord:
     """The record to change for ``finding``, whose first object is resolved and which has conflict pairs.
 
     Raises ``NothingToSuggest`` where no order of its members can be computed or none could part a pair.
@@ -218,7 +218,7 @@ def subject(
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, variables)
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat(seen, spots(seen, scope.places, starts), starts, granule, mixes)
-    known = Scope(scope.layout, starts)
+    known = MovableRecord(scope.layout, starts)
     code = code_of(outer, layouts, premises.accesses)
     turns = turns_of(seen, known, heat, code)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, outer)
@@ -226,7 +226,7 @@ def subject(
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
     shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
-    return Subject(
+    return ContendedRecord(
         target.type,
         scope.layout,
         scope.base,
@@ -247,7 +247,7 @@ def subject(
     )
 
 
-def _hot_atoms(heat: Heat, owners: Sequence[int]) -> tuple[int, ...]:
+def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
     """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
 
     Behind them those of members whose stores would take a line from who leaves it, those with the most misses first.
@@ -264,9 +264,9 @@ def _hot_atoms(heat: Heat, owners: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)[:MOST_HOT]
 
 
-def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:
+def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _MovablePart:
     """The innermost anonymous struct that holds the heaviest pair, else the record itself."""
-    scope = _Scope(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
+    scope = _MovablePart(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
     entered = {outer.id}
     while (inner := _inner(scope, pairs, layouts)) is not None and inner.layout.id not in entered:
         scope = inner
@@ -274,7 +274,7 @@ def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
     return scope
 
 
-def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope | None:
+def _inner(scope: _MovablePart, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _MovablePart | None:
     for pair in pairs:
         ends = [scope.places[name] for name in (pair.first, pair.second) if name in scope.places]
         if len(ends) < 2 or pair.first == pair.second:
@@ -285,11 +285,11 @@ def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
         inner = anonymous_struct(holder, layouts)
         if inner is None:
             return None
-        return _Scope(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
+        return _MovablePart(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
     return None
 
 
-def refused_elsewhere(target: Subject, moves: Sequence[Move]) -> str | None:
+def refused_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> str | None:
     """Why another configuration forbids the moves, or ``None``."""
     for one in target.premises.configurations:
         found = _there(target, moves, one)
@@ -298,7 +298,7 @@ def refused_elsewhere(target: Subject, moves: Sequence[Move]) -> str | None:
     return None
 
 
-def told_elsewhere(target: Subject, moves: Sequence[Move]) -> Iterator[str]:
+def told_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[str]:
     """Sentences on what the moves do in the other configurations."""
     for one in target.premises.configurations:
         found = _there(target, moves, one)
@@ -310,7 +310,7 @@ def told_elsewhere(target: Subject, moves: Sequence[Move]) -> Iterator[str]:
             yield f"Also legal in {one.title}, where {found.layout.title} has {size} bytes: its size {change}."
 
 
-def _there(target: Subject, moves: Sequence[Move], other: Configuration) -> Elsewhere | None:
+def _there(target: ContendedRecord, moves: Sequence[Move], other: ConfiguredBuild) -> Elsewhere | None:
     record = next(iter(other.layouts.variants(target.type)), None)
     if record is None:
         return None

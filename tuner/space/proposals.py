@@ -20,7 +20,7 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.search import Option, price
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.dimensions import Decision, assigned, decisions, hottest
 from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
@@ -43,7 +43,7 @@ class Legality:
     same: Mapping[Point, Point]
 
 
-def legality(target: Subject, made: Sequence[Decision], growth: int) -> Legality:
+def legality(target: ContendedRecord, made: Sequence[Decision], growth: int) -> Legality:
     """All points of the decisions, the layout as it is among those refused."""
     options: dict[Point, Option] = {}
     refused: dict[Point, str] = {}

@@ -10,7 +10,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.structure.case import Case, Ground, case_of, ground
+from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, ground
 from linesmith.tuner.structure.embedding import pulling_in
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
 from linesmith.tuner.structure.readers import pushing_out, reading_copies, reading_first
@@ -57,7 +57,7 @@ def advise(
     return tuple(answers)
 
 
-def _ruled(finding: Finding, others: Sequence[Finding], base: Ground) -> tuple[StructuralAdvice, ...]:
+def _ruled(finding: Finding, others: Sequence[Finding], base: AdvicePremises) -> tuple[StructuralAdvice, ...]:
     """What the rules say of a line that is more than noise, or of a record whose lines together are."""
     case = case_of(finding, others, base)
     if case is None or not _counts(case.same):

@@ -90,7 +90,7 @@ PointersTo = Callable[[str], tuple[tuple[Layout, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AdvicePremises:
     """What all findings of a profile rest on; ``code_of`` tells who touches a record, by its id.
 
     ``pointers_to`` tells which members of which records point to records of a name.
@@ -104,7 +104,7 @@ class Ground:
     pointers_to: PointersTo
 
 
-def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> Ground:
+def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> AdvicePremises:
     """The ground of a profile; what is asked of the code is worked out once for each record."""
 
     @cache
@@ -123,7 +123,7 @@ def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> 
     def pointers_to(record: str) -> tuple[tuple[Layout, str], ...]:
         return tuple(pointers().get(record, ()))
 
-    return Ground(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
+    return AdvicePremises(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Case:
     finding: Finding
     layout: Layout
     others: tuple[Finding, ...]
-    ground: Ground
+    ground: AdvicePremises
 
     @property
     def home(self) -> Allocation:
@@ -188,7 +188,7 @@ class Case:
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
 
 
-def case_of(finding: Finding, others: Sequence[Finding], base: Ground) -> Case | None:
+def case_of(finding: Finding, others: Sequence[Finding], base: AdvicePremises) -> Case | None:
     """The case of a finding whose first object is known; ``None`` for any other."""
     target = finding.objects[0] if finding.objects else None
     if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
