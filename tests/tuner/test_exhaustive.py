@@ -6,7 +6,6 @@ The judge here shares no code with the product: it lays bytes out one by one and
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -195,16 +194,6 @@ def test_what_is_not_proven_has_a_bound_and_the_same_record_has_the_same_answer(
     last = answers[-1].optimality
     assert not last.proven
     assert last.bound < last.cost == pytest.approx(total(target, answers[-1].arrangement))
-
-
-def test_the_library_is_asked_where_there_is_much_to_do_and_may_be_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ortools")
-    target = crowded(exact=True)
-    with_it = packed(target, work=60_000)
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
-    without = packed(target, work=60_000)
-    assert with_it[-1].optimality.cost <= without[-1].optimality.cost
-    assert with_it[-1].optimality.bound >= without[-1].optimality.bound
 
 
 def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:

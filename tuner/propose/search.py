@@ -31,8 +31,6 @@ MOST_TOGETHER = 4
 HARMLESS = 0.3
 # Cold members that are moved to make a line of their own for one that is written.
 MOST_COLD = 4
-# Orders that the packing solver begins: about a second.
-PACKING_WORK = 20_000
 
 # What an atom costs together with others, ``None`` for all there are.
 Hostility = Callable[[int, Sequence[int] | None], float]
@@ -142,7 +140,7 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
 
 def _packed(subject: ContendedRecord) -> Iterator[Arrangement]:
     """The record packed anew for each number of moves that is worth it."""
-    for one in packed(subject, work=PACKING_WORK):
+    for one in packed(subject):
         several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
         yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
