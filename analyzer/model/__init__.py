@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Accessor,
         Candidate,
         Churn,
+        CommitMessage,
         Considered,
         Gain,
         Move,
@@ -222,8 +223,8 @@ _NAMES = {
         "FunctionAccesses FunctionCounts MemberAccesses Operand Touched TypeAccesses"
     ),
     "candidate": (
-        "Accessor Candidate Churn Considered Gain Move MoveKind Optimality Patch Prediction Residual Strategy "
-        "StructuralAdvice StructureKind"
+        "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Prediction Residual "
+        "Strategy StructuralAdvice StructureKind"
     ),
     "finding": (
         "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "
@@ -295,6 +296,7 @@ __all__ = [
     "CoAccess",
     "CodeAccess",
     "CoherenceStep",
+    "CommitMessage",
     "Comparison",
     "CompiledRecord",
     "CompiledSize",

@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.edit.patch import edited, file_text, is_kernel_code
 from linesmith.patches.edit.verify import Verification, locate, verify
-from linesmith.patches.message.message import Confirmation, Excerpt, message
+from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.replay.plan import Plan, at_every_start, plan_for, unchanged
@@ -165,10 +165,10 @@ class Points:
         declared = edited(candidate, self._tree).declared
         kernel = is_kernel_code(Tree(self._tree), declared)
         title, usual = declared.record.title, style(self._tree, declared.file)
-        text = message(
+        message = commit_message(
             candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
         )
-        return Patch(candidate.type, declared.file, "", text, f"compiled with {built.compiler}", 0, seen.exact)
+        return Patch(candidate.type, declared.file, "", message, f"compiled with {built.compiler}", 0, seen.exact)
 
 
 class Rung(Protocol):
