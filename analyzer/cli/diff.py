@@ -16,7 +16,7 @@ from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
     from linesmith.patches.build.confinement import Deadline
-    from linesmith.patches.matrix.choice import Asked, Change
+    from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.source.tree import Tree
 
 
@@ -121,7 +121,7 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
     All of it counts against ``deadline``. Raises ``PatchRefused`` and ``TreeError``, and ``DeadlinePassed`` where the
     patch itself is not read in time.
     """
-    from linesmith.patches.matrix.choice import Asked, Change
+    from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.revisions.mail_texts import mails_of
     from linesmith.patches.revisions.mails import patched
     from linesmith.patches.source.declaration import redeclared
@@ -136,10 +136,10 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
         obscure = [file for file, before, after in texts if before and after and is_obscure(after)]
     for one in versions.remarks:
         remark(one)
-    asked = Asked(("tree",), deadlines=lambda: deadline)
+    asked = MatrixRequest(("tree",), deadlines=lambda: deadline)
     results = (
         *(
-            (f"{file}:{one.line}", _checked(Change(versions.changes, one.name, one.title, file), tree, asked))
+            (f"{file}:{one.line}", _checked(CheckedChange(versions.changes, one.name, one.title, file), tree, asked))
             for file, one in found
         ),
         *((f"{file}:1", ConfigurationCheck(_TEXT, failed=_OBSCURE, unjudged=(file,))) for file in obscure),
@@ -149,7 +149,7 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
     return results
 
 
-def _checked(change: Change, tree: Tree, asked: Asked) -> ConfigurationCheck:
+def _checked(change: CheckedChange, tree: Tree, asked: MatrixRequest) -> ConfigurationCheck:
     from linesmith.patches.matrix.check import check
 
     return check(change, tree, asked, tell_who_waits)[0]

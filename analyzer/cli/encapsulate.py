@@ -17,7 +17,7 @@ from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
     from linesmith.patches.encapsulation.encapsulate import Encapsulated, Wish
-    from linesmith.patches.matrix.choice import Asked
+    from linesmith.patches.matrix.choice import MatrixRequest
 
 
 # Words that C11 reserves (6.4.1), but for those that begin with an underscore and a capital, which nobody takes.
@@ -91,7 +91,7 @@ def run(wish: Wish, request: Request) -> int:
     return int(not in_time)
 
 
-def _checks(made: Encapsulated, request: Request, asked: Asked | None) -> tuple[ConfigurationCheck, ...]:
+def _checks(made: Encapsulated, request: Request, asked: MatrixRequest | None) -> tuple[ConfigurationCheck, ...]:
     """What compilers say of the series under what was asked for, else under the tree's own configuration."""
     from linesmith.patches.encapsulation.encapsulate import change_of
     from linesmith.patches.matrix.check import check

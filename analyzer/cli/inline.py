@@ -18,7 +18,7 @@ from linesmith.analyzer.model import ConfigurationCheck
 if TYPE_CHECKING:
     from linesmith.patches.inline.inline import Inlined
     from linesmith.patches.inline.study import Wanted
-    from linesmith.patches.matrix.choice import Asked, Change
+    from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.source.tree import Tree
 
 
@@ -77,7 +77,7 @@ def run(wanted: Wanted, request: Request) -> int:
     return int(not in_time)
 
 
-def _checks(made: Inlined, request: Request, asked: Asked | None) -> list[ConfigurationCheck]:
+def _checks(made: Inlined, request: Request, asked: MatrixRequest | None) -> list[ConfigurationCheck]:
     """What compilers say of the series under what was asked for, else under what is usual for the tree."""
     from linesmith.patches.inline.inline import change_of
 
@@ -88,7 +88,7 @@ def _checks(made: Inlined, request: Request, asked: Asked | None) -> list[Config
     return [_checked(change, name, request.tree, asked) for name in asked.names]
 
 
-def _checked(change: Change, name: str, tree: Tree, asked: Asked) -> ConfigurationCheck:
+def _checked(change: CheckedChange, name: str, tree: Tree, asked: MatrixRequest) -> ConfigurationCheck:
     """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
     from linesmith.patches.matrix.check import check
 

@@ -64,7 +64,7 @@ def _from_profile(found: Analysis, given: Given) -> TypeIntent:
     """The recommended candidates say what to part."""
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import entry, parted_by
-    from linesmith.patches.message.message import said
+    from linesmith.patches.message.paragraphs import move_clause
 
     premises = given.premises(Path(found.reading.identity.path), found.reading)
     layout, lines = _held(found)
@@ -74,7 +74,7 @@ def _from_profile(found: Analysis, given: Given) -> TypeIntent:
         _grounds(found, lines, layout),
         parted=tuple(one for line in lines for each in taken for one in parted_by(each, line.triage.pairs, _of(line))),
         groups=tuple(_groups(taken)),
-        change=_change([said(move) for one in taken for move in one.moves]),
+        change=_change([move_clause(move) for one in taken for move in one.moves]),
         kernel=premises.kernel,
     )
     return entry(grounds, largest=max((one.after.size for one in taken if one.before.id == layout.id), default=0))

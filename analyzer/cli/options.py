@@ -16,7 +16,7 @@ from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.output import deliver
 
 if TYPE_CHECKING:
-    from linesmith.patches.matrix.choice import Asked
+    from linesmith.patches.matrix.choice import MatrixRequest
     from linesmith.patches.source.tree import Tree
 
 
@@ -298,20 +298,20 @@ class Checking:
     on: tuple[str, ...]
     users: int
 
-    def asked(self, tree: Tree, file: str, cpus: int | None = None) -> Asked | None:
+    def asked(self, tree: Tree, file: str, cpus: int | None = None) -> MatrixRequest | None:
         """The configurations by name for a change of ``file`` (relative to the tree); ``None`` where none are wanted.
 
         Raises ``TreeError`` for a name that this tree does not have.
         """
         from linesmith.patches.matrix.check import check_names, matrix
-        from linesmith.patches.matrix.choice import Asked
+        from linesmith.patches.matrix.choice import MatrixRequest
 
         names = tuple(dict.fromkeys((*(matrix(tree, file) if self.all_ else ()), *self.on)))
         if not names and not self.users:
             return None
         check_names(tree, file, names)
         users = None if self.users < 0 else self.users
-        return Asked(names or _OWN, users) if cpus is None else Asked(names or _OWN, users, cpus)
+        return MatrixRequest(names or _OWN, users) if cpus is None else MatrixRequest(names or _OWN, users, cpus)
 
 
 def matrix_given(command: Callable[..., _Status]) -> Callable[..., _Status]:

@@ -80,9 +80,9 @@ class Dressing:
 
     def remarks(self, candidate: Candidate, finding: Finding) -> Remarks | None:
         """Why the members stand where they do then, for the next who reads the source."""
-        from linesmith.patches.message.paragraphs import why
+        from linesmith.patches.message.paragraphs import remarks_on
 
-        return why(candidate, finding) if self.comment else None
+        return remarks_on(candidate, finding) if self.comment else None
 
 
 def given(command: Callable[..., None]) -> Callable[..., None]:
@@ -295,7 +295,7 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     from linesmith.analyzer.report import changes
     from linesmith.analyzer.report.layout import excerpt
     from linesmith.patches.edit.patch import confirm, patch_of
-    from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, beyond, is_worse
+    from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, further_checks, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
     candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
@@ -304,9 +304,9 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
-    said = beyond(checks, scan, title, chosen.facts)
-    said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
-    parts = chosen.number, excerpt, confirmed, chosen.steps, said
+    further = further_checks(checks, scan, title, chosen.facts)
+    further = replace(further, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else further
+    parts = chosen.number, excerpt, confirmed, chosen.steps, further
     with asked.deadline.running():
         patch = replace(patch_of(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
         in_steps = asked.in_steps
@@ -327,13 +327,13 @@ def _checks(
 ) -> tuple[ConfigurationCheck, ...]:
     """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
     from linesmith.patches.matrix.check import check
-    from linesmith.patches.matrix.choice import Change
+    from linesmith.patches.matrix.choice import CheckedChange
     from linesmith.patches.matrix.records import holders_of
 
     wanted = asked.checking.asked(tree, confirmed.change.file, asked.cpus)
     if wanted is None:
         return ()
-    change = Change(
+    change = CheckedChange(
         files=(confirmed.change,),
         record=candidate.type,
         title=confirmed.original.declared.record.title,

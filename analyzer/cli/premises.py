@@ -296,11 +296,11 @@ class Given:
         """
         from linesmith.analyzer.cli.analysis import Running, kernel_of, load
         from linesmith.analyzer.model import NO_FACTS, SourceFacts
-        from linesmith.tuner.constraints.facts import Configuration, Premises, check_facts, read_facts
+        from linesmith.tuner.constraints.facts import ConfiguredBuild, Premises, check_facts, read_facts
 
         known = kernel_of(elf, reading.identity, Running(self.cpus, self.page_bytes, self.release, self.slabinfo))
         kernel = known.kernel if known.named or self.slabinfo else None
-        others = tuple(Configuration(one.name, load(one).layouts) for one in self.configurations)
+        others = tuple(ConfiguredBuild(one.name, load(one).layouts) for one in self.configurations)
         facts = read_facts(self.constraints) if self.constraints else NO_FACTS
         check_facts(facts, reading.layouts, *(one.layouts for one in others))
         told = SourceFacts((*facts.records, *scanned_facts(scans, reading.layouts).records)) if scans else facts

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.model import ConfigurationCheck, PatchSeries
     from linesmith.patches.build.confinement import Deadline
-    from linesmith.patches.matrix.choice import Asked
+    from linesmith.patches.matrix.choice import MatrixRequest
     from linesmith.patches.series.files import PatchFile
     from linesmith.patches.source.tree import Tree
 
@@ -197,7 +197,7 @@ class Request:
     mailing: Mailing
     dry_run: bool
 
-    def asked(self) -> Asked | None:
+    def asked(self) -> MatrixRequest | None:
         """The configurations to compile under, once it is sure that every result can be written.
 
         Raises ``OutputError`` or ``TreeError`` where that is not so.
@@ -210,12 +210,12 @@ class Request:
         found = self.checking.asked(self.tree, "")
         return None if found is None else replace(found, deadlines=self.deadline.anew)
 
-    def usual(self, file: str) -> Asked:
+    def usual(self, file: str) -> MatrixRequest:
         """The configurations that a change of ``file`` is compiled under where the user names none."""
-        from linesmith.patches.matrix.choice import Asked
+        from linesmith.patches.matrix.choice import MatrixRequest
         from linesmith.patches.treewide.image import usual_configurations
 
-        return Asked(usual_configurations(self.tree, file), deadlines=self.deadline.anew)
+        return MatrixRequest(usual_configurations(self.tree, file), deadlines=self.deadline.anew)
 
     def left_out(self, checks: Sequence[ConfigurationCheck]) -> tuple[str, ...]:
         """The files that the deadline left out, sorted; raises ``DeadlinePassed`` where nothing was judged in time."""

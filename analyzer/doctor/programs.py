@@ -198,7 +198,6 @@ class Library:
 
 LIBRARIES = (
     Library("drgn", "snapshot", "names the objects in a kernel's memory", ("snapshot",)),
-    Library("ortools", "packing", "proves packings best (OR-Tools); a search stands in"),
     Library("scikit-optimize", "search", "optimizer `scikit-optimize` of `tune`; `racing` stands in"),
     Library("distributed", "cluster", "`tune --executor dask`: many machines"),
     Library("pyarrow", "parquet", "profiles in Parquet"),

@@ -43,8 +43,8 @@ _NAMES = {
         "FunctionAccesses FunctionCounts MemberAccesses TypeAccesses"
     ),
     "candidate": (
-        "Accessor Candidate Churn Considered Gain Move MoveKind Optimality Patch Prediction Residual Strategy "
-        "StructuralAdvice StructureKind"
+        "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Prediction Residual "
+        "Strategy StructuralAdvice StructureKind"
     ),
     "finding": (
         "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import blake2b
 
@@ -150,6 +150,37 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitMessage:
+    """A commit message in parts, in the order in which they stand in it; each is wrapped, and empty ones are left out.
+
+    ``series`` says which patch of several it is. ``phases`` has the shares of the starts in which members meet,
+    ``configurations`` what others than the one at hand make of the change, ``code`` what relies on the members' order.
+    """
+
+    subject: str
+    series: str = ""
+    problem: str = ""
+    members: str = ""
+    doubt: str = ""
+    change: str = ""
+    holders: str = ""
+    split: str = ""
+    expectation: str = ""
+    reasons: str = ""
+    layouts: str = ""
+    phases: str = ""
+    configurations: str = ""
+    code: str = ""
+    compiled: str = ""
+    unchecked: str = ""
+
+    def __str__(self) -> str:
+        """The message: a subject, an empty line, paragraphs; no trailers."""
+        parts = (getattr(self, one.name) for one in fields(self))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
 class Patch:
     """A source edit: ``diff`` applies with ``git apply`` and ``patch -p1``; ``message`` carries no sign-off.
 
@@ -162,7 +193,7 @@ class Patch:
     type: str
     file: str
     diff: str
-    message: str
+    message: CommitMessage
     verified: str
     candidate: int
     exact: bool = True

@@ -33,8 +33,8 @@ from linesmith.patches.edit.edit import check_record, edit
 from linesmith.patches.edit.insertions import spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
-from linesmith.patches.message.message import Confirmation, Excerpt, message
-from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
+from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
+from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
 from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
 from linesmith.patches.source.columns import SourceText
@@ -221,18 +221,18 @@ def patch_of(
     excerpt: Excerpt,
     confirmed: Confirmed,
     steps: Sequence[StepTable] = (),
-    beyond: Beyond = NOTHING_BEYOND,
+    further: FurtherChecks = NO_FURTHER_CHECKS,
 ) -> Patch:
-    """The patch of a confirmed edit; the other arguments are those of ``write``, ``beyond`` what else was checked."""
+    """The patch of a confirmed edit; the other arguments are those of ``write``, ``further`` what else was checked."""
     declared, build = confirmed.original.declared, confirmed.original.build
-    seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, beyond)
+    seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further)
     title, usual = declared.record.title, style(tree.root, declared.file)
     change = confirmed.change
     return Patch(
         type=candidate.type,
         file=declared.file,
         diff=unified_diff(change.before or b"", change.after or b"", change.file).decode("utf-8", "surrogateescape"),
-        message=message(candidate, finding, title, usual, excerpt, seen, steps),
+        message=commit_message(candidate, finding, title, usual, excerpt, seen, steps),
         verified=f"compiled with {confirmed.compiler}; {build.made_from}",
         candidate=number,
         exact=confirmed.verification.exact,
@@ -245,7 +245,7 @@ def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
     stat = visible(diffstat([(patch.file, diff)])).encode()
-    return patch.message.encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
+    return str(patch.message).encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
 
 
 def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ from linesmith.patches.encapsulation.survey import (
     renewed,
     surveyed,
 )
-from linesmith.patches.matrix.choice import Change
+from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.records import records_named
@@ -274,11 +274,11 @@ def _define(work: Work, accessor: Accessor) -> None:
 # What compilers say of the series.
 
 
-def change_of(made: Encapsulated) -> Change:
+def change_of(made: Encapsulated) -> CheckedChange:
     """All that the series changes, from the tree to its last step; the units in it are compiled first."""
     files = from_first_to_last(made.series)
     units = tuple(one.file for one in files if one.file.endswith(".c"))
-    return Change(files, file=made.declared.file, title=made.declared.title, prefer=units)
+    return CheckedChange(files, file=made.declared.file, title=made.declared.title, prefer=units)
 
 
 def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encapsulated:

@@ -17,7 +17,7 @@ from linesmith.patches.inline.order import in_order, moved_ahead, with_object
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.study import Study, Wanted, study
 from linesmith.patches.inline.uses import Role
-from linesmith.patches.matrix.choice import Change
+from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.declaration import Declared
@@ -135,13 +135,13 @@ _SHOWN = 6
 _MANY = 1000
 
 
-def change_of(inlined: Inlined) -> Change:
+def change_of(inlined: Inlined) -> CheckedChange:
     """All that the series changes, from the tree to its last step."""
     files = from_first_to_last(inlined.series)
     outer = inlined.study.pointer.outer
     others = (inlined.study.target.record.name,)
     unit = next((one.file for one in files if one.file.endswith(".c")), None)
-    return Change(files, outer.record.name, outer.record.title, outer.file, unit, others=others)
+    return CheckedChange(files, outer.record.name, outer.record.title, outer.file, unit, others=others)
 
 
 def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:

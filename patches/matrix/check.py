@@ -14,14 +14,12 @@ from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix import choice, kernels
-from linesmith.patches.matrix.choice import Asked, Change, Environment
+from linesmith.patches.matrix.choice import CheckedChange, Environment, MatrixRequest
 from linesmith.patches.matrix.records import Measured, measured
-from linesmith.patches.matrix.users import Compiled, compiled_users
+from linesmith.patches.matrix.users import CompiledUsers, compiled_users
 from linesmith.patches.source.tree import Tree
 
 _OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
-_NOTHING = Measured((), ())
-_NO_USERS = Compiled((), ())
 
 
 def matrix(tree: Tree, file: str) -> tuple[str, ...]:
@@ -47,7 +45,9 @@ def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None 
         )
 
 
-def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple[ConfigurationCheck, ...]:
+def check(
+    change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress
+) -> tuple[ConfigurationCheck, ...]:
     """One result for each name, in their order; ``progress`` gets a line of text before anything slow.
 
     Raises what ``check_names`` does.
@@ -56,22 +56,25 @@ def check(change: Change, tree: Tree, asked: Asked, progress: Progress) -> tuple
     return tuple(_checked(name, change, tree, asked, progress) for name in asked.names)
 
 
-def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> ConfigurationCheck:
-    title = _title(name, tree, change)
+def _checked(
+    name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress
+) -> ConfigurationCheck:
+    recipes = kernels.RECIPES if _is_kernel(tree, _file(change)) else choice.VARIANTS
+    title = recipes[name].title if name in recipes else Path(name).name
     deadline = asked.deadlines()
     late = ConfigurationCheck(title, failed=deadline.passed, unjudged=(_file(change),))
     progress(f"checking {title}")
     try:
         with deadline.running():
             environment = _environment(name, change, tree, asked, progress)
-            compiler = _version(environment)
+            compiler = compiler_version(environment.build.flags.compiler).partition("\n")[0]
     except DeadlinePassed:
         return late
     except (LinesmithError, OSError) as error:
         return ConfigurationCheck(title, failed=_why(error))
     try:
         with deadline.running():
-            found = measured(environment, change, progress) if change.record else _NOTHING
+            found = measured(environment, change, progress) if change.record else Measured((), ())
     except DeadlinePassed:
         return replace(late, compiler=compiler, remarks=environment.build.remarks)
     except (LinesmithError, OSError) as error:
@@ -90,18 +93,20 @@ def _checked(name: str, change: Change, tree: Tree, asked: Asked, progress: Prog
     )
 
 
-def _users(environment: Environment, change: Change, asked: Asked, deadline: Deadline, progress: Progress) -> Compiled:
+def _users(
+    environment: Environment, change: CheckedChange, asked: MatrixRequest, deadline: Deadline, progress: Progress
+) -> CompiledUsers:
     if asked.users == 0:
-        return _NO_USERS
+        return CompiledUsers((), ())
     try:
         return compiled_users(environment, change, asked.users, deadline, progress)
     except DeadlinePassed:
-        return Compiled((), (f"no object was compiled: {deadline.passed}",), (_file(change),))
+        return CompiledUsers((), (f"no object was compiled: {deadline.passed}",), (_file(change),))
     except (LinesmithError, OSError) as error:
-        return Compiled((), (f"no object was compiled: {_why(error)}",))
+        return CompiledUsers((), (f"no object was compiled: {_why(error)}",))
 
 
-def _file(change: Change) -> str:
+def _file(change: CheckedChange) -> str:
     """The file that the change is known by."""
     return change.file or change.files[0].file
 
@@ -113,7 +118,7 @@ def _why(error: LinesmithError | OSError) -> str:
     return str(error)
 
 
-def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: Progress) -> Environment:
+def _environment(name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress) -> Environment:
     file = _file(change)
     if not _is_kernel(tree, file):
         return choice.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
@@ -122,16 +127,6 @@ def _environment(name: str, change: Change, tree: Tree, asked: Asked, progress: 
     if file.startswith("arch/") and not file.startswith(own):
         raise VerificationFailed(f"{file} belongs to another machine")
     return environment
-
-
-def _title(name: str, tree: Tree, change: Change) -> str:
-    if not _is_kernel(tree, _file(change)):
-        return choice.VARIANTS[name].title
-    return kernels.RECIPES[name].title if name in kernels.RECIPES else Path(name).name
-
-
-def _version(environment: Environment) -> str:
-    return compiler_version(environment.build.flags.compiler).partition("\n")[0]
 
 
 def _is_kernel(tree: Tree, file: str) -> bool:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which units a change concerns, in the order in which they tell most about it."""
+"""A change to check, the configurations to check it under, and the units it concerns, in the order of what they tell.
+
+A tree that is no kernel has its own flags here, those of debugging and of release, and those of other machines.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -21,14 +24,18 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.units import Includes, Including, Units, recorded_units
 from linesmith.patches.source.tree import Tree, source_bytes
 
-# What is to be checked: a change, and the configurations and machines to check it on.
-
 # A machine that a server is; it decides how many objects SLUB wants in a slab.
 CPUS = 64
+_TAKES_FILE = ("-include", "-imacros")
+# Units whose includes are followed at once while only some are looked for.
+_AT_ONCE = 16
+# C files that are taken for units of a tree that has no record of its units.
+_MOST_SOURCES = 4000
+_ABOUT_THE_MACHINE = ("-m", "-target=", "--target=", "-fcf-protection")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CheckedChange:
     """All files that a change touches, and the record it is about; without one only units are compiled.
 
     ``title`` is the ``record`` as C names it, ``file`` declares it, ``unit`` is a unit that knows it. ``pairs`` are
@@ -60,7 +67,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatrixRequest:
     """Configurations by name; under each so many ``users`` are compiled, objects that see the change (``None``: all).
 
     ``cpus`` is the number of CPUs that slabs are worked out for. ``deadlines`` gives what make and the compiles of each
@@ -72,8 +79,6 @@ class Asked:
     cpus: int = CPUS
     deadlines: Callable[[], Deadline] = Deadline
 
-
-# One configuration ready to compile with: its flags, its units, and what its machine makes of records.
 
 UnitsFound = Callable[[Progress], Units]
 
@@ -94,20 +99,15 @@ class Environment:
     folder: str = ""
 
 
-_TAKES_FILE = ("-include", "-imacros")
-# Units whose includes are followed at once while only some are looked for.
-_AT_ONCE = 16
-
-
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenUnits:
     """The units to compile; ``seeing`` is how many see the change in all, ``None`` where not all were looked at."""
 
     units: tuple[str, ...]
     seeing: int | None
 
 
-def chosen(environment: Environment, units: Units, change: Change, count: int | None) -> Chosen:
+def chosen(environment: Environment, units: Units, change: CheckedChange, count: int | None) -> ChosenUnits:
     """The units that the change edits, and ``count`` more that include a changed file: all where it is ``None``.
 
     Those that the change prefers come first, then those that name the record most often.
@@ -115,15 +115,15 @@ def chosen(environment: Environment, units: Units, change: Change, count: int | 
     files = frozenset(one.file for one in change.files)
     edited = tuple(unit for unit in sorted(files) if unit in frozenset(units.names))
     if count == 0:
-        return Chosen(edited, None)
+        return ChosenUnits(edited, None)
     including = units.including or _by_text(environment)
     if units.including or count is None:
         seeing = including(files, units.names) - frozenset(edited)
         ordered = _ordered(environment.build.sources, seeing, change)
-        return Chosen((*edited, *ordered[:count]), len(edited) + len(seeing))
+        return ChosenUnits((*edited, *ordered[:count]), len(edited) + len(seeing))
     others = frozenset(units.names) - frozenset(edited)
     found = _first(including, files, _ordered(environment.build.sources, others, change), count)
-    return Chosen((*edited, *found), None)
+    return ChosenUnits((*edited, *found), None)
 
 
 def _first(including: Including, files: frozenset[str], ordered: Sequence[str], count: int) -> tuple[str, ...]:
@@ -146,38 +146,28 @@ def _by_text(environment: Environment) -> Including:
     return lambda files, units: includes.including(units, files, forced)
 
 
-def _ordered(tree: Path, units: frozenset[str], change: Change) -> tuple[str, ...]:
+def _ordered(tree: Path, units: frozenset[str], change: CheckedChange) -> tuple[str, ...]:
     preferred = [unit for unit in change.prefer if unit in units]
     return (*preferred, *_ranked(tree, units - frozenset(preferred), change))
 
 
-def _ranked(tree: Path, units: Iterable[str], change: Change) -> list[str]:
+def _ranked(tree: Path, units: Iterable[str], change: CheckedChange) -> list[str]:
     """Units that name the record most often come first, among equals those that name its members."""
     names = [name for pair in change.pairs for name in (pair.first, pair.second)]
-    patterns = [_pattern(words) for words in ([change.record], names) if any(words)]
+    patterns = [
+        re.compile(b"\\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + b")\\b")
+        for words in ([change.record], names)
+        if any(words)
+    ]
     if not patterns:
         return sorted(units)
-    counts = {unit: tuple(_counts(tree, unit, patterns)) for unit in units}
-    return sorted(counts, key=lambda unit: (*(-count for count in counts[unit]), unit))
-
-
-def _pattern(words: Iterable[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(set(words))) + rb")\b")
-
-
-def _counts(tree: Path, unit: str, patterns: Sequence[re.Pattern[bytes]]) -> Iterator[int]:
-    text = source_bytes(tree, unit) or b""
-    return (len(pattern.findall(text)) for pattern in patterns)
-
-
-# The configurations of a tree that is no kernel: its own flags, those of debugging and of release, other machines.
-
-_MOST_SOURCES = 4000
-_ABOUT_THE_MACHINE = ("-m", "-target=", "--target=", "-fcf-protection")
+    texts = ((unit, source_bytes(tree, unit) or b"") for unit in units)
+    counts = {unit: [-len(pattern.findall(text)) for pattern in patterns] for unit, text in texts}
+    return sorted(counts, key=lambda unit: (*counts[unit], unit))
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class FlagVariant:
     """How flags differ from the tree's own: another ``compiler``, without options that begin as those ``dropped``."""
 
     title: str
@@ -185,15 +175,20 @@ class Variant:
     dropped: tuple[str, ...] = ()
     compiler: str = ""
 
+    def applied(self, flags: Flags) -> Flags:
+        """The flags made different so."""
+        own = (option for option in flags.options if not (self.dropped and option.startswith(self.dropped)))
+        return replace(flags, compiler=self.compiler or flags.compiler, options=(*own, *self.added))
+
 
 TREE = "tree"
-VARIANTS: Mapping[str, Variant] = MappingProxyType(
+VARIANTS: Mapping[str, FlagVariant] = MappingProxyType(
     {
-        TREE: Variant("own flags"),
-        "debug": Variant("-O0", ("-O0", "-UNDEBUG"), ("-O", "-DNDEBUG")),
-        "release": Variant("-O2 -DNDEBUG", ("-O2", "-DNDEBUG"), ("-O", "-UNDEBUG")),
-        "i386": Variant("-m32", ("-m32",), _ABOUT_THE_MACHINE),
-        "arm64": Variant("arm64", (), _ABOUT_THE_MACHINE, "aarch64-linux-gnu-gcc"),
+        TREE: FlagVariant("own flags"),
+        "debug": FlagVariant("-O0", ("-O0", "-UNDEBUG"), ("-O", "-DNDEBUG")),
+        "release": FlagVariant("-O2 -DNDEBUG", ("-O2", "-DNDEBUG"), ("-O", "-UNDEBUG")),
+        "i386": FlagVariant("-m32", ("-m32",), _ABOUT_THE_MACHINE),
+        "arm64": FlagVariant("arm64", (), _ABOUT_THE_MACHINE, "aarch64-linux-gnu-gcc"),
     }
 )
 MATRIX = tuple(VARIANTS)
@@ -211,28 +206,10 @@ def program_environment(name: str, tree: Tree, seen: Sequence[Path], file: str, 
 
     def units(tell: Progress) -> Units:
         found = recorded_units(tree.root, tree.build, tell)
-        if not found.names:
-            return Units(tuple(_sources(tree.root)), lambda _: varied.flags)
-        return replace(found, flags_of=lambda one: _varied(found.flags_of(one), variant))
+        if found.names:
+            return replace(found, flags_of=lambda one: (flags := found.flags_of(one)) and variant.applied(flags))
+        sources = (str(path.relative_to(tree.root)) for path in tree.root.rglob("*.c") if path.is_file())
+        return Units(tuple(islice(sources, _MOST_SOURCES)), lambda _: varied.flags)
 
-    varied = replace(build, flags=_with(build.flags, variant))
+    varied = replace(build, flags=variant.applied(build.flags))
     return Environment(variant.title, varied, units)
-
-
-def _sources(root: Path) -> Iterator[str]:
-    """C files of a tree that has no record of its units; a few thousand are enough."""
-    found = (path for path in root.rglob("*.c") if path.is_file())
-    return (str(path.relative_to(root)) for path in islice(found, _MOST_SOURCES))
-
-
-def _varied(flags: Flags | None, variant: Variant) -> Flags | None:
-    return None if flags is None else _with(flags, variant)
-
-
-def _with(flags: Flags, variant: Variant) -> Flags:
-    options = (*_kept(flags.options, variant.dropped), *variant.added)
-    return replace(flags, compiler=variant.compiler or flags.compiler, options=options)
-
-
-def _kept(options: Sequence[str], dropped: tuple[str, ...]) -> list[str]:
-    return [option for option in options if not (dropped and option.startswith(dropped))]

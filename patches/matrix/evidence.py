@@ -18,13 +18,15 @@ _MOST_OF_A_REASON = 160
 
 def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
     """The paragraphs, with empty lines between them; ``title`` is the record as C names it. Empty without checks."""
+    told = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
+    rows = _grouped(told)
     blocks = (
         _table(checks, title),
         _holders(checks, title),
         _worse(checks),
         _users(checks),
         _failures(checks),
-        _left_out(checks),
+        ("\n".join(("Left out:", "", *rows)) if rows else ""),
     )
     return "\n\n".join(block for block in blocks if block)
 
@@ -171,12 +173,6 @@ def _failures(checks: Sequence[ConfigurationCheck]) -> str:
         for title, why in failed.items()
     ]
     return "\n".join(("Could not be checked:", "", *rows)) if rows else ""
-
-
-def _left_out(checks: Sequence[ConfigurationCheck]) -> str:
-    told = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
-    rows = _grouped(told)
-    return "\n".join(("Left out:", "", *rows)) if rows else ""
 
 
 def _grouped(told: Iterable[tuple[str, str]]) -> list[str]:

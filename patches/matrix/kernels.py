@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,7 +28,7 @@ _LOCK_DEBUGGING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class KernelRecipe:
     """How a configuration comes about: the tree's own, or what ``target`` writes for ``machine``; then ``fragment``.
 
     ``needs`` are symbols that must be as said at the end; ``title`` is what a reader knows the result by.
@@ -41,26 +42,26 @@ class Recipe:
 
 
 TREE = "tree"
-RECIPES: Mapping[str, Recipe] = MappingProxyType(
+RECIPES: Mapping[str, KernelRecipe] = MappingProxyType(
     {
-        TREE: Recipe(".config"),
-        "debug": Recipe(
+        TREE: KernelRecipe(".config"),
+        "debug": KernelRecipe(
             ".config with lockdep",
             fragment=tuple(f"CONFIG_{symbol}=y" for symbol in _LOCK_DEBUGGING),
             needs=(("PROVE_LOCKING", True),),
         ),
-        "i386": Recipe("i386 defconfig", "i386", "defconfig"),
-        "arm64": Recipe("arm64 defconfig", "arm64", "defconfig"),
-        "minimal": Recipe("allnoconfig", target="allnoconfig"),
-        "uniprocessor": Recipe(
+        "i386": KernelRecipe("i386 defconfig", "i386", "defconfig"),
+        "arm64": KernelRecipe("arm64 defconfig", "arm64", "defconfig"),
+        "minimal": KernelRecipe("allnoconfig", target="allnoconfig"),
+        "uniprocessor": KernelRecipe(
             ".config without SMP", fragment=("# CONFIG_SMP is not set",), needs=(("SMP", False),)
         ),
-        "everything": Recipe("allmodconfig", target="allmodconfig"),
-        "x86_64": Recipe("x86_64 defconfig", "x86_64", "defconfig"),
-        "arm": Recipe("arm defconfig", "arm", "defconfig"),
-        "powerpc": Recipe("powerpc defconfig", "powerpc", "ppc64le_defconfig"),
-        "riscv": Recipe("riscv defconfig", "riscv", "defconfig"),
-        "s390": Recipe("s390 defconfig", "s390", "defconfig"),
+        "everything": KernelRecipe("allmodconfig", target="allmodconfig"),
+        "x86_64": KernelRecipe("x86_64 defconfig", "x86_64", "defconfig"),
+        "arm": KernelRecipe("arm defconfig", "arm", "defconfig"),
+        "powerpc": KernelRecipe("powerpc defconfig", "powerpc", "ppc64le_defconfig"),
+        "riscv": KernelRecipe("riscv defconfig", "riscv", "defconfig"),
+        "s390": KernelRecipe("s390 defconfig", "s390", "defconfig"),
     }
 )  # fmt: skip
 MATRIX = (TREE, "debug", "i386", "arm64", "minimal", "uniprocessor")
@@ -79,21 +80,21 @@ def kernel_environment(name: str, tree: Tree, cpus: int, progress: Progress) -> 
     """
     if name == TREE:
         return _own(tree, cpus, progress)
-    recipe = RECIPES.get(name) or Recipe(Path(name).name)
+    recipe = RECIPES.get(name) or KernelRecipe(Path(name).name)
     wanted = _wanted(name, recipe, tree)
     one = preparation(tree.root, wanted)
     build = prepared_build(one, recipe.title, progress)
     configured = one.configured()
-    _check(recipe, configured)
-    remarks = build.remarks + _refused(recipe, configured)
-    return _environment(
-        recipe.title,
-        replace(build, remarks=remarks),
-        configured,
-        wanted.folder,
-        lambda tell: planned_units(one, tell),
-        cpus,
-    )
+    for symbol, on in recipe.needs:
+        if configured.has(symbol) is not on:
+            how = "off" if on else "on"
+            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
+    # Symbols of the fragment that did not come on.
+    asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
+    off = [symbol for symbol in asked if not configured.has(symbol)]
+    remarks = build.remarks + ((f"{', '.join(off)} stayed off",) if off else ())
+    units = partial(planned_units, one)
+    return _environment(recipe.title, replace(build, remarks=remarks), configured, wanted.folder, units, cpus)
 
 
 def _own(tree: Tree, cpus: int, progress: Progress) -> Environment:
@@ -108,7 +109,7 @@ def _own(tree: Tree, cpus: int, progress: Progress) -> Environment:
     return _environment(RECIPES[TREE].title, build, configured, folder, units, cpus)
 
 
-def _wanted(name: str, recipe: Recipe, tree: Tree) -> PreparationRequest:
+def _wanted(name: str, recipe: KernelRecipe, tree: Tree) -> PreparationRequest:
     if recipe.target:
         machine = recipe.machine or _machine(tree)
         folder = _FOLDERS.get(machine, machine)
@@ -131,27 +132,8 @@ def _machine(tree: Tree) -> str:
     return "x86_64" if configuration.has("64BIT") else "i386"
 
 
-def _check(recipe: Recipe, configured: KernelConfiguration) -> None:
-    for symbol, on in recipe.needs:
-        if configured.has(symbol) is not on:
-            how = "off" if on else "on"
-            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
-
-
-def _refused(recipe: Recipe, configured: KernelConfiguration) -> tuple[str, ...]:
-    """Symbols of the fragment that did not come on."""
-    asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
-    off = [symbol for symbol in asked if not configured.has(symbol)]
-    return (f"{', '.join(off)} stayed off",) if off else ()
-
-
 def _environment(
-    title: str,
-    build: TreeBuild,
-    configured: KernelConfiguration,
-    folder: str,
-    units: UnitsFound,
-    cpus: int,
+    title: str, build: TreeBuild, configured: KernelConfiguration, folder: str, units: UnitsFound, cpus: int
 ) -> Environment:
     slabs = _slabs(build.sources, configured, folder, cpus)
     line_bytes = _LINES.get(folder, CACHE_LINE_BYTES)
@@ -162,16 +144,12 @@ def _slabs(tree: Path, configured: KernelConfiguration, folder: str, cpus: int) 
     """The machine as SLUB sees it; ``None`` where another allocator is configured."""
     if not configured.has("SLUB") or configured.has("SLUB_TINY"):
         return None
-    found = {
-        match[1]: int(match[2])
-        for match in _VERSION.finditer((source_bytes(tree, "Makefile") or b"").decode("utf-8", "replace"))
-    }
-    release = found.get("VERSION", 6), found.get("PATCHLEVEL", 12)
+    makefile = (source_bytes(tree, "Makefile") or b"").decode("utf-8", "replace")
+    version = {match[1]: int(match[2]) for match in _VERSION.finditer(makefile)}
+    release = version.get("VERSION", 6), version.get("PATCHLEVEL", 12)
     most = configured.number("NR_CPUS") if configured.has("SMP") else 1
-    pages = next((size for word, size in _PAGES if _has_pages(configured, word)), 4096)
+    kinds = ("PAGE_SIZE", "ARM64", "PPC", "PAGE")
+    sizes = (size for word, size in _PAGES if any(configured.has(f"{kind}_{word}") for kind in kinds))
+    pages = next(sizes, 4096)
     machine = machine_of("aarch64" if folder == "arm64" else folder, release, min(cpus, most or cpus), pages)
     return replace(machine, word_bytes=8 if configured.has("64BIT") else 4)
-
-
-def _has_pages(configured: KernelConfiguration, word: str) -> bool:
-    return any(configured.has(f"{kind}_{word}") for kind in ("PAGE_SIZE", "ARM64", "PPC", "PAGE"))

@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome(Generic[_Result]):
+class _PieceResult(Generic[_Result]):
     """What became of an item: ``results`` is one, or none where there was an ``error``."""
 
     results: tuple[_Result, ...] = ()
@@ -28,7 +28,7 @@ class _Outcome(Generic[_Result]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _RunningPiece:
     """The item of this number at work."""
 
     number: int
@@ -43,8 +43,8 @@ def each_apart(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> 
     thread: none of ours may run yet.
     """
     waiting = iter(enumerate(items))
-    running: list[_Piece] = []
-    ended: dict[int, _Outcome[_Result]] = {}
+    running: list[_RunningPiece] = []
+    ended: dict[int, _PieceResult[_Result]] = {}
     try:
         while len(ended) < len(items):
             free = len(os.sched_getaffinity(0)) - len(running)
@@ -63,36 +63,36 @@ def each_apart(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> 
             one.process.join()
 
 
-def _begun(function: Callable[[_Item], _Result], number: int, item: _Item) -> _Piece:
+def _begun(function: Callable[[_Item], _Result], number: int, item: _Item) -> _RunningPiece:
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(function, item, theirs, os.getpid()))
     process.start()
     theirs.close()
-    return _Piece(number, ours, process)
+    return _RunningPiece(number, ours, process)
 
 
 def _answer(function: Callable[[_Item], _Result], item: _Item, pipe: Connection, parent: int) -> None:
     die_with(parent)
     try:
-        outcome = _Outcome((function(item),))
+        outcome = _PieceResult((function(item),))
     except KeyboardInterrupt:
         return
     except Exception as error:  # whatever it is, it is raised again where the caller can meet it
-        outcome = _Outcome(error=error)
+        outcome = _PieceResult(error=error)
     pipe.send(outcome)
 
 
-def _outcome(one: _Piece) -> _Outcome[_Result]:
+def _outcome(one: _RunningPiece) -> _PieceResult[_Result]:
     try:
-        outcome: _Outcome[_Result] = one.pipe.recv()
+        outcome: _PieceResult[_Result] = one.pipe.recv()
     except EOFError:
-        outcome = _Outcome(error=VerificationFailed("a part of the work was killed; free memory, and try again"))
+        outcome = _PieceResult(error=VerificationFailed("a part of the work was killed; free memory, and try again"))
     one.process.join()
     return outcome
 
 
-def _raise_first(ended: Mapping[int, _Outcome[_Result]]) -> None:
+def _raise_first(ended: Mapping[int, _PieceResult[_Result]]) -> None:
     """Raise the error of the first item that has one, once all before it have ended."""
     for number in range(len(ended)):
         if number not in ended:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The record of a change and those that embed it, compiled under one configuration."""
+"""The record of a change and those that embed it, compiled under one configuration, and what they cost in slabs.
+
+What declares a record is compiled before and after the change, alone or through a unit that includes it.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ from linesmith.patches.build.overlay import Contents
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import Probe, compiled_with, probes
 from linesmith.patches.edit.verify import Located
-from linesmith.patches.matrix.choice import Change, Environment
+from linesmith.patches.matrix.choice import CheckedChange, Environment
 from linesmith.patches.matrix.users import each
 from linesmith.patches.source.declaration import recorded_file
 
-# Records of a compiled unit by name, their sizes, and what they cost in slabs.
+# More records that embed the changed one are only counted; one compile takes about a second.
+MOST_HOLDERS = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SizedMachine:
     """The machine that sizes are for: bytes of a line, and its slab allocator where that is known."""
 
     line_bytes: int
@@ -50,7 +54,7 @@ def find(layouts: Layouts, name: str, file: str = "") -> Layout | None:
     return next(iter((*own, *found)), None)
 
 
-class Role(Enum):
+class RecordRole(Enum):
     """What a record is to a change. Of one that is ALONE kmalloc() is assumed where no cache is known."""
 
     ALONE = "allocated by itself"
@@ -58,7 +62,9 @@ class Role(Enum):
     HOLDER = "embeds what is changed"
 
 
-def compared(tables: Tables, name: str, target: Target, role: Role, file: str = "") -> CompiledRecord | None:
+def compared(
+    tables: Tables, name: str, target: SizedMachine, role: RecordRole, file: str = ""
+) -> CompiledRecord | None:
     """The record before and after; ``None`` where it is on neither side."""
     before, after = find(tables.before, name, file), find(tables.after, name, file)
     if before is None and after is None:
@@ -66,7 +72,7 @@ def compared(tables: Tables, name: str, target: Target, role: Role, file: str = 
     caches = _cache(before, target, role), _cache(after, target, role)
     sizes = _size(before, caches[0], target), _size(after, caches[1], target)
     called = next((cache.name for cache in caches if cache), "")
-    return CompiledRecord(name, sizes[0], sizes[1], role is Role.HOLDER, called)
+    return CompiledRecord(name, sizes[0], sizes[1], role is RecordRole.HOLDER, called)
 
 
 def stepped(record: CompiledRecord, granules: tuple[int, int]) -> CompiledRecord:
@@ -100,7 +106,7 @@ def _share(pair: Residual, layout: Layout, layouts: Layouts, granule: int) -> fl
     return meeting_phases(first, second, pair.line_bytes, gcd(located.granule, granule))
 
 
-def _size(layout: Layout | None, cache: SlabCache | None, target: Target) -> CompiledSize | None:
+def _size(layout: Layout | None, cache: SlabCache | None, target: SizedMachine) -> CompiledSize | None:
     if layout is None:
         return None
     alignment = max(layout.natural_alignment, layout.alignment or 1)
@@ -109,17 +115,14 @@ def _size(layout: Layout | None, cache: SlabCache | None, target: Target) -> Com
     return CompiledSize(layout.size, alignment, lines(layout, target.line_bytes), objects, pages)
 
 
-def _cache(layout: Layout | None, target: Target, role: Role) -> SlabCache | None:
+def _cache(layout: Layout | None, target: SizedMachine, role: RecordRole) -> SlabCache | None:
     if layout is None or target.slabs is None:
         return None
     kernel = Kernel(target.slabs)
-    return cache_of(layout, kernel) if role is Role.ALONE else own_cache(layout, kernel)
+    return cache_of(layout, kernel) if role is RecordRole.ALONE else own_cache(layout, kernel)
 
 
-# Compiles what declares a record, before and after a change, alone or through a unit that includes it.
-
-
-def tables(build: TreeBuild, change: Change, probes: Sequence[Probe]) -> Tables:
+def tables(build: TreeBuild, change: CheckedChange, probes: Sequence[Probe]) -> Tables:
     """What the first of ``probes`` that compiles gives, before and after.
 
     Raises ``VerificationFailed`` with what the compiler says of the first probe, or of the change.
@@ -145,10 +148,6 @@ def _layouts(build: TreeBuild, probe: Probe, contents: Mapping[str, bytes | None
     return compiled_with(for_unit(build, probe.unit), probe, contents).layouts
 
 
-# Records of which no more is told than that they are; one compile takes about a second.
-MOST_HOLDERS = 48
-
-
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What a compiler made of the records; ``left_out`` says which could not be had, and why."""
@@ -166,18 +165,19 @@ def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
     return tuple(sorted(found.values(), key=lambda one: (-one.units, one.name, one.id)))
 
 
-def measured(environment: Environment, change: Change, progress: Progress) -> Measured:
+def measured(environment: Environment, change: CheckedChange, progress: Progress) -> Measured:
     """Compile and compare; raises ``VerificationFailed`` where the record itself cannot be compiled."""
-    build, target = environment.build, Target(environment.line_bytes, environment.slabs)
+    build, target = environment.build, SizedMachine(environment.line_bytes, environment.slabs)
     found = tables(build, change, probes(build, change.file, change.title, change.unit))
-    names = _seen(found, change)
-    role = Role.HELD if names or change.holders else Role.ALONE
+    layout = find(found.before, change.record, change.file)
+    names = sorted({one.name for one in (Containment(found.before).holders(layout.id) if layout else ())})
+    role = RecordRole.HELD if names or change.holders else RecordRole.ALONE
     own = compared(found, change.record, target, role, change.file)
     if own is None:
         raise VerificationFailed(f"the compiled {change.file} has no record {change.record}")
-    shown = (compared(found, name, target, Role.HOLDER) for name in names[:MOST_HOLDERS])
+    shown = (compared(found, name, target, RecordRole.HOLDER) for name in names[:MOST_HOLDERS])
     holders, left_out = _elsewhere(environment, change, names, progress)
-    others = (compared(found, name, target, Role.ALONE) for name in change.others)
+    others = (compared(found, name, target, RecordRole.ALONE) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file, change.granules)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
     remarks = () if _moves(found, change) else (f"{change.title} is laid out as before",)
@@ -186,11 +186,11 @@ def measured(environment: Environment, change: Change, progress: Progress) -> Me
     return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), remarks, (*absent, *left_out))
 
 
-def _moves(found: Tables, change: Change) -> bool:
+def _moves(found: Tables, change: CheckedChange) -> bool:
     """Whether a member lies elsewhere than before; type ids are of one table each, so only what is named counts."""
     sides = [find(layouts, change.record, change.file) for layouts in (found.before, found.after)]
-    told = [[(one.name, one.declarator, one.offset, one.bit_offset) for one in side.members] for side in sides if side]
-    return len(told) != len(sides) or told[0] != told[1]
+    places = [[(it.name, it.declarator, it.offset, it.bit_offset) for it in side.members] for side in sides if side]
+    return len(places) != len(sides) or places[0] != places[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class _Declaring:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _CompiledHolders:
     """Holders that were compiled; this configuration does not have those ``absent``. ``failed`` is the error."""
 
     records: tuple[CompiledRecord, ...]
@@ -211,14 +211,18 @@ class _Held:
 
 
 def _elsewhere(
-    environment: Environment, change: Change, names: Sequence[str], progress: Progress
+    environment: Environment, change: CheckedChange, names: Sequence[str], progress: Progress
 ) -> tuple[list[CompiledRecord], tuple[str, ...]]:
     """The holders of the ELF file that are not among ``names``, compiled where they are declared, and remarks."""
-    target = Target(environment.line_bytes, environment.slabs)
+    target = SizedMachine(environment.line_bytes, environment.slabs)
     wanted = [one for one in change.holders if one.name not in names]
     room = max(MOST_HOLDERS - len(names), 0)
     declaring = _by_file(environment, wanted[:room])
-    built, unbuilt = _built(environment, declaring, progress)
+    # What this build can compile, and the holders that stand in units which it does not have.
+    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
+    out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
+    built = [one for one in declaring if one not in out]
+    unbuilt = [holder.name for one in out for holder in one.holders]
     elsewhere = each(partial(_compiled, environment, change, target), built, lambda _: None)
     records = [record for one in elsewhere for record in one.records]
     absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
@@ -230,12 +234,6 @@ def _elsewhere(
     return records, tuple(remarks)
 
 
-def _seen(found: Tables, change: Change) -> list[str]:
-    layout = find(found.before, change.record, change.file)
-    holders = Containment(found.before).holders(layout.id) if layout else ()
-    return sorted({one.name for one in holders})
-
-
 def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[_Declaring]:
     groups: dict[str, list[Layout]] = {}
     for one in holders:
@@ -243,15 +241,6 @@ def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[_Decla
         if file is not None:
             groups.setdefault(file, []).append(one)
     return [_Declaring(file, tuple(declared)) for file, declared in groups.items()]
-
-
-def _built(
-    environment: Environment, declaring: Sequence[_Declaring], progress: Progress
-) -> tuple[list[_Declaring], list[str]]:
-    """What this build can compile, and the names of the holders that stand in units which it does not have."""
-    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
-    out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
-    return [one for one in declaring if one not in out], [holder.name for one in out for holder in one.holders]
 
 
 def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:
@@ -262,15 +251,17 @@ def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:
         return frozenset()
 
 
-def _compiled(environment: Environment, change: Change, target: Target, declaring: _Declaring) -> _Held:
+def _compiled(
+    environment: Environment, change: CheckedChange, target: SizedMachine, declaring: _Declaring
+) -> _CompiledHolders:
     file, holders = declaring.file, declaring.holders
     names = dict.fromkeys(one.name for one in holders)
     try:
         found = tables(environment.build, change, probes(environment.build, file, "", holders[0].unit))
     except VerificationFailed as failed:
-        return _Held((), failed=f"{', '.join(names)} not compiled: {failed}")
-    records = {name: compared(found, name, target, Role.HOLDER, file) for name in names}
-    return _Held(
+        return _CompiledHolders((), failed=f"{', '.join(names)} not compiled: {failed}")
+    records = {name: compared(found, name, target, RecordRole.HOLDER, file) for name in names}
+    return _CompiledHolders(
         tuple(record for record in records.values() if record),
         tuple(name for name, record in records.items() if record is None),
     )

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The units of a build and how each is compiled: as recorded, or as make says it would."""
+"""The units of a build and how each is compiled: as recorded, or as make says it would; and which include a file.
+
+Where no compiler has recorded the includes they are followed by text; conditions are taken to hold.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from linesmith.patches.source.declaration import IncludePath
 FlagsOf = Callable[[str], Flags | None]
 # Which of some units include one of some files, all relative to the tree.
 Including = Callable[[frozenset[str], Iterable[str]], frozenset[str]]
+_MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,6 @@ def _as_recorded(root: Path, units: Mapping[str, Unit]) -> Including:
         return frozenset(name for name in some if name in files or wanted & (units[name].includes or frozenset()))
 
     return including
-
-
-# Which units include a file, by their text: what no compiler has recorded. Conditions are taken to hold.
-
-_MOST_BYTES = 4 << 20
 
 
 class Includes:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Objects that see a change, compiled before and after it, with the warnings that are new."""
+"""Objects that see a change, compiled before and after it on all our CPUs, with the warnings that are new.
+
+Lines move with a change, so those of warnings are not compared.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,16 +27,16 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import check_reads
-from linesmith.patches.matrix.choice import Change, Environment, chosen
+from linesmith.patches.matrix.choice import CheckedChange, Environment, chosen
 from linesmith.patches.matrix.units import Units
-
-# What a compiler complains of, and what of that is new: lines move with a change, so they are not compared.
 
 _COMPLAINT = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?P<kind>warning|(?:fatal )?error): (?P<text>.*)$"
 )
 _MOST_OF_A_LINE = 2000
 _MOST_OF_A_TEXT = 300
+UNIT_SECONDS = 600
+_TOLD_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,13 @@ class Complaint:
 
 def complaints(output: str, overlay: Overlay) -> tuple[Complaint, ...]:
     """The warnings and errors that the compiler wrote, each once, in their order."""
-    return tuple(dict.fromkeys(_read(output, overlay)))
-
-
-def _read(output: str, overlay: Overlay) -> Iterator[Complaint]:
-    for line in output.splitlines():
-        match = _COMPLAINT.match(line[:_MOST_OF_A_LINE])
+    found: dict[Complaint, None] = {}
+    for match in (_COMPLAINT.match(line[:_MOST_OF_A_LINE]) for line in output.splitlines()):
         if match:
             text = match["text"].replace(f"{overlay.root}/", "").replace(f"{overlay.tree}/", "")[:_MOST_OF_A_TEXT]
             is_error = match["kind"] != "warning"
-            yield Complaint(overlay.original(match["file"]), int(match["line"]), text, is_error)
+            found[Complaint(overlay.original(match["file"]), int(match["line"]), text, is_error)] = None
+    return tuple(found)
 
 
 def new(before: Sequence[Complaint], after: Sequence[Complaint]) -> tuple[Complaint, ...]:
@@ -83,14 +83,12 @@ def first_error(found: Sequence[Complaint], output: str) -> str:
     return next((line for line in lines if "error: " in line), lines[-1])[:_MOST_OF_A_TEXT]
 
 
-# Compiles on all CPUs that are ours; each call waits for a child, so threads do.
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
-    """``function`` of each item, in their order; what one raises ends all others, with their children.
+    """``function`` of each item, in their order, in threads; what one raises ends all others, with their children.
 
     ``done`` is told how many are through. A signal that ends us, or a deadline, is heard while we wait, and no thread
     and no child is left then.
@@ -123,12 +121,8 @@ def _disturbed(mask: set[signal.Signals], waiting: Callable[[], _Result]) -> _Re
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-UNIT_SECONDS = 600
-_TOLD_EVERY = 20
-
-
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledUsers:
     """The units that were compiled on both sides; ``left_out`` tells how many could not be, and why.
 
     ``unjudged`` are the units that the deadline left out.
@@ -140,7 +134,7 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _CompiledSide:
     """One unit on one side; ``status`` 0 is success, ``error`` what kept it from compiling."""
 
     status: int
@@ -149,8 +143,8 @@ class _Side:
 
 
 def compiled_users(
-    environment: Environment, change: Change, count: int | None, deadline: Deadline, progress: Progress
-) -> Compiled:
+    environment: Environment, change: CheckedChange, count: int | None, deadline: Deadline, progress: Progress
+) -> CompiledUsers:
     """The edited units and ``count`` more that see the change, all where it is ``None``.
 
     Raises ``DeadlinePassed`` where not even the units are known in time.
@@ -159,12 +153,16 @@ def compiled_users(
         units = environment.units(progress)
         found = chosen(environment, units, change, count)
     if not found.units:
-        return Compiled((), (f"no unit of this build is known to include {change.files[0].file}",))
+        return CompiledUsers((), (f"no unit of this build is known to include {change.files[0].file}",))
     of_all = f" of {found.seeing}" if found.seeing else ""
     progress(f"compiling {len(found.units)}{of_all} units that see the change, before and after")
     results: dict[str, CompiledUser | str] = {}
     with scratch() as root, suppress(DeadlinePassed), deadline.running():
-        sides = [_laid_out(root / name, environment, files, found.units) for name, files in _states(change)]
+        sides = []
+        for folder, files in ((root / "before", change.before), (root / "after", change.after)):
+            folder.mkdir()
+            quotes = Quotes(environment.build.sources)
+            sides.append(lay_out(folder, environment.build.tree, files, found.units, quotes))
 
         def keep(unit: str) -> None:
             results[unit] = _compared(environment.build, units, sides[0], sides[1], unit)
@@ -172,25 +170,17 @@ def compiled_users(
         each(keep, found.units, partial(_tell, progress, len(found.units)))
     ended = [results[unit] for unit in found.units if unit in results]
     late = tuple(unit for unit in found.units if unit not in results)
-    left = list(_left_out(ended))
+    failed = [one for one in ended if isinstance(one, str)]
+    left = [f"units that do not compile without the change either: {len(failed)}, first {failed[0]}"] if failed else []
     if late:
         counted = f"{len(late)} of {len(found.units)}"
         left.append(f"units that were not compiled in time: {counted}, first {late[0]}: {deadline.passed}")
-    return Compiled(tuple(one for one in ended if isinstance(one, CompiledUser)), tuple(left), late)
+    return CompiledUsers(tuple(one for one in ended if isinstance(one, CompiledUser)), tuple(left), late)
 
 
 def _tell(progress: Progress, count: int, done: int) -> None:
     if done % _TOLD_EVERY == 0:
         progress(f"compiled {done} of {count} units")
-
-
-def _states(change: Change) -> tuple[tuple[str, dict[str, bytes | None]], ...]:
-    return ("before", change.before), ("after", change.after)
-
-
-def _laid_out(root: Path, environment: Environment, files: dict[str, bytes | None], units: tuple[str, ...]) -> Overlay:
-    root.mkdir()
-    return lay_out(root, environment.build.tree, files, units, Quotes(environment.build.sources))
 
 
 def _compared(build: TreeBuild, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:
@@ -199,7 +189,7 @@ def _compared(build: TreeBuild, units: Units, before: Overlay, after: Overlay, u
     if flags is None:
         return f"{unit}: how it is compiled is not known"
     there = unit not in before.gone
-    old = _side(build, flags, before, unit) if there else _Side(0, ())
+    old = _side(build, flags, before, unit) if there else _CompiledSide(0, ())
     if old.status:
         return old.error
     if unit in after.gone:
@@ -210,7 +200,7 @@ def _compared(build: TreeBuild, units: Units, before: Overlay, after: Overlay, u
     return CompiledUser(unit, tuple(map(str, new(old.complaints, found.complaints))))
 
 
-def _side(build: TreeBuild, flags: Flags, overlay: Overlay, unit: str) -> _Side:
+def _side(build: TreeBuild, flags: Flags, overlay: Overlay, unit: str) -> _CompiledSide:
     source = overlay.unit(unit)
     with scratch() as made:
         listed = made / "unit.d"
@@ -222,28 +212,16 @@ def _side(build: TreeBuild, flags: Flags, overlay: Overlay, unit: str) -> _Side:
         ended = run(command)
         found = complaints(ended.output, overlay)
         error = first_error(found, ended.output) if ended.status else _missed(overlay, listed, flags.directory)
-    return _Side(ended.status, found, error)
+    return _CompiledSide(ended.status, found, error)
 
 
 def _missed(overlay: Overlay, listed: Path, directory: Path) -> str:
     """Says so where the compiler read a changed file as it is in the tree: by a path that leads past the change."""
     names = {PurePosixPath(file).name for file in overlay.files}
     originals = {str((overlay.tree / file).resolve()) for file in overlay.files}
-    for path in _listed(listed):
+    # The files of a dependency list as gcc writes it.
+    text = listed.read_text(encoding="utf-8", errors="replace") if listed.is_file() else ""
+    for path in (word for word in text.replace("\\\n", " ").split() if os.sep in word or "." in word):
         if PurePosixPath(path).name in names and str((directory / path).resolve()) in originals:
             return f"{overlay.original(path)} was read without the change"
     return ""
-
-
-def _listed(listed: Path) -> Iterator[str]:
-    """The files of a dependency list as gcc writes it."""
-    text = listed.read_text(encoding="utf-8", errors="replace") if listed.is_file() else ""
-    for word in text.replace("\\\n", " ").split():
-        if os.sep in word or "." in word:
-            yield word
-
-
-def _left_out(results: list[CompiledUser | str]) -> Iterator[str]:
-    failed = [one for one in results if isinstance(one, str)]
-    if failed:
-        yield f"units that do not compile without the change either: {len(failed)}, first {failed[0]}"

@@ -208,7 +208,7 @@ def _put(scratch: _Scratch, known: Repository, file: str, content: bytes | None)
 
 
 def _commit(scratch: _Scratch, message: str) -> None:
-    (scratch.root / "message").write_bytes(_bytes(message))
+    (scratch.root / "message").write_bytes(message.encode("utf-8", "surrogateescape"))
     scratch.git("add", "-A", "-f", ".")
     options = ("-q", "--allow-empty", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim")
     scratch.git("commit", *options, "-F", str(scratch.root / "message"))
@@ -230,7 +230,3 @@ def _read(folder: Path, based: str) -> Iterator[PatchFile]:
     for number, path in enumerate(sorted(folder.iterdir())):
         base = f"\nbase-commit: {based}\n" if based and not number else ""
         yield PatchFile(path.name, path.read_bytes().rstrip(b"\n") + b"\n" + base.encode())
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

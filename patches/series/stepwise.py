@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import EditRefused, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import Candidate, FileChange, Patch, PatchSeries, Residual, SeriesStep
+from linesmith.analyzer.model import Candidate, CommitMessage, FileChange, Patch, PatchSeries, Residual, SeriesStep
 from linesmith.patches.build.kbuild import for_unit
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import compiled
 from linesmith.patches.edit.patch import Confirmed, edits
 from linesmith.patches.edit.verify import Located, locate, measure, starts_of
-from linesmith.patches.message.message import change_text, listed
-from linesmith.patches.message.message import subject as subject_of
-from linesmith.patches.message.paragraphs import line_sizes, pair_rows, style
+from linesmith.patches.message.message import subject
+from linesmith.patches.message.paragraphs import change_text, line_sizes, listed, pair_rows, style
 from linesmith.patches.source.tree import Tree
 
 
@@ -31,7 +30,7 @@ class _State:
 
 def whole(patch: Patch, confirmed: Confirmed) -> PatchSeries:
     """The change as one patch."""
-    return PatchSeries((SeriesStep(patch.message, (confirmed.change,)),), notes=patch.notes)
+    return PatchSeries((SeriesStep(str(patch.message), (confirmed.change,)),), notes=patch.notes)
 
 
 def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tree, progress: Progress) -> PatchSeries:
@@ -46,14 +45,11 @@ def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tre
     before = _State(0, confirmed.original.declared.source, confirmed.verification.before)
     pairs = list(zip((before, *states), states, strict=False))
     steps = [_step(candidate, confirmed, tree, pair, len(states)) for pair in pairs[:-1]]
-    last = SeriesStep(_last(patch.message, len(states)), (_change(confirmed, *pairs[-1]),))
-    return PatchSeries((*steps, last), _cover(patch, [*steps, last]), notes=patch.notes)
-
-
-def _last(message: str, count: int) -> str:
-    """The message of the whole, as that of the last patch."""
-    subject, _, body = message.partition("\n\n")
-    return f"{subject}\n\nThe last of {count} patches; what follows is about all of them together.\n\n{body}"
+    note = paragraph(f"The last of {len(states)} patches; what follows is about all of them together.")
+    last = SeriesStep(str(replace(patch.message, series=note)), (_change(confirmed, *pairs[-1]),))
+    count = paragraph(f"{len(states)} patches, each of which compiles.")
+    cover = CommitMessage(patch.message.subject, problem=patch.message.problem, change=count)
+    return PatchSeries((*steps, last), str(cover), notes=patch.notes)
 
 
 def _states(candidate: Candidate, confirmed: Confirmed, progress: Progress) -> Iterator[_State]:
@@ -96,10 +92,14 @@ def _step(
     objects = starts_of(candidate, before.located, after.located)
     residuals = tuple(measure(one, before.located, after.located, objects) for one in candidate.residuals)
     title = confirmed.original.declared.record.title
-    first = subject_of(part, title, style(tree.root, confirmed.change.file))
-    blocks = [first, change_text(part.moves, before.located.outer.size, after.located.outer.size)]
-    blocks += [_remaining(residuals, (objects[0].step, objects[1].step)), _compiled(confirmed, count)]
-    return SeriesStep("\n\n".join(block for block in blocks if block) + "\n", (_change(confirmed, before, after),))
+    compiled_by = f"The changed file compiles with {confirmed.compiler} after this step, which is one of {count};"
+    message = CommitMessage(
+        subject(part, title, style(tree.root, confirmed.change.file)),
+        change=change_text(part.moves, before.located.outer.size, after.located.outer.size),
+        phases=_remaining(residuals, (objects[0].step, objects[1].step)),
+        compiled=paragraph(f"{compiled_by} the last one has the evidence for all."),
+    )
+    return SeriesStep(str(message), (_change(confirmed, before, after),))
 
 
 def _remaining(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
@@ -110,16 +110,3 @@ def _remaining(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
     sizes = " and on ".join(f"{size} bytes" for size in line_sizes(changed))
     head = f"Shares of the possible starts in which members meet, before -> after, on {sizes}:"
     return paragraph(head) + "\n\n" + listed(pair_rows(changed, granules))
-
-
-def _compiled(confirmed: Confirmed, count: int) -> str:
-    return paragraph(
-        f"The changed file compiles with {confirmed.compiler} after this step, which is one of {count}; the last one "
-        "has the evidence for all."
-    )
-
-
-def _cover(patch: Patch, steps: Sequence[SeriesStep]) -> str:
-    """A letter with the subject of the whole and its first paragraph; the last patch has the rest."""
-    title, problem, *_ = patch.message.split("\n\n")
-    return f"{title}\n\n{problem}\n\n" + paragraph(f"{len(steps)} patches, each of which compiles.") + "\n"

@@ -18,12 +18,12 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import atoms, refusal, shape_of
 from linesmith.analyzer.model import Layout
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, Problem
+from linesmith.tuner.packing.problem import Clash, Grid, Hotspot, Item, PackingProblem
 
 Numbers = NDArray[np.int64]
 
 
-def heated(layout: Layout, layouts: Layouts, random: Random, most_hot: int) -> Problem | None:
+def heated(layout: Layout, layouts: Layouts, random: Random, most_hot: int) -> PackingProblem | None:
     """The layout with 2 to ``most_hot`` hot members that clash at random; ``None`` where nothing could be packed."""
     layout = with_inferred_alignment(layout)
     if refusal(layout):
@@ -42,7 +42,7 @@ def heated(layout: Layout, layouts: Layouts, random: Random, most_hot: int) -> P
     pairs = [pair for pair in combinations(range(len(hot)), 2) if random.random() < 0.7]
     clashes = tuple(Clash(one, other, float(random.randint(1, 1000))) for one, other in pairs)
     alignment = max(layout.natural_alignment, layout.alignment or 1)
-    return Problem(items, spots, clashes, _grids(alignment, random), layout.size, layout.alignment or 1)
+    return PackingProblem(items, spots, clashes, _grids(alignment, random), layout.size, layout.alignment or 1)
 
 
 def _grids(alignment: int, random: Random) -> tuple[Grid, Grid]:
@@ -51,7 +51,7 @@ def _grids(alignment: int, random: Random) -> tuple[Grid, Grid]:
     return Grid(64, tuple((start, 1 / len(starts)) for start in starts)), Grid(64, ((random.choice(starts), 1.0),))
 
 
-def cheapest(problem: Problem) -> float:
+def cheapest(problem: PackingProblem) -> float:
     """The cost of the cheapest legal order; every item of the problem has its members in one order."""
     orders = _orders(tuple(item.segment for item in problem.items))
     starts, legal = _laid_out(problem, orders)
@@ -83,7 +83,7 @@ def _orders(segments: tuple[int, ...]) -> NDArray[np.int8]:
     return np.array(found, dtype=np.int8)
 
 
-def _laid_out(problem: Problem, orders: NDArray[np.int8]) -> tuple[Numbers, NDArray[np.bool_]]:
+def _laid_out(problem: PackingProblem, orders: NDArray[np.int8]) -> tuple[Numbers, NDArray[np.bool_]]:
     """First byte of each item in each order, and which orders are legal."""
     count = len(problem.items)
     end = np.zeros(len(orders), dtype=np.int64)

@@ -24,13 +24,15 @@ from packing_cases import cheapest, heated
 
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import RecordKind
-from linesmith.tuner.packing.cpsat import place_hot
 from linesmith.tuner.packing.local_search import anneal
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
-from linesmith.tuner.packing.problem import Problem
-from linesmith.tuner.packing.scene import Scene
-from linesmith.tuner.packing.solve import WORK, front, solve
+from linesmith.tuner.packing.problem import PackingProblem
+from linesmith.tuner.packing.scene import PricedProblem
+from linesmith.tuner.packing.solve import front
+
+# Beginnings of orders looked at by one search.
+WORK = 50_000
 
 
 def main() -> None:
@@ -49,7 +51,7 @@ def main() -> None:
         print(line, flush=True)
 
 
-def problems(elf: Path, seed: int, atoms: range, hot: int, limit: int) -> Iterator[tuple[str, Problem]]:
+def problems(elf: Path, seed: int, atoms: range, hot: int, limit: int) -> Iterator[tuple[str, PackingProblem]]:
     """Structs of so many atoms with random heat, by name."""
     layouts = read_layouts(elf).layouts
     for layout in layouts:
@@ -60,14 +62,14 @@ def problems(elf: Path, seed: int, atoms: range, hot: int, limit: int) -> Iterat
                 yield layout.title, problem
 
 
-def exact(cases: Iterator[tuple[str, Problem]]) -> Iterator[str]:
+def exact(cases: Iterator[tuple[str, PackingProblem]]) -> Iterator[str]:
     """Each struct against all its orders."""
     seen: Counter[int] = Counter()
     proven = wrong = 0
     times: list[float] = []
     for title, problem in cases:
         begin = process_time()
-        answer = solve(problem)
+        answer = front(problem, WORK)[-1]
         times.append(process_time() - begin)
         best = cheapest(problem)
         seen[len(problem.items)] += 1
@@ -88,7 +90,7 @@ class Result:
     seconds: float
 
 
-def ways(cases: Iterator[tuple[str, Problem]]) -> Iterator[str]:
+def ways(cases: Iterator[tuple[str, PackingProblem]]) -> Iterator[str]:
     """Each struct by each way, then how each way did in all."""
     found: dict[str, list[tuple[Result, float]]] = {name: [] for name in WAYS}
     for title, problem in cases:
@@ -119,52 +121,42 @@ def proven(result: Result) -> bool:
     return result.bound is not None and result.cost - result.bound <= 1e-6 * max(result.cost, 1.0)
 
 
-def timed(way: Callable[[Problem], tuple[float, float | None]], problem: Problem) -> Result:
+def timed(way: Callable[[PackingProblem], tuple[float, float | None]], problem: PackingProblem) -> Result:
     """The way's cost and bound, and seconds of CPU."""
     begin = process_time()
     cost, bound = way(problem)
     return Result(cost, bound, process_time() - begin)
 
 
-def present_cost(problem: Problem) -> float:
+def present_cost(problem: PackingProblem) -> float:
     """The cost of the order that the struct has."""
     return next(iter(front(problem, 1))).cost
 
 
-def by_solver(problem: Problem) -> tuple[float, float | None]:
+def by_solver(problem: PackingProblem) -> tuple[float, float | None]:
     """The whole solver."""
-    answer = solve(problem)
+    answer = front(problem, WORK)[-1]
     return answer.cost, answer.bound
 
 
-def by_places(problem: Problem) -> tuple[float, float | None]:
+def by_places(problem: PackingProblem) -> tuple[float, float | None]:
     """Its branch and bound over places alone."""
-    scene = Scene(problem)
+    scene = PricedProblem(problem)
     found = Positions(scene, WORK // 5, 2 * UNITS).run()
     cost = found.best.units * scene.prices.unit if found.best else present_cost(problem)
     return cost, min(cost, found.bound * scene.prices.unit)
 
 
-def by_cpsat(problem: Problem) -> tuple[float, float | None]:
-    """The optional library alone."""
-    scene = Scene(problem)
-    found = place_hot(scene, 2 * UNITS, 2.0)
-    if found is None:
-        return present_cost(problem), None
-    cost = found.best.units * scene.prices.unit if found.best else present_cost(problem)
-    return cost, min(cost, found.bound * scene.prices.unit)
-
-
-def by_annealing(problem: Problem) -> tuple[float, float | None]:
+def by_annealing(problem: PackingProblem) -> tuple[float, float | None]:
     """Annealing from the present order: 10,000 orders."""
-    scene = Scene(problem)
+    scene = PricedProblem(problem)
     present = scene.judge(range(len(problem.items)))
     return (anneal(scene, present, 10_000).units * scene.prices.unit if present else 0.0), None
 
 
-def by_chance(problem: Problem) -> tuple[float, float | None]:
+def by_chance(problem: PackingProblem) -> tuple[float, float | None]:
     """The best of 10,000 random orders that keep segments."""
-    scene, random = Scene(problem), Random(1)  # noqa: S311
+    scene, random = PricedProblem(problem), Random(1)  # noqa: S311
     best = present_cost(problem)
     for _ in range(10_000):
         order = sorted(range(len(problem.items)), key=lambda item: (problem.items[item].segment, random.random()))
@@ -174,10 +166,9 @@ def by_chance(problem: Problem) -> tuple[float, float | None]:
     return best, None
 
 
-WAYS: dict[str, Callable[[Problem], tuple[float, float | None]]] = {
+WAYS: dict[str, Callable[[PackingProblem], tuple[float, float | None]]] = {
     "solver": by_solver,
     "places": by_places,
-    "cp-sat": by_cpsat,
     "annealing": by_annealing,
     "random": by_chance,
 }

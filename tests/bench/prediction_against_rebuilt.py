@@ -24,7 +24,7 @@ from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.heat import contended_on
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.saving import saving
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 LINES = 200
 
@@ -56,14 +56,14 @@ def _misses(found: Analysis) -> int:
     return sum(contended_on(one) for one in found.findings)
 
 
-def _subject(found: Analysis, vmlinux: Path) -> Subject:
+def _subject(found: Analysis, vmlinux: Path) -> ContendedRecord:
     kernel = Kernel(machine_of(found.reading.identity.machine, release_of(vmlinux)))
     first = next(one for one in found.findings if one.triage.pairs)
     others = [one for one in found.findings if one is not first]
     return subject(first, found.reading.layouts, others, Premises(kernel=kernel, accesses=found.accesses))
 
 
-def _predicted(target: Subject, wanted: Layout, name: str) -> tuple[float, float]:
+def _predicted(target: ContendedRecord, wanted: Layout, name: str) -> tuple[float, float]:
     """Misses now and as predicted for the phases that objects have in this recording."""
     starts = tuple(_starts(target, wanted))
     granule = target.heat.granule
@@ -76,7 +76,7 @@ def _predicted(target: Subject, wanted: Layout, name: str) -> tuple[float, float
     return found.before, found.before - found.likely
 
 
-def _starts(target: Subject, wanted: Layout) -> Iterator[int]:
+def _starts(target: ContendedRecord, wanted: Layout) -> Iterator[int]:
     places = {_looks(member): member.first_bit // BYTE for member in wanted.members}
     for member in target.layout.members:
         yield places[_looks(member)]

@@ -14,7 +14,7 @@ from linesmith.analyzer.cli import GROUPS
 
 HEAVY = frozenset(
     (
-        *("numpy", "scipy", "rich", "msgspec", "jinja2", "tree_sitter", "platformdirs", "drgn", "ortools", "sqlite3"),
+        *("numpy", "scipy", "rich", "msgspec", "jinja2", "tree_sitter", "platformdirs", "drgn", "sqlite3"),
         *("asyncio", "multiprocessing", "tomllib", "json", "importlib.metadata", "ctypes", "subprocess"),
         *("linesmith.analyzer._native", "linesmith.tuner._replay", "linesmith.analyzer.layouts.dwarf"),
         *("linesmith.plugins.registry", "linesmith.analyzer.model.run", "linesmith.analyzer.model.profile"),

@@ -22,7 +22,7 @@ from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.edit.unified import unified_diff
 from linesmith.patches.matrix.check import check
-from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.matrix.users import each
 from linesmith.patches.source.tree import Tree
 
@@ -33,7 +33,7 @@ LEVELS = "".join(f"#define A{level} A{level - 1} A{level - 1} A{level - 1} A{lev
 ENDLESS = f"#define A0 x++;\n{LEVELS}static inline void f(int x) {{ A19 }}\n"
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 S_H = "include/linux/s.h"
-CHANGE = Change((FileChange(S_H, HEADER.encode(), PATCHED.encode()),), "s", "struct s", S_H)
+CHANGE = CheckedChange((FileChange(S_H, HEADER.encode(), PATCHED.encode()),), "s", "struct s", S_H)
 
 
 def is_running(*words: str) -> bool:
@@ -114,7 +114,9 @@ def test_each_configuration_that_is_named_has_the_time_for_itself(tmp_path: Path
     slow = FILES["Makefile"].replace("defconfig allnoconfig:\n", "defconfig allnoconfig:\n\tsleep 6174\n")
     tree = write_files(small_kernel(tmp_path), {"Makefile": slow})
     deadline = Deadline(4)
-    minimal, own = check(CHANGE, Tree(tree), Asked(("minimal", "tree"), deadlines=deadline.anew), lambda _: None)
+    minimal, own = check(
+        CHANGE, Tree(tree), MatrixRequest(("minimal", "tree"), deadlines=deadline.anew), lambda _: None
+    )
     assert (minimal.unjudged, minimal.failed) == ((S_H,), "the 4 s of --deadline were over; give more time")
     assert (own.unjudged, own.failed, own.records[0].record) == ((), "", "s")
     assert not is_running("sleep", "6174")
@@ -123,7 +125,7 @@ def test_each_configuration_that_is_named_has_the_time_for_itself(tmp_path: Path
 def test_units_that_were_compiled_in_time_are_in_the_result(tmp_path: Path) -> None:
     tree = write_files(small_kernel(tmp_path), {"fs/holder.c": FILES["fs/holder.c"] + ENDLESS})
     began = time.monotonic()
-    (found,) = check(CHANGE, Tree(tree), Asked(("tree",), None, deadlines=lambda: Deadline(8)), lambda _: None)
+    (found,) = check(CHANGE, Tree(tree), MatrixRequest(("tree",), None, deadlines=lambda: Deadline(8)), lambda _: None)
     assert time.monotonic() - began < 60
     assert [one.unit for one in found.users] == ["fs/inode.c"]
     assert found.unjudged == ("fs/holder.c",)

@@ -16,7 +16,7 @@ from linesmith.patches.build.kbuild import kernel_build
 from linesmith.patches.build.kconfig import build_stamp
 from linesmith.patches.build.preparation import unit_commands
 from linesmith.patches.matrix.check import check
-from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.source.tree import Tree
 
 CALL = "gcc -nostdinc -I./include -include ./include/linux/kconfig.h -D__KERNEL__ -Wall"
@@ -51,15 +51,15 @@ def built_kernel(root: Path) -> Path:
     return write_files(small_kernel(root), made_by_kbuild(CALL, "SMP") | units)
 
 
-def change() -> Change:
+def change() -> CheckedChange:
     file = "include/linux/s.h"
-    return Change((FileChange(file, HEADER.encode(), PATCHED.encode()),), "s", "struct s", file)
+    return CheckedChange((FileChange(file, HEADER.encode(), PATCHED.encode()),), "s", "struct s", file)
 
 
 def test_the_units_that_read_the_header_are_compiled_as_recorded(tmp_path: Path) -> None:
     tree = Tree(built_kernel(tmp_path))
     told: list[str] = []
-    (own,) = check(change(), tree, Asked(("tree",), None), told.append)
+    (own,) = check(change(), tree, MatrixRequest(("tree",), None), told.append)
     assert own.users == (CompiledUser("fs/inode.c"),)
     assert told == ["checking .config", "compiling 1 of 1 units that see the change, before and after"]
 
@@ -77,14 +77,14 @@ def test_a_build_elsewhere_is_used(tmp_path: Path) -> None:
     # The configuration is written first: a build that is older than it is not believed.
     made = {".config": (tree / ".config").read_text(), **made_by_kbuild(call), "fs/.inode.o.cmd": unit}
     (tree / ".config").unlink()
-    (own,) = check(change(), Tree(tree, write_files(build, made)), Asked(("tree",), 5), lambda _: None)
+    (own,) = check(change(), Tree(tree, write_files(build, made)), MatrixRequest(("tree",), 5), lambda _: None)
     assert (own.failed, own.users) == ("", (CompiledUser("fs/inode.c"),))
 
 
 def test_a_unit_that_reads_the_header_past_the_change_is_told(tmp_path: Path) -> None:
     tree = built_kernel(tmp_path)
     (tree / "fs/inode.c").write_text(f'#include "{tree}/include/linux/s.h"\nlong f(struct s *s) {{ return s->hot; }}\n')
-    (own,) = check(change(), Tree(tree), Asked(("tree",), None), lambda _: None)
+    (own,) = check(change(), Tree(tree), MatrixRequest(("tree",), None), lambda _: None)
     assert own.users == (CompiledUser("fs/inode.c", failed="include/linux/s.h was read without the change"),)
 
 

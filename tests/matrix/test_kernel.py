@@ -20,20 +20,20 @@ from linesmith.analyzer.model import (
     Residual,
 )
 from linesmith.patches.matrix.check import check, matrix, names
-from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.source.tree import Tree
 
 FILE = "include/linux/s.h"
 
 
-def change(*holders: Layout) -> Change:
+def change(*holders: Layout) -> CheckedChange:
     files = (FileChange(FILE, HEADER.encode(), PATCHED.encode()),)
     pairs = (Residual("hot", "lock", 64, 1, 1), Residual("hot", "cpu", 64, 1, 1))
-    return Change(files, "s", "struct s", FILE, pairs=pairs, holders=holders)
+    return CheckedChange(files, "s", "struct s", FILE, pairs=pairs, holders=holders)
 
 
 def checked(tree: Path, *names: str, users: int | None = 0, holders: Sequence[Layout] = ()) -> list[ConfigurationCheck]:
-    return list(check(change(*holders), Tree(tree), Asked(names, users), lambda _: None))
+    return list(check(change(*holders), Tree(tree), MatrixRequest(names, users), lambda _: None))
 
 
 def same(size: int, alignment: int, lines: int, objects: int, pages: int) -> tuple[CompiledSize, CompiledSize]:
@@ -108,8 +108,8 @@ def test_a_cache_that_cannot_be_written_is_a_reason(tmp_path: Path, monkeypatch:
 def test_a_file_of_another_machine_is_not_compiled(tmp_path: Path) -> None:
     tree = small_kernel(tmp_path)
     header = "arch/arm64/include/asm/s.h"
-    other = Change((FileChange(header, b"", b""),), "s", "struct s", header)
-    (found,) = check(other, Tree(tree), Asked(("tree",)), lambda _: None)
+    other = CheckedChange((FileChange(header, b"", b""),), "s", "struct s", header)
+    (found,) = check(other, Tree(tree), MatrixRequest(("tree",)), lambda _: None)
     assert found.failed == f"{header} belongs to another machine"
 
 
@@ -131,8 +131,8 @@ def test_the_first_seed_on_linux(kernel_tree: Path) -> None:
     moved = source[:start] + source[start + len(line) : behind] + line + source[behind:]
     pairs = (Residual("i_mmap", "i_mmap_rwsem", 64, 1, 1),)
     files = (FileChange(file, source, moved),)
-    asked = Change(files, "address_space", "struct address_space", file, pairs=pairs, prefer=("fs/inode.c",))
-    plain, small = check(asked, Tree(kernel_tree), Asked(("tree", "minimal"), 1), lambda _: None)
+    asked = CheckedChange(files, "address_space", "struct address_space", file, pairs=pairs, prefer=("fs/inode.c",))
+    plain, small = check(asked, Tree(kernel_tree), MatrixRequest(("tree", "minimal"), 1), lambda _: None)
     assert plain.users == small.users == (CompiledUser("fs/inode.c"),)
     assert [(one.residuals[0].before, one.residuals[0].after) for one in (plain, small)] == [(7 / 8, 3 / 8)] * 2
     assert {one.record for one in plain.records} == {"address_space", "inode"}

@@ -13,7 +13,7 @@ from patch_cases import stamps, write_files
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
 from linesmith.patches.matrix.check import check, matrix
-from linesmith.patches.matrix.choice import Asked, Change
+from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.matrix.evidence import paragraphs
 from linesmith.patches.source.tree import Tree
 
@@ -48,9 +48,9 @@ def program(root: Path, units: dict[str, str], *flags: str) -> Tree:
     return Tree(root)
 
 
-def change(after: str = PATCHED) -> Change:
+def change(after: str = PATCHED) -> CheckedChange:
     files = (FileChange("src/cache.h", HEADER.encode(), after.encode()),)
-    return Change(files, "cache", "struct cache", "src/cache.h", pairs=(Residual("root", "lock", 64, 1, 1),))
+    return CheckedChange(files, "cache", "struct cache", "src/cache.h", pairs=(Residual("root", "lock", 64, 1, 1),))
 
 
 def untold(_progress: str) -> None:
@@ -60,7 +60,7 @@ def untold(_progress: str) -> None:
 def test_sizes_holders_and_phases_are_told_for_each_set_of_flags(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND}, "-O2")
     before = stamps(tmp_path)
-    own, wide, narrow = check(change(), tree, Asked(("tree", "debug", "i386")), untold)
+    own, wide, narrow = check(change(), tree, MatrixRequest(("tree", "debug", "i386")), untold)
     assert stamps(tmp_path) == before, "the tree is only read"
     assert [one.title for one in (own, wide, narrow)] == ["own flags", "-O0", "-m32"]
     size = CompiledSize(80, 8, 2, 0, 0)
@@ -81,8 +81,10 @@ def _table(size: int, alignment: int) -> CompiledRecord:
 def test_a_change_that_moves_nothing_or_does_not_compile_is_told(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     idle = HEADER.replace("#endif\n", "/* more */\n#endif\n")
-    assert check(change(idle), tree, Asked(("tree",)), untold)[0].remarks == ("struct cache is laid out as before",)
-    (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, Asked(("tree",)), untold)
+    assert check(change(idle), tree, MatrixRequest(("tree",)), untold)[0].remarks == (
+        "struct cache is laid out as before",
+    )
+    (own,) = check(change(HEADER.replace("void *root", "nothing root")), tree, MatrixRequest(("tree",)), untold)
     assert own.failed == "as patched, src/cache.h does not compile: src/cache.h:4: unknown type name 'nothing'"
 
 
@@ -90,7 +92,7 @@ def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> No
     tree = program(tmp_path, {"src/a.c": SOUND}, "-m64", "-mtune=generic")
     if shutil.which("aarch64-linux-gnu-gcc") is None:
         pytest.skip("no aarch64-linux-gnu-gcc; install gcc-aarch64-linux-gnu")
-    (arm64,) = check(change(), tree, Asked(("arm64",), None), untold)
+    (arm64,) = check(change(), tree, MatrixRequest(("arm64",), None), untold)
     assert arm64.compiler.startswith("aarch64-linux-gnu-gcc")
     assert (arm64.failed, arm64.users) == ("", (CompiledUser("src/a.c"),))
 
@@ -98,7 +100,7 @@ def test_another_machine_is_compiled_for_with_its_compiler(tmp_path: Path) -> No
 def test_a_missing_compiler_is_a_result_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND})
     monkeypatch.setenv("PATH", str(tmp_path))
-    (arm64,) = check(change(), tree, Asked(("arm64",)), untold)
+    (arm64,) = check(change(), tree, MatrixRequest(("arm64",)), untold)
     assert arm64.records == ()
     assert arm64.failed == (
         "aarch64-linux-gnu-gcc is not installed or cannot be run; install the package gcc-aarch64-linux-gnu"
@@ -108,7 +110,7 @@ def test_a_missing_compiler_is_a_result_with_its_reason(tmp_path: Path, monkeypa
 def test_users_that_fail_with_the_change_are_told_with_their_first_error(tmp_path: Path) -> None:
     """Units that do not compile as they are say nothing of the change."""
     tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": ASSERTING, "src/c.c": "#error never\n" + SOUND})
-    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    (own,) = check(change(), tree, MatrixRequest(("tree",), None), untold)
     failed = 'src/b.c:2: static assertion failed: "second"'
     assert set(own.users) == {CompiledUser("src/a.c"), CompiledUser("src/b.c", failed=failed)}
     assert own.left_out == ("units that do not compile without the change either: 1, first src/c.c:1: #error never",)
@@ -118,7 +120,7 @@ def test_only_warnings_that_are_new_are_told(tmp_path: Path) -> None:
     warned = SOUND.replace("return", "int unused;\n\treturn")
     tree = program(tmp_path, {"src/a.c": warned, "src/b.c": FILLED})
     narrower = HEADER.replace("\tlong lock;\n", "\tsigned char lock;\n")
-    (own,) = check(change(narrower), tree, Asked(("tree",), None), untold)
+    (own,) = check(change(narrower), tree, MatrixRequest(("tree",), None), untold)
     overflow = "overflow in conversion from 'int' to 'signed char' changes value from '1000' to '-24' [-Woverflow]"
     assert set(own.users) == {CompiledUser("src/a.c"), CompiledUser("src/b.c", (f"src/b.c:2: {overflow}",))}
 
@@ -126,7 +128,7 @@ def test_only_warnings_that_are_new_are_told(tmp_path: Path) -> None:
 def test_as_many_users_are_compiled_as_asked_for_those_that_name_the_record_first(tmp_path: Path) -> None:
     often = SOUND + "struct cache *first, *second;\n"
     tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": often, "src/c.c": "int none;\n"})
-    (own,) = check(change(), tree, Asked(("tree",), 1), untold)
+    (own,) = check(change(), tree, MatrixRequest(("tree",), 1), untold)
     assert own.users == (CompiledUser("src/b.c"),)
 
 
@@ -136,7 +138,7 @@ def test_edited_units_are_compiled_beside_those_counted(tmp_path: Path) -> None:
         FileChange("src/cache.h", HEADER.encode(), HEADER.replace("long uses", "long used").encode()),
         FileChange("src/a.c", SOUND.encode(), SOUND.replace("->uses", "->used").encode()),
     )
-    (own,) = check(Change(renamed), tree, Asked(("tree",), 1), untold)
+    (own,) = check(CheckedChange(renamed), tree, MatrixRequest(("tree",), 1), untold)
     assert own.users == (
         CompiledUser("src/a.c"),
         CompiledUser("src/b.c", failed="src/b.c:4: 'struct cache' has no member named 'uses'; did you mean 'used'?"),
@@ -149,13 +151,13 @@ def test_a_name_that_is_no_configuration_is_an_error_that_lists_those_there_are(
     with pytest.raises(
         TreeError, match=r"there is no configuration 'uniprocessor' .* tree, debug, release, i386, arm64"
     ):
-        check(change(), tree, Asked(("uniprocessor",)), untold)
+        check(change(), tree, MatrixRequest(("uniprocessor",)), untold)
 
 
 def test_without_a_database_the_c_files_of_the_tree_are_its_units(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND, "src/b.c": "#ifndef GIVEN\n#error\n#endif\n" + ASSERTING})
     (tmp_path / "compile_commands.json").unlink()
-    (own,) = check(change(), Tree(tree.root, cflags="-DGIVEN"), Asked(("tree",), None), untold)
+    (own,) = check(change(), Tree(tree.root, cflags="-DGIVEN"), MatrixRequest(("tree",), None), untold)
     assert {one.unit: bool(one.failed) for one in own.users} == {"src/a.c": False, "src/b.c": True}
 
 
@@ -166,8 +168,10 @@ def test_a_warning_that_only_moved_is_not_new_and_the_same_text_once_more_is(tmp
     more = warned.replace("struct table", "\nstruct table").replace(
         "#endif", "static inline void g(void) { int x; }\n#endif"
     )
-    asked = Change((FileChange("src/cache.h", warned.encode(), more.encode()),), "cache", "struct cache", "src/cache.h")
-    (own,) = check(asked, tree, Asked(("tree",), None), untold)
+    asked = CheckedChange(
+        (FileChange("src/cache.h", warned.encode(), more.encode()),), "cache", "struct cache", "src/cache.h"
+    )
+    (own,) = check(asked, tree, MatrixRequest(("tree",), None), untold)
     assert own.users == (CompiledUser("src/a.c", ("src/cache.h:15: unused variable 'x' [-Wunused-variable]",)),)
 
 
@@ -193,7 +197,7 @@ def test_users_are_the_units_that_reach_the_header_by_their_text(tmp_path: Path,
     }
     tree = program(tmp_path, units, "-Iinclude", "-Isrc", *flags.split())
     write_files(tmp_path, headers)
-    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    (own,) = check(change(), tree, MatrixRequest(("tree",), None), untold)
     assert {one.unit for one in own.users} == users
 
 
@@ -210,12 +214,12 @@ def test_starts_are_those_that_objects_have(tmp_path: Path, granules: tuple[int,
     write_files(tmp_path, {"src/pool.h": plain})
     files = (FileChange("src/pool.h", plain.encode(), aligned.encode()),)
     pair = Residual("limit", "used", 64, 0.0, 0.0)
-    asked = Change(files, "pool", "struct pool", "src/pool.h", pairs=(pair,), granules=granules)
-    found = check(asked, tree, Asked(("tree",)), untold)
+    asked = CheckedChange(files, "pool", "struct pool", "src/pool.h", pairs=(pair,), granules=granules)
+    found = check(asked, tree, MatrixRequest(("tree",)), untold)
     assert met in paragraphs(found, "struct pool")
 
 
 def test_a_compiler_that_names_no_line_leaves_its_own_words(tmp_path: Path) -> None:
     tree = program(tmp_path, {"src/a.c": SOUND}, "-std=none")
-    (own,) = check(change(), tree, Asked(("tree",), None), untold)
+    (own,) = check(change(), tree, MatrixRequest(("tree",), None), untold)
     assert "unrecognized command-line option '-std=none'" in own.failed

@@ -57,7 +57,7 @@ def test_the_flags_of_the_trees_own_build_are_used(tmp_path: Path) -> None:
     patch = patch_of(tree, proposal())
     assert patch.exact
     assert "-D__KERNEL__" in patch.commands[-1]
-    assert "the tree's own Kbuild flags for its .config" in " ".join(patch.message.split())
+    assert "the tree's own Kbuild flags for its .config" in " ".join(str(patch.message).split())
     assert sorted(str(path) for path in tree.rglob("*")) == before
 
 

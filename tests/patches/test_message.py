@@ -30,8 +30,8 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.patches.message.message import narrow, reasons, with_evidence
-from linesmith.patches.message.paragraphs import beyond, expectation, is_worse
+from linesmith.patches.message.message import narrow, with_evidence
+from linesmith.patches.message.paragraphs import expectation, further_checks, is_worse, reasons
 from linesmith.tuner.propose.steps import step_tables
 
 CASES = Path(__file__).with_name("cases")
@@ -126,7 +126,7 @@ SCANS = {
 
 @text_cases(CASES / "beyond.txt")
 def test_what_was_found_to_rely_on_the_order(case: TextCase) -> None:
-    told = beyond((), SCANS[case.title], "struct cache", (KEPT,))
+    told = further_checks((), SCANS[case.title], "struct cache", (KEPT,))
     assert told.code.splitlines() == list(case.lines)
     assert told.other_code() == "code that the build at hand leaves out"
 

@@ -9,7 +9,7 @@ import pytest
 from patch_cases import behind, candidate, finding, ordered
 
 from linesmith.analyzer.model import Candidate, Finding, LineMember, LineObject, Move, MoveKind, Outcome, Residual
-from linesmith.patches.message.paragraphs import why
+from linesmith.patches.message.paragraphs import remarks_on
 
 
 def line_of(**written: bool) -> Finding:
@@ -49,15 +49,15 @@ AWAY = f"Begins a cache line, away from b, c, d and 1 more: {OF_THIS}"
     ],
 )
 def test_it_says_who_would_wait_for_whom(proposal: Candidate, line: Finding, said: dict[str, str]) -> None:
-    assert why(proposal, line) == said
+    assert remarks_on(proposal, line) == said
 
 
 def test_of_a_record_in_doubt_it_says_only_where_the_member_stands() -> None:
     """Who reads and who writes is then perhaps said of other members."""
     seen = LineObject("s", 1, 0, 0, 1.0, Outcome.RESOLVED, doubt="what is touched at 0x8 hardly fits it")
-    assert why(MOVED, replace(line_of(a=True, c=False), objects=(seen,))) == {"a": f"{OFF}."}
+    assert remarks_on(MOVED, replace(line_of(a=True, c=False), objects=(seen,))) == {"a": f"{OFF}."}
 
 
 def test_of_a_member_in_doubt_it_says_nothing() -> None:
     written, read = line_of(a=True, c=False).members
-    assert why(MOVED, replace(finding(), members=(written, replace(read, offset=8, doubted=True)))) == {}
+    assert remarks_on(MOVED, replace(finding(), members=(written, replace(read, offset=8, doubted=True)))) == {}

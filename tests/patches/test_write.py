@@ -30,7 +30,7 @@ from linesmith.analyzer.model import (
     VariableRow,
 )
 from linesmith.patches.edit.patch import confirm, draft, file_text, patch_of, write
-from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, Beyond
+from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, FurtherChecks
 from linesmith.patches.source.tree import Tree
 
 HEADER = """\
@@ -94,8 +94,8 @@ def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
     assert stamps(tree) == before
     assert (patch.file, patch.exact, patch.notes) == ("src/cache.h", True, ())
     assert "compiled with" in patch.verified
-    assert re.sub(r"cc \(.*", "COMPILER and", patch.message) == MESSAGE.read_text()
-    assert all(len(line) <= 75 for line in patch.message.splitlines())
+    assert re.sub(r"cc \(.*", "COMPILER and", str(patch.message)) == MESSAGE.read_text()
+    assert all(len(line) <= 75 for line in str(patch.message).splitlines())
     (tmp_path / "p").write_bytes(file_text(patch))
     for argv in (["git", "apply", "--check", "../p"], ["patch", "-p1", "-s", "-i", "../p"]):
         subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=300)
@@ -119,13 +119,13 @@ def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
 )
 def test_the_path_gives_the_word_in_front_of_the_subject(tmp_path: Path, file: str, prefix: str) -> None:
     header = HEADER.replace('#include "part.h"\n', "").replace("struct part", "struct other")
-    message = patched(tmp_path, {"src/cache.h": "", "src/cache.c": "", file: header}).message
+    message = str(patched(tmp_path, {"src/cache.h": "", "src/cache.c": "", file: header}).message)
     assert message.startswith(f"{prefix}: separate root from lock in struct cache\n")
 
 
 def test_the_message_counts_no_stores_where_none_was_sampled(tmp_path: Path) -> None:
     unsampled = replace(finding(), stores=0, members=tuple(replace(one, writes=0) for one in finding().members))
-    message = patched(tmp_path, line=unsampled).message
+    message = str(patched(tmp_path, line=unsampled).message)
     assert "\n\nSeen on the line, with sampled loads (no store was sampled):\n\n" in message
     assert "stores" not in message
 
@@ -134,7 +134,11 @@ def test_the_message_says_that_the_profile_is_of_another_build(tmp_path: Path) -
     """As the code addresses of a pasted report tell; the layout before is that of the file all the same."""
     tree = Tree(write_files(tmp_path, FILES))
     confirmed = confirm(proposal(), tree, lambda _: None)
-    said = patch_of(proposal(), finding(), tree, 1, excerpt, confirmed, beyond=Beyond(profile=OF_ANOTHER_BUILD)).message
+    said = str(
+        patch_of(
+            proposal(), finding(), tree, 1, excerpt, confirmed, further=FurtherChecks(profile=OF_ANOTHER_BUILD)
+        ).message
+    )
     assert (
         "the layout after is as predicted. The profile is of another build: its code addresses are not those of the ELF"
         " file. Not checked:"
@@ -145,14 +149,14 @@ def test_a_pair_has_one_line_in_a_message_and_many_pairs_are_counted(tmp_path: P
     pairs = [("root", "lock"), ("lock", "name"), ("lock", "uses"), ("root", "name"), ("root", "uses"), ("name", "uses")]
     pairs += [(second, first) for first, second in pairs]
     met = tuple(Residual(*pair, size, 1.0, 1.0) for pair in pairs for size in (64, 128))
-    message = patched(tmp_path, chosen=replace(proposal(), residuals=met)).message
+    message = str(patched(tmp_path, chosen=replace(proposal(), residuals=met)).message)
     assert "  root and lock: 7 of 8 -> 0 of 8; 15 of 16 -> 8 of 16\n" in message
     assert "  lock and uses: 0 of 8 -> 7 of 8; 8 of 16 -> 15 of 16\n" in message
     assert "\n  4 more pairs: no more often than before\n" in message
 
 
 def test_the_message_of_a_simulated_profile_claims_no_measurement(tmp_path: Path) -> None:
-    message = patched(tmp_path, line=replace(finding(), simulated="8 CPUs under qemu")).message
+    message = str(patched(tmp_path, line=replace(finding(), simulated="8 CPUs under qemu")).message)
     assert (
         "In a simulation of the private caches of 8 CPUs under qemu, which counts every access and no time"
     ) in flowing(message)
@@ -175,7 +179,7 @@ def test_another_configuration_is_told_and_its_own_layout_checked(tmp_path: Path
     assert not patch.exact
     assert "another configuration" in patch.notes[0]
     assert "`more` is only in the source" in patch.notes[0]
-    assert "80 bytes there, 112 here" in flowing(patch.message)
+    assert "80 bytes there, 112 here" in flowing(str(patch.message))
 
 
 # What becomes of the header, or of the one that it includes, and the reason why there is no patch.
@@ -270,16 +274,16 @@ def test_an_alignment_is_confirmed_with_what_it_makes_of_the_records_around(tmp_
     assert (
         "Align lock to 64 bytes. The size goes from 80 to 192 bytes. What holds one by value changes its size with it: "
         "struct inode from 560 to 704 bytes (58 -> 46 in a slab of 8 pages), struct table from 96 to 256 bytes. "
-    ) in flowing(patch.message)
+    ) in flowing(str(patch.message))
     assert (
         "can start at any multiple of 8 bytes. The alignment of 64 bytes is not kept in slabs of inodes, a, b and 1 "
         "more. The members meet"
-    ) in flowing(patch.message)
-    assert "\n  root and lock: 7 of 8 -> 0 of 8\n" in patch.message
+    ) in flowing(str(patch.message))
+    assert "\n  root and lock: 7 of 8 -> 0 of 8\n" in str(patch.message)
 
 
 def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
-    message = patched(tmp_path, chosen=replace(aligned(), granules=(8, 64), loose=())).message
+    message = str(patched(tmp_path, chosen=replace(aligned(), granules=(8, 64), loose=())).message)
     assert "\n  root and lock: 7 of 8 -> 0 of 1\n" in message
     assert "is not kept" not in message
 
@@ -288,7 +292,7 @@ def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
 def test_a_variable_is_counted_where_it_lies(tmp_path: Path, first: int, told_so: str) -> None:
     chosen = replace(proposal(), granules=(128, 128), firsts=(first, first))
     one = LineObject("cache", 1, first, first, 1.0, Outcome.RESOLVED, row=VariableRow("one", first, 80))
-    message = patched(tmp_path, chosen=chosen, line=replace(finding(), objects=(one,))).message
+    message = str(patched(tmp_path, chosen=chosen, line=replace(finding(), objects=(one,))).message)
     assert (
         "the variable one is counted where the linker put it, which another build may do otherwise, and starts at byte "
         f"{first} of a line in the profile."

@@ -14,7 +14,7 @@ from replay.traces import Step, turns, write_trace
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.building import build
 from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
-from linesmith.tuner.structure.advise import Advised
+from linesmith.tuner.structure.advise import AdvisedFinding
 from linesmith.tuner.structure.replayed import with_gains
 
 MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree"), scalar("rest", 40))
@@ -22,14 +22,14 @@ START = 0xFFFF888000100000
 AREA = ObjectArea(ObjectKind.GLOBAL, "files", START, 64, 64, 1, ("mapping",))
 LOCK, TREE = START + 8, START + 16
 SHARD = StructuralAdvice(StructureKind.SHARD, "mapping", ("lock", "tree"), "shard lock", before=(MAPPING,))
-SHARDED = Advised(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
+SHARDED = AdvisedFinding(finding(MAPPING, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
 
 
 def replayed(
     folder: Path,
     taken: Sequence[Step],
     nodes: tuple[int, ...],
-    advised: Advised = SHARDED,
+    advised: AdvisedFinding = SHARDED,
     area: ObjectArea = AREA,
     layouts: Sequence[Layout] = (MAPPING,),
     accesses: AccessMap | None = None,
@@ -83,7 +83,7 @@ def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path
     lock, area = struct("lock", scalar("word", 40)), struct("area", scalar("lock"))
     slab = ObjectArea(ObjectKind.SLAB, "lock", START, 40, 40, 100, ("lock",))
     pull_in = StructuralAdvice(StructureKind.PULL_IN, "area", ("lock",), "pull lock in", before=(area, lock))
-    advised = Advised(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
+    advised = AdvisedFinding(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
     taken = [Step(0, "A", START), Step(1, "A", START + 40)]
     (gain,) = replayed(tmp_path, taken, (0, 0), advised, slab, (lock, area)).gains
     assert (gain.by, gain.after, gain.basis) == ("line", 0, "each on lines of its own; mean of phases")
@@ -94,7 +94,7 @@ def test_a_lock_in_an_anonymous_struct_is_found(tmp_path: Path) -> None:
     inner = struct("", scalar("lock"), scalar("users"))
     outer = struct("mm", scalar("count"), held("", inner))
     shard = StructuralAdvice(StructureKind.SHARD, "mm", ("lock",), "shard lock", before=(outer,))
-    advised = Advised(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
+    advised = AdvisedFinding(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
     area = ObjectArea(ObjectKind.GLOBAL, "init_mm", START, 24, 24, 1, ("mm",))
     found = replayed(tmp_path, [Step(0, "A", LOCK), Step(1, "A", LOCK)], (0, 1), advised, area, (outer, inner)).gains
     assert [(one.ways, one.after) for one in found] == [(1, 199), (2, 0)]

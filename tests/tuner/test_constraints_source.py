@@ -22,12 +22,12 @@ from linesmith.analyzer.model import (
     SourceFacts,
 )
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_within
-from linesmith.tuner.constraints.facts import Configuration, Premises
+from linesmith.tuner.constraints.facts import ConfiguredBuild, Premises
 from linesmith.tuner.constraints.freedom import Freedom
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.propose.arrangement import swaps, unchanged
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 X, Y, WIDE, REST = scalar("x", 4), scalar("y", 4), scalar("wide", 64), flexible("rest")
@@ -171,11 +171,11 @@ def test_members_of_such_a_struct_are_aligned_too() -> None:
     assert limited.freedom.ceiling == 64
 
 
-def within(layout: Layout, writer: str, reader: str, *facts: SourceFact) -> Subject:
+def within(layout: Layout, writer: str, reader: str, *facts: SourceFact) -> ContendedRecord:
     return subject(meeting(layout, writer, reader), table(layout), (), knowing(*facts))
 
 
-def names(target: Subject) -> list[tuple[str, ...]]:
+def names(target: ContendedRecord) -> list[tuple[str, ...]]:
     return [atom.names for atom in target.parts]
 
 
@@ -247,7 +247,7 @@ def there(here: Layout, other: Layout, *moves: Move) -> Elsewhere:
 
 def test_members_that_only_this_configuration_has_are_blocks() -> None:
     here = struct("s", A, LONG, scalar("y"), B, scalar("z"), C)
-    small = Premises(configurations=(Configuration("small", table(struct("s", A, B, C))),))
+    small = Premises(configurations=(ConfiguredBuild("small", table(struct("s", A, B, C))),))
     found = subject(meeting(here, "a", "b"), table(here), (), small)
     assert names(found) == [("a",), ("x", "y"), ("b",), ("z",), ("c",)]
     assert elsewhere("s", ["a", "b"], [move("b", "a")], table()) is None
@@ -294,7 +294,7 @@ def test_a_candidate_that_another_configuration_forbids_is_not_proposed() -> Non
     members = (A, B, *(scalar(f"cold{number}") for number in range(14)))
     here, small = struct("s", *members, scalar("tail")), struct("s", *members, scalar("tail", 8, dimensions=(0,)))
     alone = propose(meeting(here, "a", "b"), table(here), 20)
-    premises = Premises(configurations=(Configuration("small", table(small)),))
+    premises = Premises(configurations=(ConfiguredBuild("small", table(small)),))
     both = propose(meeting(here, "a", "b"), table(here), 20, (), premises)
     assert (behind(alone), behind(both)) == ({"tail"}, {"cold13"})
     assert "Also legal in small, where struct s has 136 bytes: its size stays." in both[0].notes

@@ -19,27 +19,29 @@ from linesmith.analyzer.model import (
     LineMember,
     MemberAccesses,
     MemberFunction,
+    PlacePhases,
     TypeAccesses,
 )
 from linesmith.tuner.constraints.facts import NO_PREMISES
 from linesmith.tuner.cost.heat import interest
 from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
-from linesmith.tuner.cost.turns import Turns, turns_of
-from linesmith.tuner.cost.uses import Scope
+from linesmith.tuner.cost.phases import phase_mix
+from linesmith.tuner.cost.turns import LineFetches, turns_of
+from linesmith.tuner.cost.uses import MovableRecord
 from linesmith.tuner.propose.candidates import Proposal, proposal
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 
 def members(**sizes: int) -> Layout:
     return struct("s", *(scalar(name, size) for name, size in sizes.items()))
 
 
-def target(layout: Layout, line: Finding | None = None, *others: Finding) -> Subject:
+def target(layout: Layout, line: Finding | None = None, *others: Finding) -> ContendedRecord:
     """The record of a line on which its reader meets its writer."""
     return subject(line or meeting(layout, "writer", "reader"), table(layout), others)
 
 
-def apart(gap: int, phase: int = 0) -> Subject:
+def apart(gap: int, phase: int = 0) -> ContendedRecord:
     """A reader at 0 and a written member behind it, with ``gap`` bytes between them."""
     layout = members(reader=8, between=gap, writer=8) if gap else members(reader=8, writer=8)
     return target(layout, meeting(layout, "writer", "reader", phase=phase))
@@ -62,8 +64,9 @@ def test_the_phases_that_count() -> None:
 
 def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
     found = apart(48)
-    assert [hot_lines(found.heat, found.starts, granule=8, phase=phase) for phase in (0, 8)] == [1, 2]
-    assert hot_lines(found.heat, found.starts, granule=8) == 15 / 8
+    one_phase = [phase_mix([PlacePhases("", 64, ((phase, 1.0),))]) for phase in (0, 8)]
+    assert [hot_lines(found.heat, found.starts, mix) for mix in one_phase] == [1, 2]
+    assert hot_lines(found.heat, found.starts, found.heat.mix(8)) == 15 / 8
 
 
 def test_what_is_hot_and_by_how_much() -> None:
@@ -101,7 +104,7 @@ def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -
 
 
 APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
-SCOPE = Scope(APART, (0, 8, 64))
+SCOPE = MovableRecord(APART, (0, 8, 64))
 
 
 def by(function: str, member: LineMember, cpus: int = 8) -> LineMember:
@@ -114,7 +117,7 @@ def line(layout: Layout, *members: LineMember) -> Finding:
     return finding(layout, members, [ConflictPair("first", "second", "second", 100)])
 
 
-def turns(seen: Finding, code: TypeAccesses | None = None) -> Turns:
+def turns(seen: Finding, code: TypeAccesses | None = None) -> LineFetches:
     """Who uses the record, and where."""
     found = turns_of([seen], SCOPE, subject(seen, table(APART)).heat, code)
     assert found is not None

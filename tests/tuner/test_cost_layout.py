@@ -31,7 +31,7 @@ from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.meetings import proofs
 from linesmith.tuner.cost.saving import replayed_saving, saving
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 KERNEL = Premises(kernel=Kernel(SlabMachine(cpus=8, release=(6, 1))))
 
@@ -44,13 +44,15 @@ def members(name: str, **sizes: int) -> Layout:
 ROW = members("row", reader=8, writer=8, other=8, rest=104)
 
 
-def met(layout: Layout, samples: int = 100, *others: Finding, premises: Premises | None = None) -> Subject:
+def met(layout: Layout, samples: int = 100, *others: Finding, premises: Premises | None = None) -> ContendedRecord:
     """The record of a line on which its reader meets its writer."""
     line = meeting(layout, "writer", "reader", samples=samples)
     return subject(line, table(layout), others, *([premises] if premises else []))
 
 
-def shared(*amounts: tuple[str, str, float, float], exact: bool = False, removable: Bounds | None = None) -> Subject:
+def shared(
+    *amounts: tuple[str, str, float, float], exact: bool = False, removable: Bounds | None = None
+) -> ContendedRecord:
     """A reader beside two writers, on a line that costs (victim, writer, least, most) contended accesses of 400.
 
     Each takes 100 cycles.
@@ -91,7 +93,7 @@ def nearly(found: Bounds, least: float, most: float) -> bool:
         pytest.param(RECORDED, BOTH_AWAY, 133.5, 284.3, id="misses of a recording, as far as a layout removes them"),
     ],
 )
-def test_the_limits_of_the_accesses(target: Subject, starts: list[int], least: float, most: float) -> None:
+def test_the_limits_of_the_accesses(target: ContendedRecord, starts: list[int], least: float, most: float) -> None:
     found = layout_cost(target, starts, 128, 8).here
     assert nearly(found, least, most)
 

@@ -16,7 +16,7 @@ from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.meetings import cost
 from linesmith.tuner.cost.phases import PhaseMixes
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
 # A record that lies in inodes, as address_space does.
@@ -61,7 +61,7 @@ def test_the_predicted_cost_follows_the_slabs_when_the_record_grows() -> None:
 PAIR = struct("s", scalar("reader"), scalar("gap", 24), scalar("writer"), scalar("rest", 88))
 
 
-def of_lines(*lines: Finding) -> Subject:
+def of_lines(*lines: Finding) -> ContendedRecord:
     return subject(lines[0], table(PAIR), lines[1:])
 
 

@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Bounds, Interval, Misses, Move, MoveKind, S
 from linesmith.tuner.cost.meetings import Cost
 from linesmith.tuner.propose.arrangement import Arrangement
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.propose.merit import Merit
+from linesmith.tuner.propose.merit import Tradeoff
 from linesmith.tuner.propose.recommendation import declined, reason, recommended
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.replay.simulated import replayed_choice
@@ -20,11 +20,11 @@ SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
 DOUBTFUL = replace(SURE, contended=Bounds(-60, 100))
 
 
-def merit(member: str, saving: Saving, around_lock: bool = False) -> Merit:
+def merit(member: str, saving: Saving, around_lock: bool = False) -> Tradeoff:
     """One member of a record of 128 bytes moves to its front."""
     arrangement = Arrangement((1, 0), moves=(Move(MoveKind.MOVE, member),), moved=(1,))
     option = Option(arrangement, (8, 0), 128, 8, Cost(0, 0))
-    return Merit(option, 100, 12, 12, 0, 0, 1, 0, 128, 0, 0, around_lock, (), saving)
+    return Tradeoff(option, 100, 12, 12, 0, 0, 1, 0, 128, 0, 0, around_lock, (), saving)
 
 
 USED = merit("used", SURE)

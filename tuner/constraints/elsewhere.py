@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a change makes of the same record in another configuration, where members are missing and others are there."""
+"""What a change makes of the same record in another configuration, where members are missing and others are there.
+
+Before that, the facts of a record: those of the source as they bind the part of it whose members move, and the bytes
+that it may have: what it may grow by, what fits into its slabs, and a page.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ from linesmith.analyzer.layouts.placement import (
     BYTE,
     GROUP_BEGIN,
     GROUP_END,
-    LayoutAtom,
     anonymous_struct,
     atoms,
     place,
@@ -22,15 +25,18 @@ from linesmith.analyzer.layouts.placement import (
     visible,
     visible_places,
 )
-from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SlabGeometry, SourceFact
+from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.constraints.freedom import Constraint, ConstraintKind
 from linesmith.tuner.constraints.kernel_rules import linux_facts
 from linesmith.tuner.constraints.rules import freedom
 
-# Facts of a record as they bind the part of it whose members move.
-
+# Anonymous structs are looked for this deep.
+_DEPTH = 8
+# Bytes that the allocator's free pointer takes, where it lies behind the object.
+_POINTER_BYTES = 8
+_GENERAL = "kmalloc-"
 _ASSERTED = "include/linux/cache.h, CACHELINE_ASSERT_GROUP_MEMBER()"
 
 
@@ -73,11 +79,11 @@ def opened(
     """
     places = {name: place.member for name, place in visible_places(layout, layouts).items()}
     met = [(places[one.first], places[one.second]) for one in pairs if {one.first, one.second} <= places.keys()]
-    told = tuple(one for fact in facts for one in _opened(fact, met, places))
+    known = tuple(one for fact in facts for one in _opened(fact, met, places))
     groups = ((names, range(places[names[0]], places[names[1]])) for names in _groups(layout))
     reason = "its group is asserted at compile time: what is in it stays in it"
     walls = (SourceFact(FactKind.WALL, names, reason, _ASSERTED) for names, run in groups if _meets(run, met))
-    return (*told, *walls)
+    return (*known, *walls)
 
 
 def _groups(layout: Layout) -> Iterator[tuple[str, str]]:
@@ -101,10 +107,6 @@ def _meets(run: range, met: Iterable[tuple[int, int]]) -> bool:
     return any(one in run and other in run and one != other for one, other in met)
 
 
-# Anonymous structs are looked for this deep.
-_DEPTH = 8
-
-
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
     """The record there, its size in bytes after the change, and the rule that forbids it there."""
@@ -115,7 +117,7 @@ class Elsewhere:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class _MovedPart:
     """The record ``outer``, or an anonymous struct at byte ``base`` of it, with the alignments that explain it."""
 
     layout: Layout
@@ -159,7 +161,10 @@ def elsewhere(
     scope = None if outer is None else _scope(outer, outer, {move.member for move in moves}, other)
     if outer is None or scope is None or refusal(scope.layout):
         return None
-    keys = _keys(scope.layout, here, other)
+    # What the members there are called here; those that are not here have names of their own.
+    places = visible_places(scope.layout, other)
+    known = {places[name].member: name for name in reversed(here) if name in places}
+    keys = [known.get(position, f"{position}th") for position in range(len(scope.layout.members))]
     now, order = list(here), list(keys)
     for move in moves:
         before = now[: now.index(move.after) + 1] if move.after in now else []
@@ -172,10 +177,10 @@ def elsewhere(
 
 def _scope(
     record: Layout, outer: Layout, moved: set[str], layouts: Layouts, base: int = 0, depth: int = 0
-) -> _Scope | None:
+) -> _MovedPart | None:
     """``record``, or the anonymous struct inside it, whose own members are moved."""
     if not moved.isdisjoint(name for member in record.members for name in _names(member, layouts)):
-        return _Scope(with_inferred_alignment(record), outer, base)
+        return _MovedPart(with_inferred_alignment(record), outer, base)
     for member in record.members if depth < _DEPTH else ():
         inner = anonymous_struct(member, layouts)
         found = _scope(inner, outer, moved, layouts, base + member.offset, depth + 1) if inner else None
@@ -189,13 +194,6 @@ def _names(member: Member, layouts: Layouts) -> set[str]:
     if anonymous_struct(member, layouts):
         return {spoken_name(member, layouts)}
     return {name for name, _, _ in visible(member, layouts)}
-
-
-def _keys(there: Layout, here: Sequence[str], layouts: Layouts) -> list[str]:
-    """What the members there are called here; those that are not here have names of their own."""
-    places = visible_places(there, layouts)
-    known = {places[name].member: name for name in reversed(here) if name in places}
-    return [known.get(position, f"{position}th") for position in range(len(there.members))]
 
 
 def _edited(order: list[str], move: Move, group: Sequence[str], before: Sequence[str]) -> list[str]:
@@ -214,11 +212,12 @@ def _edited(order: list[str], move: Move, group: Sequence[str], before: Sequence
 
 
 def _judged(
-    scope: _Scope, order: Sequence[int], aligned: Mapping[int, int], layouts: Layouts, facts: tuple[SourceFact, ...]
+    scope: _MovedPart, order: Sequence[int], aligned: Mapping[int, int], layouts: Layouts, facts: tuple[SourceFact, ...]
 ) -> Elsewhere:
     """The members in this order, placed by C's rules and judged by the rules of that configuration."""
     parts = atoms(scope.layout, layouts, facts)
-    members = [_aligned(scope.layout.members[position], aligned.get(position)) for position in order]
+    there = scope.layout.members
+    members = [replace(there[at], alignment=aligned[at]) if at in aligned else there[at] for at in order]
     placed = place(members, scope.layout.alignment)
     starts = [0] * len(members)
     for position, bit in zip(order, placed.starts, strict=True):
@@ -229,43 +228,29 @@ def _judged(
     if len(merged) > len(parts):
         torn = next(atom for atom in merged if merged.count(atom) > 1)
         reason = "members that it moves together with there would be left behind"
-        return Elsewhere(scope.outer, size, _constraint(parts[torn], reason))
+        why = Constraint(ConstraintKind.GROUP, parts[torn].name, reason, "another configuration")
+        return Elsewhere(scope.outer, size, why)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, scope.outer)
     return Elsewhere(scope.outer, size, limits.refuses(merged, starts, placed.size))
-
-
-def _constraint(part: LayoutAtom, reason: str) -> Constraint:
-    return Constraint(ConstraintKind.GROUP, part.name, reason, "another configuration")
-
-
-def _aligned(member: Member, alignment: int | None) -> Member:
-    return replace(member, alignment=alignment) if alignment else member
-
-
-# How many bytes a record may have: what it may grow by, what fits into its slabs, and a page.
-
-_POINTER_BYTES = 8
-_GENERAL = "kmalloc-"
 
 
 def facts_of(layout: Layout, premises: Premises, layouts: Layouts) -> tuple[SourceFact, ...]:
     """All facts of the record under these premises, every limit in bytes."""
     blocks = (only_here(layout, layouts, one.layouts, one.title) for one in premises.configurations)
-    told = (*premises.facts.of(layout.name), *linux_facts(layout), *chain.from_iterable(blocks))
-    return (*(_in_bytes(fact, layout, premises.kernel) for fact in told), *_unasked(layout, premises))
+    known = (*premises.facts.of(layout.name), *linux_facts(layout), *chain.from_iterable(blocks))
+    return (*(_in_bytes(fact, layout, premises.kernel) for fact in known), *_allowed_growth(layout, premises))
 
 
 def _in_bytes(fact: SourceFact, layout: Layout, kernel: Kernel | None) -> SourceFact:
-    if fact.kind is FactKind.PAGE:
-        most = kernel.machine.page_bytes if kernel else layout.size
-        return replace(fact, kind=FactKind.SIZE, bytes=most)
-    if fact.kind is FactKind.SLAB:
-        most = room_in_slabs(layout, kernel) if kernel else layout.size
-        return replace(fact, kind=FactKind.SIZE, bytes=most)
-    return fact
+    if fact.kind not in (FactKind.PAGE, FactKind.SLAB):
+        return fact
+    most = layout.size
+    if kernel:
+        most = kernel.machine.page_bytes if fact.kind is FactKind.PAGE else _room_in_slabs(layout, kernel)
+    return replace(fact, kind=FactKind.SIZE, bytes=most)
 
 
-def _unasked(layout: Layout, premises: Premises) -> Iterator[SourceFact]:
+def _allowed_growth(layout: Layout, premises: Premises) -> Iterator[SourceFact]:
     """What the premises allow; where they do not say, an object that fits into a page of the kernel still does."""
     if premises.growth is not None:
         reason = f"it may grow by {premises.growth} bytes" if premises.growth else "it may not grow"
@@ -275,7 +260,7 @@ def _unasked(layout: Layout, premises: Premises) -> Iterator[SourceFact]:
         yield SourceFact(FactKind.SIZE, (), reason, "mm/slub.c, calculate_order()", premises.kernel.machine.page_bytes)
 
 
-def room_in_slabs(layout: Layout, kernel: Kernel) -> int:
+def _room_in_slabs(layout: Layout, kernel: Kernel) -> int:
     """The largest size in bytes of which as many objects fit into a slab as do now."""
     cache = cache_of(layout, kernel)
     geometry = cache.geometry
@@ -283,10 +268,6 @@ def room_in_slabs(layout: Layout, kernel: Kernel) -> int:
         return max(geometry.object_bytes, layout.size)
     room = (geometry.slab_bytes - geometry.lead) // max(geometry.objects, 1)
     room -= room % max(geometry.alignment, 1)
-    return max(room - _behind(geometry), layout.size)
-
-
-def _behind(geometry: SlabGeometry) -> int:
-    """Bytes behind each object that the allocator's free pointer needs."""
+    # Bytes behind each object that the allocator's free pointer needs.
     pointer = geometry.free_pointer
-    return _POINTER_BYTES if pointer is not None and pointer >= geometry.object_bytes else 0
+    return max(room - (_POINTER_BYTES if pointer is not None and pointer >= geometry.object_bytes else 0), layout.size)

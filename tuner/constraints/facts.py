@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads what a person knows of the source: TOML in, facts out.
+"""What a person knows of the source, read from TOML and checked; and the premises of proposals that it is part of.
 
 Each record has its tables, ``[[address_space]]``, each with one fact: ``offset``, ``range``, ``positional``,
 ``first``, ``last``, ``wall``, ``together``, ``apart``, ``randomized`` or ``size``, a ``reason`` and a ``place``.
@@ -71,20 +71,23 @@ def facts_in(text: str, origin: str = "") -> SourceFacts:
 
     Raises ``ConstraintsError`` or ``tomllib.TOMLDecodeError``.
     """
-    return SourceFacts(tuple(_of_record(name, tables, origin) for name, tables in tomllib.loads(text).items()))
-
-
-def _of_record(name: str, tables: object, origin: str) -> tuple[str, tuple[SourceFact, ...]]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
-    facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
-    return name.removeprefix("struct ").strip(), facts
+    records = []
+    for name, tables in tomllib.loads(text).items():
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
+        facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
+        records.append((name.removeprefix("struct ").strip(), facts))
+    return SourceFacts(tuple(records))
 
 
 def _fact(place: str, table: Mapping[str, object], origin: str) -> SourceFact:
     """The one fact that a table tells."""
     _check_keys(place, table)
-    (word,) = _only(place, [key for key in _KINDS if key in table])
+    words = [key for key in _KINDS if key in table]
+    if len(words) != 1:
+        said = " and ".join(f"`{word}`" for word in words) or "nothing"
+        raise ConstraintsError(f"{place} says {said}; a table tells one fact, one of {', '.join(_KINDS)}")
+    word = words[0]
     kind, size = (_limit if word == "size" else _kind)(place, table)
     members = () if word == "size" else tuple(_names(place, word, table[word]))
     least = _FEWEST.get(kind, 0)
@@ -100,13 +103,6 @@ def _check_keys(place: str, table: Mapping[str, object]) -> None:
             near = get_close_matches(key, _KEYS, 1)
             meant = f" (did you mean {near[0]}?)" if near else ""
             raise ConstraintsError(f"{place}: there is no `{key}`{meant}; a fact may have {', '.join(_KEYS)}")
-
-
-def _only(place: str, words: list[str]) -> list[str]:
-    if len(words) != 1:
-        said = " and ".join(f"`{word}`" for word in words) or "nothing"
-        raise ConstraintsError(f"{place} says {said}; a table tells one fact, one of {', '.join(_KINDS)}")
-    return words
 
 
 def _kind(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | None]:
@@ -156,18 +152,15 @@ def _text(place: str, table: Mapping[str, object], key: str) -> str:
     return value
 
 
-# Whether facts that a person wrote down speak of records and members that are there.
-
-
 def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
     """Raise ``ConstraintsError`` for a record or member that none of the builds has, in no variant of the record."""
-    for record, told in facts.records:
+    for record, known in facts.records:
         variants = [(variant, layouts) for layouts in builds for variant in layouts.variants(record)]
         if not variants:
             near = _near(record, [name for layouts in builds for name in layouts.names()])
             raise ConstraintsError(f"facts are told of struct {record}, which the ELF file does not have{near}")
         names = dict.fromkeys(name for variant, layouts in variants for name in visible_places(variant, layouts))
-        for member in (member for fact in told for member in fact.members):
+        for member in (member for fact in known for member in fact.members):
             if member not in names:
                 near = _near(member, list(names))
                 raise ConstraintsError(f"facts are told of {record}.{member}, which the ELF file does not have{near}")
@@ -178,15 +171,13 @@ def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:
 
     A fact of several members holds for those that are there; one of members that are not says nothing.
     """
-    return SourceFacts(tuple((name, tuple(_known(name, told, layouts))) for name, told in facts.records))
-
-
-def _known(record: str, told: Sequence[SourceFact], layouts: Layouts) -> Iterator[SourceFact]:
-    names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
-    for fact in told:
-        members = tuple(name for name in fact.members if name in names)
-        if names and (members or not fact.members):
-            yield replace(fact, members=members)
+    records = []
+    for record, facts_of_it in facts.records:
+        names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
+        there = [replace(one, members=tuple(name for name in one.members if name in names)) for one in facts_of_it]
+        pairs = zip(facts_of_it, there, strict=True)
+        records.append((record, tuple(new for old, new in pairs if names and (new.members or not old.members))))
+    return SourceFacts(tuple(records))
 
 
 def _near(name: str, known: Sequence[str]) -> str:
@@ -198,11 +189,8 @@ def _near(name: str, known: Sequence[str]) -> str:
     )
 
 
-# What proposals rest on beside the profile and the layouts.
-
-
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class ConfiguredBuild:
     """Another build of the same source, in which other members are there; ``title`` is what a user knows it by."""
 
     title: str
@@ -222,7 +210,7 @@ class Premises:
     facts: SourceFacts = field(default=NO_FACTS)
     kernel: Kernel | None = None
     growth: int | None = None
-    configurations: tuple[Configuration, ...] = ()
+    configurations: tuple[ConfiguredBuild, ...] = ()
     accesses: AccessMap | None = None
     beside: tuple[Finding, ...] = ()
     parsed: Mapping[str, int] = field(default_factory=dict)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which layouts of a record are legal: plain data for those who search, and the one predicate that all of them ask."""
+"""Which layouts of a record are legal: plain data for those who search, and the one predicate that all of them ask.
+
+Below that, what every rule looks at (``RuledRecord``), and the effects that rules have.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ from itertools import pairwise
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import LayoutAtom, MemberPlace, visible_places
 from linesmith.analyzer.model import FactKind, Layout, SourceFact
-
-# A rule that binds a record, in words.
 
 
 class ConstraintKind(StrEnum):
@@ -78,7 +79,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class ApartMembers:
     """Two stretches that may not be on one line of ``line_bytes``, lines counted from the record's first byte."""
 
     first: Stretch
@@ -113,7 +114,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BitFieldRun:
     """An atom that begins with a bit-field (``first``) or ends with one (``last``)."""
 
     atom: int
@@ -134,10 +135,10 @@ class Freedom:
     constraints: tuple[Constraint, ...]
     fixed: Mapping[int, Constraint] = field(default_factory=dict)
     pins: tuple[Pin, ...] = ()
-    apart: tuple[Apart, ...] = ()
+    apart: tuple[ApartMembers, ...] = ()
     limits: tuple[Limit, ...] = ()
     below: tuple[Below, ...] = ()
-    runs: tuple[Run, ...] = ()
+    runs: tuple[BitFieldRun, ...] = ()
     base: int = 0
 
     @property
@@ -204,9 +205,6 @@ class Freedom:
         return next(why for one, why in self.fixed.items() if low <= self.segments[one] <= high)
 
 
-# What every rule looks at, and the effects that rules have.
-
-
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """The atom stays where it is among the others, and none crosses it."""
@@ -216,17 +214,17 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class RuleRemark:
     """A rule that no order breaks, or that the atoms keep already; a reader should know it."""
 
     why: Constraint
 
 
-Effect = Fixed | Pin | Apart | Below | Limit | Run | Remark
+Effect = Fixed | Pin | ApartMembers | Below | Limit | BitFieldRun | RuleRemark
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RuledRecord:
     """The record to rearrange, at byte ``base`` of its object, cut into ``parts``; ``facts`` are of its source.
 
     ``outer`` is the object's record: itself, or that in which it is an anonymous struct. ``owners`` are the atoms by
@@ -262,10 +260,10 @@ def record_of(
     facts: tuple[SourceFact, ...],
     base: int,
     outer: Layout,
-) -> Record:
+) -> RuledRecord:
     """The record as rules see it."""
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
-    return Record(layout, parts, layouts, facts, base, outer, owners, visible_places(layout, layouts))
+    return RuledRecord(layout, parts, layouts, facts, base, outer, owners, visible_places(layout, layouts))
 
 
 def source_of(fact: SourceFact) -> str:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is known of records of Linux whose members code handles by where they are.
+"""Rules from how code handles a record: known records of Linux, facts of the source, freeing, and who holds it.
 
-The places were looked up in Linux 6.1 and 6.12. A fact whose members a kernel does not have says nothing of it.
+The places were looked up in Linux 6.1 and 6.12. A fact whose members a kernel does not have says nothing of it. Freeing
+asks for the head that RCU queues an object by and for the allocator's free pointer. Records that hold this one by value
+limit its size and its beginning.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from linesmith.tuner.constraints.freedom import (
     Fixed,
     Limit,
     Pin,
-    Record,
-    Remark,
+    RuledRecord,
+    RuleRemark,
     source_of,
 )
 
 
-class _Known(NamedTuple):
+class _LinuxFact(NamedTuple):
     """A fact of ``record``, which ``file`` of the tree declares."""
 
     file: str
@@ -68,25 +70,29 @@ _SOCK = "include/net/sock.h"
 _NEXT = ("next", "prev")
 _CONNTRACK = "net/netfilter/nf_conntrack_core.c, __nf_conntrack_alloc()"
 _KNOWN = (
-    _Known(_SCHED, "task_struct", FactKind.FIRST, ("thread_info",), _CAST, "include/linux/thread_info.h"),
-    _Known(_SCHED, "task_struct", FactKind.LAST, ("thread",), _DYNAMIC, _FPU_INIT),
-    _Known(_SCHED, "task_struct", FactKind.RANDOMIZED, (), _PARTLY, _SCHED),
-    _Known(_PROCESSOR, "thread_struct", FactKind.LAST, ("fpu",), _DYNAMIC, _FPU_INIT),
-    _Known(_FPU, "fpu", FactKind.LAST, ("__fpstate",), _DYNAMIC, _FPU_INIT),
-    _Known(_MM, "mm_struct", FactKind.RANDOMIZED, (), _PARTLY, _MM),
-    _Known(_SKB, "sk_buff", FactKind.FIRST, _NEXT, _QUEUE, "include/linux/skbuff.h, sk_buff_head"),
-    _Known(_SKB, "sk_buff", FactKind.WALL, ("tail",), _CLEARED, "net/core/skbuff.c, __alloc_skb()"),
-    _Known(_SKB, "sk_buff_head", FactKind.FIRST, _NEXT, _QUEUE, "include/linux/skbuff.h, sk_buff_head"),
-    _Known(_SKB, "skb_shared_info", FactKind.WALL, ("dataref",), _CLEARED, "net/core/skbuff.c, __alloc_skb()"),
-    _Known(_SOCK, "sock_common", FactKind.WALL, ("skc_node",), _CLEARED, "include/net/sock.h, sk_prot_clear_nulls()"),
-    _Known(_BIO, "bio", FactKind.WALL, ("bi_max_vecs",), _RESET, "include/linux/blk_types.h, BIO_RESET_BYTES"),
-    _Known(_NF, "nf_conn", FactKind.LAST, ("proto",), _OTHERS, _CONNTRACK),
-    _Known(_IPV6, "raw6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
-    _Known(_IPV6, "tcp6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
-    _Known(_IPV6, "udp6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
-    _Known(_INET, "inet_sock", FactKind.OFFSET, ("pinet6",), "sockets of both families keep it there", _INET),
-    _Known(_SLUB, "kmem_cache_cpu", FactKind.OFFSET, ("freelist", "tid"), _EXCHANGED, "mm/slub.c, slab_alloc_node()"),
-    _Known("mm/slub.c", "kmem_cache_cpu", FactKind.OFFSET, ("freelist_tid", "freelist"), _EXCHANGED, "mm/slub.c"),
+    _LinuxFact(_SCHED, "task_struct", FactKind.FIRST, ("thread_info",), _CAST, "include/linux/thread_info.h"),
+    _LinuxFact(_SCHED, "task_struct", FactKind.LAST, ("thread",), _DYNAMIC, _FPU_INIT),
+    _LinuxFact(_SCHED, "task_struct", FactKind.RANDOMIZED, (), _PARTLY, _SCHED),
+    _LinuxFact(_PROCESSOR, "thread_struct", FactKind.LAST, ("fpu",), _DYNAMIC, _FPU_INIT),
+    _LinuxFact(_FPU, "fpu", FactKind.LAST, ("__fpstate",), _DYNAMIC, _FPU_INIT),
+    _LinuxFact(_MM, "mm_struct", FactKind.RANDOMIZED, (), _PARTLY, _MM),
+    _LinuxFact(_SKB, "sk_buff", FactKind.FIRST, _NEXT, _QUEUE, "include/linux/skbuff.h, sk_buff_head"),
+    _LinuxFact(_SKB, "sk_buff", FactKind.WALL, ("tail",), _CLEARED, "net/core/skbuff.c, __alloc_skb()"),
+    _LinuxFact(_SKB, "sk_buff_head", FactKind.FIRST, _NEXT, _QUEUE, "include/linux/skbuff.h, sk_buff_head"),
+    _LinuxFact(_SKB, "skb_shared_info", FactKind.WALL, ("dataref",), _CLEARED, "net/core/skbuff.c, __alloc_skb()"),
+    _LinuxFact(
+        _SOCK, "sock_common", FactKind.WALL, ("skc_node",), _CLEARED, "include/net/sock.h, sk_prot_clear_nulls()"
+    ),
+    _LinuxFact(_BIO, "bio", FactKind.WALL, ("bi_max_vecs",), _RESET, "include/linux/blk_types.h, BIO_RESET_BYTES"),
+    _LinuxFact(_NF, "nf_conn", FactKind.LAST, ("proto",), _OTHERS, _CONNTRACK),
+    _LinuxFact(_IPV6, "raw6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
+    _LinuxFact(_IPV6, "tcp6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
+    _LinuxFact(_IPV6, "udp6_sock", FactKind.LAST, ("inet6",), _FROM_END, "include/linux/ipv6.h, inet6_sk_generic()"),
+    _LinuxFact(_INET, "inet_sock", FactKind.OFFSET, ("pinet6",), "sockets of both families keep it there", _INET),
+    _LinuxFact(
+        _SLUB, "kmem_cache_cpu", FactKind.OFFSET, ("freelist", "tid"), _EXCHANGED, "mm/slub.c, slab_alloc_node()"
+    ),
+    _LinuxFact("mm/slub.c", "kmem_cache_cpu", FactKind.OFFSET, ("freelist_tid", "freelist"), _EXCHANGED, "mm/slub.c"),
 )
 
 # Records that are declared __randomize_layout, by the file that declares them.
@@ -148,15 +154,15 @@ def _declared_in(layout: Layout, place: str) -> bool:
     return layout.file is not None and f"/{layout.file}".endswith(f"/{place}")
 
 
-# What freeing an object asks of its layout: the head that RCU queues it by, and the allocator's free pointer.
-
 # kfree_rcu() hands the head's offset on in place of a function: include/linux/rcupdate.h.
 _RCU_OFFSETS = 4096
 _HEAD = "callback_head"
 _FREE_POINTER = "freeptr_t"
+# Holders that a reason names.
+_MOST_NAMED = 3
 
 
-def heads_for_rcu(record: Record) -> Iterator[Below]:
+def heads_for_rcu(record: RuledRecord) -> Iterator[Below]:
     """The head of an object that RCU frees stays within its first 4096 bytes, if it is there now."""
     if record.base + record.layout.size <= _RCU_OFFSETS:
         return
@@ -169,16 +175,16 @@ def heads_for_rcu(record: Record) -> Iterator[Below]:
             yield Below(position, start, _RCU_OFFSETS, why)
 
 
-def free_pointers(record: Record) -> Iterator[Remark]:
+def free_pointers(record: RuledRecord) -> Iterator[RuleRemark]:
     """What shares its place with the allocator's free pointer is lost while RCU readers may still look at it."""
     for position, member in enumerate(record.layout.members):
         if any(name == _FREE_POINTER for name, _ in _entered(record, member)):
             reason = "the allocator's free pointer lies in it once an object is free, when RCU readers may still look"
             name = record.parts[record.owners[position]].name
-            yield Remark(Constraint(ConstraintKind.FREE_POINTER, name, reason, "SLAB_TYPESAFE_BY_RCU"))
+            yield RuleRemark(Constraint(ConstraintKind.FREE_POINTER, name, reason, "SLAB_TYPESAFE_BY_RCU"))
 
 
-def _entered(record: Record, member: Member) -> Iterator[tuple[str, int]]:
+def _entered(record: RuledRecord, member: Member) -> Iterator[tuple[str, int]]:
     """The record that the member is, and those in anonymous records of it: name, and byte in the member."""
     if member.record is None:
         return
@@ -188,10 +194,7 @@ def _entered(record: Record, member: Member) -> Iterator[tuple[str, int]]:
         yield from part.chain
 
 
-# Members whose place the source relies on: asserted offsets, initialisers by position, first members.
-
-
-def relied_offsets(record: Record) -> Iterator[Pin]:
+def relied_offsets(record: RuledRecord) -> Iterator[Pin]:
     """Members whose offsets are asserted or exported keep them."""
     for fact in record.of(FactKind.OFFSET):
         for atom in record.atoms_of(fact):
@@ -199,7 +202,7 @@ def relied_offsets(record: Record) -> Iterator[Pin]:
             yield pin(record, atom, Constraint(ConstraintKind.OFFSET, name, fact.reason, source_of(fact)))
 
 
-def relied_first(record: Record) -> Iterator[Pin]:
+def relied_first(record: RuledRecord) -> Iterator[Pin]:
     """A member that code casts the record to keeps its offset, which is that of the record."""
     for fact in record.of(FactKind.FIRST):
         for atom in record.atoms_of(fact):
@@ -207,7 +210,7 @@ def relied_first(record: Record) -> Iterator[Pin]:
             yield pin(record, atom, Constraint(ConstraintKind.FIRST, name, fact.reason, source_of(fact)))
 
 
-def relied_walls(record: Record) -> Iterator[Fixed]:
+def relied_walls(record: RuledRecord) -> Iterator[Fixed]:
     """Members that end the record, and those at which code splits it."""
     kinds = {FactKind.LAST: ConstraintKind.LAST, FactKind.WALL: ConstraintKind.MARKER}
     for fact in record.of(*kinds):
@@ -216,7 +219,7 @@ def relied_walls(record: Record) -> Iterator[Fixed]:
             yield Fixed(atom, Constraint(kinds[fact.kind], name, fact.reason, source_of(fact), everywhere=True))
 
 
-def relied_order(record: Record) -> Iterator[Fixed]:
+def relied_order(record: RuledRecord) -> Iterator[Fixed]:
     """All members up to the last that an initialiser gives by position keep their turn."""
     for fact in record.of(FactKind.POSITIONAL):
         for atom in range(max(record.atoms_of(fact), default=-1) + 1):
@@ -225,19 +228,14 @@ def relied_order(record: Record) -> Iterator[Fixed]:
             yield Fixed(atom, why)
 
 
-def pin(record: Record, atom: int, why: Constraint) -> Pin:
+def pin(record: RuledRecord, atom: int, why: Constraint) -> Pin:
     """The atom at the offset that it has now."""
     position = record.owners.index(atom)
     return Pin(atom, position, record.layout.members[position].first_bit // BYTE, why)
 
 
-# Which records hold a record by value, as far as that limits it.
-
-_MOST_NAMED = 3
-
-
 @dataclass(frozen=True, slots=True)
-class Held:
+class HoldingMember:
     """Member ``number`` of ``holder``, which is the record or an array of it."""
 
     holder: Layout
@@ -249,7 +247,7 @@ class Held:
         return self.holder.members[self.number]
 
 
-def rigid_holders(record: Record) -> Iterator[Limit]:
+def rigid_holders(record: RuledRecord) -> Iterator[Limit]:
     """A record inside one whose members are not where C's rules put them keeps its size."""
     rigid = _rigid(record.outer, record.layouts)
     if rigid is not None:
@@ -258,7 +256,7 @@ def rigid_holders(record: Record) -> Iterator[Limit]:
         yield Limit(size, size, Constraint(ConstraintKind.SIZE, title, reason, "offsets of its holder"))
 
 
-def bases(record: Record) -> Iterator[Remark]:
+def bases(record: RuledRecord) -> Iterator[RuleRemark]:
     """A record that others begin with is what code casts them to: whatever it becomes, it stays in front of them."""
     named = dict.fromkeys(
         one.holder.title
@@ -269,10 +267,10 @@ def bases(record: Record) -> Iterator[Remark]:
         more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
         holders = ", ".join(list(named)[:_MOST_NAMED]) + more
         reason = f"in {holders} the other members move when it changes size"
-        yield Remark(Constraint(ConstraintKind.BASE, record.layout.title, reason, "C11 6.7.2.1p15"))
+        yield RuleRemark(Constraint(ConstraintKind.BASE, record.layout.title, reason, "C11 6.7.2.1p15"))
 
 
-def common_beginnings(record: Record) -> Iterator[Fixed]:
+def common_beginnings(record: RuledRecord) -> Iterator[Fixed]:
     """Records of one union may be read through each other as far as they begin alike."""
     count, other = _common_beginning(record)
     for atom in range(max((owner + 1 for owner in record.owners[:count]), default=0)):
@@ -281,7 +279,7 @@ def common_beginnings(record: Record) -> Iterator[Fixed]:
         yield Fixed(atom, Constraint(ConstraintKind.POSITION, name, reason, "C11 6.5.2.3p6"))
 
 
-def _common_beginning(record: Record) -> tuple[int, str]:
+def _common_beginning(record: RuledRecord) -> tuple[int, str]:
     """How many members the record has in common with another one of a union, and the other's title."""
     best = 0, ""
     for place in held(record.layout.id, record.layouts):
@@ -319,10 +317,10 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     return None
 
 
-def held(layout_id: int, layouts: Layouts) -> Iterator[Held]:
+def held(layout_id: int, layouts: Layouts) -> Iterator[HoldingMember]:
     """Who has a member of the record."""
     for number, at in _holders(layouts).get(layout_id, ()):
-        yield Held(layouts.by_id(number), at)
+        yield HoldingMember(layouts.by_id(number), at)
 
 
 @lru_cache(maxsize=1)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All rules together: the freedom that they leave a record."""
+"""The rules of C and of the record's own layout, and all rules together: the freedom that they leave a record."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
 from linesmith.analyzer.layouts.collection import Layouts
@@ -11,8 +11,9 @@ from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import LayoutAtom, alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, SourceFact
 from linesmith.tuner.constraints.freedom import (
-    Apart,
+    ApartMembers,
     Below,
+    BitFieldRun,
     Constraint,
     ConstraintKind,
     Effect,
@@ -20,9 +21,8 @@ from linesmith.tuner.constraints.freedom import (
     Freedom,
     Limit,
     Pin,
-    Record,
-    Remark,
-    Run,
+    RuledRecord,
+    RuleRemark,
     Stretch,
     record_of,
     source_of,
@@ -39,59 +39,44 @@ from linesmith.tuner.constraints.kernel_rules import (
     rigid_holders,
 )
 
-# Alignments that the source asks for.
 
-
-def explicit_alignments(record: Record) -> Iterator[Remark]:
+def explicit_alignments(record: RuledRecord) -> Iterator[RuleRemark]:
     """A member that is more aligned than its type asks for stays so, wherever it goes."""
     for member in record.layout.members:
         if (member.alignment or 1) > max(member.natural_alignment, 8):
             reason = f"the source asks for {member.alignment} bytes"
-            yield Remark(Constraint(ConstraintKind.ALIGNED, member.name, reason, "DW_AT_alignment"))
+            yield RuleRemark(Constraint(ConstraintKind.ALIGNED, member.name, reason, "DW_AT_alignment"))
 
 
-# Bit-fields of different runs stay apart: next to each other they would be one memory location.
-
-_REASON = "beside other bit-fields it would share memory with them, which is read and written as one"
-
-
-def separate_runs(record: Record) -> Iterator[Run]:
+def separate_runs(record: RuledRecord) -> Iterator[BitFieldRun]:
     """A run of bit-fields may have its own lock, which does not protect what a neighbouring run shares with it."""
+    reason = "beside other bit-fields it would share memory with them, which is read and written as one"
     for atom, part in enumerate(record.parts):
         first, last = part.members[0].is_bit_field, part.members[-1].is_bit_field
         if first or last:
-            why = Constraint(ConstraintKind.BIT_FIELDS_APART, part.name, _REASON, "C11 3.14p3")
-            yield Run(atom, first, last, why)
+            why = Constraint(ConstraintKind.BIT_FIELDS_APART, part.name, reason, "C11 3.14p3")
+            yield BitFieldRun(atom, first, last, why)
 
 
-# Members that must not meet on a line.
-
-
-def asserted_apart(record: Record) -> Iterator[Apart]:
+def asserted_apart(record: RuledRecord) -> Iterator[ApartMembers]:
     """Members that an assertion has on different lines stay, or come, on different lines."""
     for fact in record.of(FactKind.APART):
         named = ((name, record.places[name]) for name in fact.members if name in record.places)
         stretches = [(name, Stretch(place.member, place.start, place.size)) for name, place in named]
         for (name, first), (_, second) in combinations(stretches, 2):
             why = Constraint(ConstraintKind.APART, name, fact.reason, source_of(fact))
-            yield Apart(first, second, fact.bytes or CACHE_LINE_BYTES, why)
+            yield ApartMembers(first, second, fact.bytes or CACHE_LINE_BYTES, why)
 
 
-# Records that a compiler plugin may shuffle.
-
-
-def randomized(record: Record) -> Iterator[Remark]:
+def randomized(record: RuledRecord) -> Iterator[RuleRemark]:
     """An order of members is legal but holds only where the compiler does not shuffle them."""
     for fact in record.of(FactKind.RANDOMIZED):
         reason = f"{fact.reason}; an order counts only in builds without CONFIG_RANDSTRUCT"
         title = record.layout.title
-        yield Remark(Constraint(ConstraintKind.RANDOMIZED, title, reason, source_of(fact), everywhere=True))
+        yield RuleRemark(Constraint(ConstraintKind.RANDOMIZED, title, reason, source_of(fact), everywhere=True))
 
 
-# How large the record may become.
-
-
-def ceilings(record: Record) -> Iterator[Limit]:
+def ceilings(record: RuledRecord) -> Iterator[Limit]:
     """Sizes that the source, or somebody who knows, does not let the record exceed."""
     for fact in record.of(FactKind.SIZE):
         most = max(fact.bytes if fact.bytes is not None else record.layout.size, record.layout.size)
@@ -99,7 +84,7 @@ def ceilings(record: Record) -> Iterator[Limit]:
         yield Limit(0, most, why)
 
 
-def kept_size(record: Record) -> Iterator[Limit]:
+def kept_size(record: RuledRecord) -> Iterator[Limit]:
     """A struct inside another record keeps its size, so that what follows it stays; unless nothing does."""
     if record.base == 0 and record.outer.size == record.layout.size:
         return
@@ -109,38 +94,32 @@ def kept_size(record: Record) -> Iterator[Limit]:
     yield Limit(record.layout.size, record.layout.size, why)
 
 
-# Members that are one atom, and why: groups, runs of bit-fields, ranges and blocks of the source.
-
-
-def groups(record: Record) -> Iterator[Remark]:
+def groups(record: RuledRecord) -> Iterator[RuleRemark]:
     """A cacheline group moves as one."""
     for atom in record.parts:
         if atom.is_group:
             reason = "the range between its group markers is asserted at compile time"
-            yield Remark(Constraint(ConstraintKind.GROUP, atom.name, reason, "include/linux/cache.h"))
+            yield RuleRemark(Constraint(ConstraintKind.GROUP, atom.name, reason, "include/linux/cache.h"))
 
 
-def bit_field_runs(record: Record) -> Iterator[Remark]:
+def bit_field_runs(record: RuledRecord) -> Iterator[RuleRemark]:
     """Bit-fields next to each other share storage units."""
     for atom in record.parts:
         if len(atom.members) > 1 and all(member.is_bit_field for member in atom.members):
             reason = f"{len(atom.members)} bit-fields share storage units"
-            yield Remark(Constraint(ConstraintKind.BIT_FIELDS, atom.name, reason, "C11 6.7.2.1p11"))
+            yield RuleRemark(Constraint(ConstraintKind.BIT_FIELDS, atom.name, reason, "C11 6.7.2.1p11"))
 
 
-def ranges_and_blocks(record: Record) -> Iterator[Remark]:
+def ranges_and_blocks(record: RuledRecord) -> Iterator[RuleRemark]:
     """Ranges that code treats as one, and blocks that the source keeps together."""
     for fact in record.of(FactKind.RANGE, FactKind.TOGETHER):
         for atom in record.atoms_of(fact):
             if len(record.parts[atom].members) > 1:
                 kind = ConstraintKind.RANGE if fact.kind is FactKind.RANGE else ConstraintKind.BLOCK
-                yield Remark(Constraint(kind, record.parts[atom].name, fact.reason, source_of(fact)))
+                yield RuleRemark(Constraint(kind, record.parts[atom].name, fact.reason, source_of(fact)))
 
 
-# Members that the layout itself holds in their place: the first, the last, and those that part others.
-
-
-def last_members(record: Record) -> Iterator[Fixed]:
+def last_members(record: RuledRecord) -> Iterator[Fixed]:
     """A flexible array, a record that ends in one, and a last array of 0 or 1 end the record."""
     if record.parts and (reason := _open_end(record.parts[-1].members[-1], record.layouts)):
         name = record.parts[-1].name
@@ -148,7 +127,7 @@ def last_members(record: Record) -> Iterator[Fixed]:
         yield Fixed(len(record.parts) - 1, why)
 
 
-def first_members(record: Record) -> Iterator[Fixed]:
+def first_members(record: RuledRecord) -> Iterator[Fixed]:
     """A record in front is what the whole may be cast to."""
     if record.parts and _is_base(record.parts[0].members[0], record.layouts):
         reason = "code may cast between the struct and the record it begins with"
@@ -156,7 +135,7 @@ def first_members(record: Record) -> Iterator[Fixed]:
         yield Fixed(0, why)
 
 
-def markers(record: Record) -> Iterator[Fixed]:
+def markers(record: RuledRecord) -> Iterator[Fixed]:
     """Members without size mark offsets, and those aligned to a line keep groups apart."""
     for number, atom in enumerate(record.parts):
         reasons = (_marker(member, record.layouts) for member in atom.members if not atom.is_group)
@@ -205,7 +184,7 @@ def _marks_offset(member: Member, layouts: Layouts) -> bool:
 
 
 # A rule that comes first gives the reason where several bind the same atom.
-RULES: tuple[Callable[[Record], Iterable[Effect]], ...] = (
+RULES: tuple[Callable[[RuledRecord], Iterable[Effect]], ...] = (
     last_members,
     first_members,
     relied_walls,
@@ -244,26 +223,21 @@ def freedom(
     """
     record = record_of(layout, parts, layouts, facts, base, outer or layout)
     effects = [effect for rule in RULES for effect in rule(record)]
-    fixed = _by_atom(effects)
+    fixed: dict[int, Fixed] = {}
+    for effect in effects:
+        if isinstance(effect, Fixed):
+            fixed.setdefault(effect.atom, effect)
     return Freedom(
         _segments(len(parts), fixed),
         tuple(dict.fromkeys(effect.why for effect in effects)),
         {atom: one.why for atom, one in fixed.items()},
         tuple({one.atom: one for one in reversed(effects) if isinstance(one, Pin)}.values()),
-        tuple(one for one in effects if isinstance(one, Apart)),
+        tuple(one for one in effects if isinstance(one, ApartMembers)),
         tuple(one for one in effects if isinstance(one, Limit)),
         tuple(one for one in effects if isinstance(one, Below)),
-        tuple(one for one in effects if isinstance(one, Run)),
+        tuple(one for one in effects if isinstance(one, BitFieldRun)),
         base,
     )
-
-
-def _by_atom(effects: Sequence[Effect]) -> dict[int, Fixed]:
-    found: dict[int, Fixed] = {}
-    for effect in effects:
-        if isinstance(effect, Fixed):
-            found.setdefault(effect.atom, effect)
-    return found
 
 
 def _segments(count: int, fixed: dict[int, Fixed]) -> tuple[int, ...]:

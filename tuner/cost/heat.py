@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a profile says about the members of one record: hot spots, and the contacts between them that cost.
 
-A finding gives the contacts of its own line. Members that other findings show hot are spots too, so that a move does
-not carry a member from one contended line to the next.
+A finding gives the contacts of its own line, and says who waits for whom there (``LineHeat``). Members that other
+findings show hot are spots too, so that a move does not carry a member from one contended line to the next. How much a
+member is probably read where no sample tells is its ``interest``: by the code, else by its place in the declaration.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, Plac
 from linesmith.analyzer.sharing.cost import NEIGHBOURS_SHARE
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.cost.phases import PhaseMix, PhaseMixes, phase_mix
-from linesmith.tuner.cost.uses import Scope
+from linesmith.tuner.cost.uses import MovableRecord
 from linesmith.tuner.cost.victims import MISS_CYCLES, Takeover, Victim, victims
 
-# What one line of the profile tells of a record: who waits for whom there, in which phase, and what is not told.
-
 Names = frozenset[str]
+# Functions that read a member which is then taken to be read all the time.
+MANY = 32
+# What the first member of a declaration counts for where nothing is known of the code.
+BY_PLACE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def _waited_for(members: Sequence[LineMember]) -> Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class MemberSpot:
     """The bytes of a member that were seen hot: ``start`` and ``size`` count from the first byte of member ``member``.
 
     ``member`` is the member's position in the layout. ``samples`` are accesses of any kind.
@@ -117,8 +120,8 @@ class Contact:
     ``sampled`` tells a contact of the profile from one that a new layout might create; that costs ``most`` at most.
     """
 
-    first: Spot
-    second: Spot
+    first: MemberSpot
+    second: MemberSpot
     writer: str
     weight: float
     sampled: bool
@@ -131,7 +134,7 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class RecordHeat:
     """Spots and contacts of one record, and the phases its objects can have.
 
     ``seen`` are the phases of the profile's objects with their shares of the contended samples, none where they are
@@ -141,7 +144,7 @@ class Heat:
     instead of others'.
     """
 
-    spots: tuple[Spot, ...]
+    spots: tuple[MemberSpot, ...]
     contacts: tuple[Contact, ...]
     seen: tuple[tuple[int, float], ...]
     granule: int
@@ -190,7 +193,9 @@ def _seen_mix(seen: tuple[tuple[int, float], ...], line_bytes: int) -> PhaseMix:
     return phase_mix([PlacePhases("", line_bytes, seen)])
 
 
-def spots(findings: Iterable[Finding], places: Mapping[str, MemberPlace], offsets: Sequence[int]) -> dict[str, Spot]:
+def spots(
+    findings: Iterable[Finding], places: Mapping[str, MemberPlace], offsets: Sequence[int]
+) -> dict[str, MemberSpot]:
     """One spot per visible name; ``offsets`` are the members' bytes in the object, by position."""
     grouped: dict[str, list[LineMember]] = {}
     for finding in findings:
@@ -200,11 +205,15 @@ def spots(findings: Iterable[Finding], places: Mapping[str, MemberPlace], offset
     return {name: _spot(name, group, places[name], offsets) for name, group in grouped.items()}
 
 
-def _spot(name: str, group: Sequence[LineMember], place: MemberPlace, offsets: Sequence[int]) -> Spot:
+def _spot(name: str, group: Sequence[LineMember], place: MemberPlace, offsets: Sequence[int]) -> MemberSpot:
     start, size = place.start, place.size
     if size > CACHE_LINE_BYTES:
-        start, size = _sampled_bytes(group, offsets[place.member], place)
-    return Spot(
+        # Of a member that is longer than a line, what was sampled.
+        offset = offsets[place.member]
+        first = max(min((member.object_offset or 0) for member in group) - offset, start)
+        end = min(max((one.object_offset or 0) + (one.size or 1) for one in group) - offset, start + size)
+        start, size = (first, end - first) if first < end else (start, size)
+    return MemberSpot(
         name,
         place.member,
         start,
@@ -215,17 +224,9 @@ def _spot(name: str, group: Sequence[LineMember], place: MemberPlace, offsets: S
     )
 
 
-def _sampled_bytes(group: Sequence[LineMember], offset: int, place: MemberPlace) -> tuple[int, int]:
-    """First byte (in the member) and length of what was sampled of a member that is longer than a line."""
-    first = min((member.object_offset or 0) for member in group) - offset
-    end = max((member.object_offset or 0) + (member.size or 1) for member in group) - offset
-    first, end = max(first, place.start), min(end, place.start + place.size)
-    return (first, end - first) if first < end else (place.start, place.size)
-
-
 def heat_of(
-    finding: Finding, found: Mapping[str, Spot], starts: Sequence[int], granule: int, mixes: PhaseMixes
-) -> Heat:
+    finding: Finding, found: Mapping[str, MemberSpot], starts: Sequence[int], granule: int, mixes: PhaseMixes
+) -> RecordHeat:
     """The heat that ``finding`` puts on the spots ``found``; ``starts`` are bytes in the object by member position.
 
     The phase counts as unknown when a pair of the profile would not meet in it: the profile comes from another build.
@@ -242,10 +243,10 @@ def heat_of(
     ]
     new = [contact for contact in possible if not _together(contact, phase, starts, finding.bytes)]
     seen = () if phase is None else ((phase, 1.0),)
-    return Heat(tuple(found.values()), (*sampled, *new), seen, granule, finding.bytes, mixes)
+    return RecordHeat(tuple(found.values()), (*sampled, *new), seen, granule, finding.bytes, mixes)
 
 
-def _sampled(finding: Finding, found: Mapping[str, Spot]) -> tuple[Contact, ...]:
+def _sampled(finding: Finding, found: Mapping[str, MemberSpot]) -> tuple[Contact, ...]:
     """The pairs of the finding; together they weigh no more than what a layout can remove of the line's contention.
 
     A load that two writers disturb is in two pairs but is one load, so the weights are scaled down.
@@ -267,15 +268,7 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
     return phase is not None and meet(one, other, line_bytes, phase)
 
 
-# How much each member is probably read where no sample tells: by the code, else by its place in the declaration.
-
-# Functions that read a member which is then taken to be read all the time.
-MANY = 32
-# What the first member of a declaration counts for where nothing is known of the code.
-BY_PLACE = 1 / 3
-
-
-def interest(scope: Scope, code: TypeAccesses | None) -> tuple[float, ...]:
+def interest(scope: MovableRecord, code: TypeAccesses | None) -> tuple[float, ...]:
     """From 0 to 1 for each member of the scope, by position.
 
     Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,

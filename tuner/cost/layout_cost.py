@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, LayoutCost
-from linesmith.tuner.cost.meetings import Placed, mean_hot_lines, share_together, straddles
+from linesmith.tuner.cost.meetings import Placed, hot_lines, share_together, straddles
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.cost.saving import (
     around,
@@ -19,12 +19,12 @@ from linesmith.tuner.cost.saving import (
     saved_everywhere,
     with_exposed,
 )
-from linesmith.tuner.cost.turns import co_access, forecast
+from linesmith.tuner.cost.turns import co_access
 from linesmith.tuner.cost.victims import as_counted
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 
-def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int) -> LayoutCost:
+def layout_cost(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> LayoutCost:
     """The cost of ``target`` with its members at bytes ``starts`` of the object, by position.
 
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
@@ -33,7 +33,8 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
     before, after = present(target), placed(target, starts, size, granule)
     likely = likely_savings(target, after)
     total = contended_now(heat)
-    anywhere = total * _spread(target)
+    # How much more or less the record costs over all phases than in those of the profile's objects.
+    anywhere = total * (target.now.anywhere / target.now.here if target.now.here else 1.0)
     here = _left(total, with_exposed(saved(before, after).contended, target, after), likely.here)
     limits = with_exposed(saved_everywhere(before, after).contended, target, after)
     contended = _left(anywhere, limits, likely.anywhere)
@@ -44,18 +45,11 @@ def layout_cost(target: Subject, starts: Sequence[int], size: int, granule: int)
         cycles=contended.times(mean_cycles(heat)),
         adjacent=_adjacent(after),
         straddling=_straddling(after),
-        hot_lines=mean_hot_lines(heat, starts, after.mix),
+        hot_lines=hot_lines(heat, starts, after.mix),
         co_access=co_access(after),
         size=size,
         memory=memory(heat.mixes, granule, growth),
     )
-
-
-def _spread(target: Subject) -> float:
-    """How much more or less the record costs over all phases than in those of the profile's objects."""
-    heat = target.heat
-    now = forecast(heat, target.turns, target.starts, heat.granule)
-    return now.anywhere / now.here if now.here else 1.0
 
 
 def _left(total: float, limits: Bounds, likely: float) -> Bounds:

@@ -2,13 +2,15 @@
 """What a layout is predicted to cost: contended samples, over the phases that objects can have.
 
 A contact costs its weight in a phase in which both spots have bytes on one line, and nothing in any other phase.
-The assumptions are told in docs/cost.md.
+The assumptions are in docs/cost.md. From top to bottom: the cost of a layout; which members share a line in a phase;
+which of them part and join between two layouts; proofs for single phases; and the heat of a record, which puts the
+contacts of all lines that hold it on one scale.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
@@ -25,7 +27,7 @@ from linesmith.analyzer.model import (
     Residual,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Names, Spot, contended_on, heat_of, line_heat
+from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names, RecordHeat, contended_on, heat_of, line_heat
 from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
 
 
@@ -37,7 +39,7 @@ class Cost:
     anywhere: float
 
 
-def cost(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+def cost(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """Cost of members that begin at bytes ``starts`` of the object (by position in the layout).
 
     Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
@@ -58,10 +60,9 @@ def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_
     return mix.share(last, first, line_bytes)
 
 
-def adjacent_cost(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> float:
+def adjacent_cost(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> float:
     """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
-    shares = (one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
-    return sum(shares)
+    return sum(one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
 
 
 def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
@@ -91,7 +92,7 @@ def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) 
 
 
 def residuals(
-    heat: Heat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
+    heat: RecordHeat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
 ) -> tuple[Residual, ...]:
     """For each sampled contact and line size, the share of phases in which it meets before and after.
 
@@ -110,42 +111,35 @@ def residuals(
     )
 
 
-def hot_lines(heat: Heat, starts: Sequence[int], granule: int, phase: int | None = None) -> float:
-    """Lines on which the hot members lie, in ``phase`` or, without one, on average over all phases."""
-    if phase is not None:
-        return len(_lines(heat, starts, phase))
-    return mean_hot_lines(heat, starts, heat.mix(granule))
+def hot_lines(heat: RecordHeat, starts: Sequence[int], mix: PhaseMix, names: Container[str] | None = None) -> float:
+    """Lines on which the hot members lie, or those of them in ``names``, on average over the phases of ``mix``."""
+    spots = [
+        (starts[spot.member] + spot.start, spot.size) for spot in heat.spots if names is None or spot.name in names
+    ]
+    return sum(
+        share * len({line for first, size in spots for line in lines_touched(first + phase, size, heat.line_bytes)})
+        for phase, share in mix.phases(heat.line_bytes)
+    )
 
 
-def mean_hot_lines(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
-    """The same on average over the phases of ``mix``."""
-    return sum(share * len(_lines(heat, starts, phase)) for phase, share in mix.phases(heat.line_bytes))
-
-
-def _lines(heat: Heat, starts: Sequence[int], phase: int) -> set[int]:
-    places = ((starts[spot.member] + spot.start, spot.size) for spot in heat.spots)
-    return {line for first, size in places for line in lines_touched(first + phase, size, heat.line_bytes)}
-
-
-def hot_neighbours(heat: Heat, starts: Sequence[int], objects: ObjectStarts) -> int:
+def hot_neighbours(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> int:
     """Contacts, sampled or possible, that meet in at least one phase of the ``objects``."""
     return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
 
 
-def prediction(heat: Heat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0) -> Prediction:
+def prediction(
+    heat: RecordHeat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0
+) -> Prediction:
     """Contended samples, to a thousandth, and lines of hot members, before and after."""
     return Prediction(
         before=round(cost(heat, before, heat.granule).here, 3),
         after=round(cost(heat, after, granule, growth).here, 3),
-        hot_lines_before=round(mean_hot_lines(heat, before, heat.here(heat.granule)), 3),
-        hot_lines_after=round(mean_hot_lines(heat, after, heat.here(granule, growth)), 3),
+        hot_lines_before=round(hot_lines(heat, before, heat.here(heat.granule)), 3),
+        hot_lines_after=round(hot_lines(heat, after, heat.here(granule, growth)), 3),
     )
 
 
-# Which hot members share a line when an object starts in a given phase.
-
-
-def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
+def met_pairs(heat: RecordHeat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
     """Every two hot members with bytes on one line; members begin at bytes ``starts`` of the object."""
     touched = [(spot.name, _lines_of_spot(spot, starts, phase, line_bytes)) for spot in heat.spots]
     return frozenset(
@@ -155,39 +149,37 @@ def met_pairs(heat: Heat, starts: Sequence[int], phase: int, line_bytes: int) ->
     )
 
 
-def straddles(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
+def straddles(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
     """Whether the spot lies on two lines."""
     return len(_lines_of_spot(spot, starts, phase, line_bytes)) > 1
 
 
-def _lines_of_spot(spot: Spot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
+def _lines_of_spot(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
     return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
 
-
-# A layout of a record under its heat: which hot members meet in which phase, and how often there is which.
 
 _NOTHING = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingCost:
     """Contended accesses and the cycles they take."""
 
     contended: Bounds = _NOTHING
     cycles: Bounds = _NOTHING
 
-    def __add__(self, other: Waiting) -> Waiting:
-        return Waiting(self.contended + other.contended, self.cycles + other.cycles)
+    def __add__(self, other: WaitingCost) -> WaitingCost:
+        return WaitingCost(self.contended + other.contended, self.cycles + other.cycles)
 
-    def times(self, factor: float) -> Waiting:
+    def times(self, factor: float) -> WaitingCost:
         """Both multiplied by a factor that is not negative."""
-        return Waiting(self.contended.times(factor), self.cycles.times(factor))
+        return WaitingCost(self.contended.times(factor), self.cycles.times(factor))
 
 
 class Placed:
     """Members at bytes ``starts`` of objects aligned to ``granule`` and ``growth`` bytes larger than now."""
 
-    def __init__(self, heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
+    def __init__(self, heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
         self.heat = heat
         self.starts = starts
         self.granule = granule
@@ -215,9 +207,6 @@ class Placed:
 def partners(name: str, met: frozenset[Names]) -> Names:
     """The members that the one called ``name`` meets."""
     return frozenset(other for pair in met if name in pair for other in pair - {name})
-
-
-# Which hot members part and which come together between two layouts, phase by phase.
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,33 +244,23 @@ class Regroupings:
         return Regrouped(before, after, before - after, after - before, Names().union(*changed), contacts)
 
 
-# In which phases two members still share a line: for each place of the objects, and for every start there could be.
-
-
-def proofs(heat: Heat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
+def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
     """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
 
     Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
     """
     mix = heat.mix(granule, growth)
+    # At each place, and at every start; with each of its phases by itself.
     places = [
-        (size, place, _alone(place, size)) for size in LINE_SIZES for place in _with_every_start(mix, granule, size)
+        (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
+        for size in LINE_SIZES
+        for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
     ]
     return tuple(
         _proof(contact, starts, place, size, alone)
         for contact in sorted(heat.sampled, key=lambda one: -one.weight)
         for size, place, alone in places
     )
-
-
-def _with_every_start(mix: PhaseMix, granule: int, line_bytes: int) -> Iterator[PlacePhases]:
-    yield from (place for place in mix.at(line_bytes) if place.place)
-    yield every_start(granule, line_bytes)
-
-
-def _alone(place: PlacePhases, line_bytes: int) -> tuple[PhaseMix, ...]:
-    """Each phase of the place by itself."""
-    return tuple(_one_phase(phase, line_bytes) for phase, _ in place.phases)
 
 
 @lru_cache(maxsize=1024)
@@ -298,16 +277,14 @@ def _proof(
     return PhaseProof(*names, place.place, line_bytes, len(met), sum(met), min(share, 1.0))
 
 
-# The heat of a whole record: the contacts of all lines that hold it, and what meets nowhere yet, on one scale.
-
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
 # are touched by the same CPU.
 CHANCE = 0.25
 
 
 def record_heat(
-    lines: Sequence[Finding], found: Mapping[str, Spot], starts: Sequence[int], granule: int, mixes: PhaseMixes
-) -> Heat:
+    lines: Sequence[Finding], found: Mapping[str, MemberSpot], starts: Sequence[int], granule: int, mixes: PhaseMixes
+) -> RecordHeat:
     """The heat that all ``lines`` put on the spots ``found``; each line's first object is of the record.
 
     ``starts`` are bytes in the object by member position. A contact that was seen in some of the profile's phases would
@@ -315,39 +292,32 @@ def record_heat(
     """
     heats = [heat_of(line, found, starts, granule, mixes) for line in lines]
     shares = {name: contention(name, lines) for name in found}
-    peaceful = {names for line in lines for names in _seen_together(line, found)}
+    # Members that were hot on one line: if they cost each other anything, the line says so.
+    hot = [{member.top for member in own_members(line) if member.top in found} for line in lines]
+    peaceful = {frozenset(pair) for names in hot for pair in combinations(names, 2)}
     contacts = [
         one if one.sampled else _by_chance(one, shares)
         for one in _added(heats)
         if one.sampled or one.names not in peaceful
     ]
-    known = _line_heats(heats, lines, found)
-    heat = Heat(tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
-    return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
-
-
-def _line_heats(heats: Sequence[Heat], lines: Sequence[Finding], found: Mapping[str, Spot]) -> tuple[LineHeat, ...]:
     total = sum(max(contended_on(line), 1) for line in lines)
     pairs = zip(heats, lines, strict=True)
-    return tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
+    known = tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
+    heat = RecordHeat(
+        tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known
+    )
+    return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
 
 
 def contention(name: str, lines: Iterable[Finding]) -> float:
     """In how many contended samples a member can have had a part: on no line in more than the line has."""
-    return sum(min(line.contended, _samples(name, line)) for line in lines)
+    return sum(
+        min(line.contended, sum(member.reads + member.writes for member in own_members(line) if member.top == name))
+        for line in lines
+    )
 
 
-def _samples(name: str, line: Finding) -> int:
-    return sum(member.reads + member.writes for member in own_members(line) if member.top == name)
-
-
-def _seen_together(line: Finding, found: Mapping[str, Spot]) -> Iterable[frozenset[str]]:
-    """Members that were hot on one line: if they cost each other anything, the line says so."""
-    names = dict.fromkeys(member.top for member in own_members(line) if member.top in found)
-    return (frozenset(pair) for pair in combinations(names, 2))
-
-
-def _added(heats: Sequence[Heat]) -> tuple[Contact, ...]:
+def _added(heats: Sequence[RecordHeat]) -> tuple[Contact, ...]:
     """Each two spots once; those seen to meet on some line count as sampled, with the weight of all lines."""
     contacts: dict[frozenset[str], Contact] = {}
     for one in sorted(chain.from_iterable(heat.contacts for heat in heats), key=lambda one: not one.sampled):
@@ -364,7 +334,7 @@ def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
     return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
 
 
-def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
+def _seen(heats: Sequence[RecordHeat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
     """The phases of the lines' objects by their contended samples; none where one of them is not known."""
     if any(heat.phase is None for heat in heats):
         return ()
@@ -375,7 +345,7 @@ def _seen(heats: Sequence[Heat], lines: Sequence[Finding]) -> tuple[tuple[int, f
     return tuple((phase, weight / total) for phase, weight in sorted(weights.items()))
 
 
-def _always(heat: Heat, contact: Contact, starts: Sequence[int]) -> Contact:
+def _always(heat: RecordHeat, contact: Contact, starts: Sequence[int]) -> Contact:
     if not contact.sampled:
         return contact
     share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""In which phases the objects of a record start: where slabs put them, and at each multiple of their alignment."""
+"""In which phases the objects of a record start: where slabs put them, and at each multiple of their alignment.
+
+``PhaseMixes`` has them for every size and alignment that a candidate may give the record; the slabs also say what the
+objects cost in memory.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,6 @@ from linesmith.analyzer.model import (
     CacheRequest,
     Layout,
     MemoryUse,
-    PhaseCount,
     PlacePhases,
     SlabBasis,
     SlabCache,
@@ -36,6 +39,9 @@ from linesmith.tuner.replay.scene import relocation
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.
 _ROUNDING = 1e-12
 LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+# Objects of which memory is given in bytes, and in pages.
+OBJECTS = 100_000
+PAGES_OF = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +124,6 @@ def _summed(places: Iterable[PlacePhases], line_bytes: int) -> tuple[float, ...]
     return tuple(accumulate((shares.get(byte % line_bytes, 0.0) for byte in range(2 * line_bytes)), initial=0.0))
 
 
-# The phases of a record's objects for every size and alignment that a candidate may give it.
-
-
 class PhaseMixes:
     """Phase mixes of one record, computed when first asked for; of a program every start counts the same.
 
@@ -167,18 +170,17 @@ class PhaseMixes:
 
     def _changed(self, now: tuple[SlabPlace, ...], resized: Layout, kernel: Kernel) -> Iterator[SlabPlace]:
         for place in now:
-            outer = self._outer(place)
+            # The record that the objects of the place's cache are.
+            outer = self.record if not place.path else self._layouts.variants(place.outer)[0]
             try:
                 moved = relocation(outer, self._layouts, {self.record.id: resized})
             except NotSimulated:
                 continue
             larger = replace(outer, size=moved.new_size, alignment=moved.new_alignment)
             shift = next((one.new - one.old for one in moved.pieces if one.old <= place.offset < one.old + one.size), 0)
-            yield _placed(place, changed_cache(place.cache, larger, kernel), place.offset + shift)
-
-    def _outer(self, place: SlabPlace) -> Layout:
-        """The record that the objects of the place's cache are."""
-        return self.record if not place.path else self._layouts.variants(place.outer)[0]
+            cache, offset = changed_cache(place.cache, larger, kernel), place.offset + shift
+            near, far = (phase_counts(cache.geometry, size, offset) for size in LINE_SIZES)
+            yield replace(place, cache=cache, offset=offset, phases=near, pair_phases=far)
 
     def starts(self, granule: int, growth: int = 0) -> ObjectStarts:
         """The places at which objects start: nearer than ``granule`` where a cache does not keep to it, one of one."""
@@ -246,11 +248,6 @@ def changed_cache(now: SlabCache, outer: Layout, kernel: Kernel) -> SlabCache:
     return replace(now, geometry=geometry_of(request, kernel.machine), basis=SlabBasis.CHOSEN)
 
 
-def _placed(place: SlabPlace, cache: SlabCache, offset: int) -> SlabPlace:
-    near, far = (phase_counts(cache.geometry, size, offset) for size in line_sizes(CACHE_LINE_BYTES))
-    return replace(place, cache=cache, offset=offset, phases=near, pair_phases=far)
-
-
 def _starts(place: SlabPlace) -> Iterator[int]:
     """Where objects of the place begin in a pair of lines, in bytes."""
     return (one.phase for one in place.pair_phases)
@@ -259,27 +256,14 @@ def _starts(place: SlabPlace) -> Iterator[int]:
 def _phases(place: SlabPlace, line_bytes: int) -> PlacePhases:
     counts = phase_counts(place.cache.geometry, line_bytes, place.offset)
     name = f"{place.cache.name}, {place.path}" if place.path else place.cache.name
-    return PlacePhases(name, line_bytes, _shares(counts), place.cache.basis)
-
-
-def _shares(counts: tuple[PhaseCount, ...]) -> tuple[tuple[int, float], ...]:
     objects = sum(one.objects for one in counts)
-    return tuple((one.phase, one.objects / objects) for one in counts)
-
-
-# What the size of a record costs in memory.
-
-OBJECTS = 100_000
-PAGES_OF = 1_000
+    return PlacePhases(name, line_bytes, tuple((one.phase, one.objects / objects) for one in counts), place.cache.basis)
 
 
 def growth(before: int, after: int) -> str:
     """What growing from ``before`` to ``after`` bytes costs by itself, in one sentence; slabs may add to it."""
     more = (after - before) * OBJECTS / (1 << 20)
     return f"grows from {before} to {after} bytes: {more:.1f} MiB more for {OBJECTS:,} objects."
-
-
-# What the objects of a record cost in slabs, those that hold one by value among them.
 
 
 def memory(mixes: PhaseMixes, granule: int, growth: int = 0) -> tuple[MemoryUse, ...]:

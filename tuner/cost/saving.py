@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout saves of the present one's contended accesses, with limits, and what is too little to be told."""
+"""What a layout saves of the present one's contended accesses, with limits, and what is too little to be told.
+
+A profile cannot speak for members that would newly share a line with a written one. A line without contention is not in
+a profile, however often it is read: a reader moved there finds no writer, but a writer moved there disturbs readers
+that nobody saw. ``exposure`` counts those, and the limits have what they may cost.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, ReplayedSaving, Saving, Simulation
-from linesmith.tuner.cost.heat import Contact, Heat, LineHeat, Names, Spot
-from linesmith.tuner.cost.meetings import Cost, Placed, Regrouped, Regroupings, Waiting, cost, partners, share_together
+from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names, RecordHeat
+from linesmith.tuner.cost.meetings import (
+    Cost,
+    Placed,
+    Regrouped,
+    Regroupings,
+    WaitingCost,
+    cost,
+    partners,
+    share_together,
+)
 from linesmith.tuner.cost.turns import forecast
 from linesmith.tuner.cost.victims import Victim, difference
-from linesmith.tuner.propose.subject import Subject
-
-# How far a predicted saving is from that of a replayed trace.
+from linesmith.tuner.propose.subject import ContendedRecord
 
 
 def replayed_saving(saving: Saving, simulation: Simulation) -> ReplayedSaving | None:
@@ -29,64 +41,37 @@ def replayed_saving(saving: Saving, simulation: Simulation) -> ReplayedSaving | 
     return ReplayedSaving(predicted, likely, replayed, likely - replayed, holds)
 
 
-# Members that a profile cannot speak for: those that would newly share a line with a written one.
-#
-# A line without contention is not in a profile, however often it is read. A reader moved there finds no writer; but a
-# writer moved there disturbs readers that nobody saw.
-
-
-def exposure(target: Subject, starts: Sequence[int], granule: int) -> float:
+def exposure(target: ContendedRecord, starts: Sequence[int], granule: int) -> float:
     """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
 
     Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
     member position; objects start every ``granule`` bytes) make it more than it is now.
     """
     sampled = {spot.member for spot in target.heat.spots}
-    return sum(
-        target.interest[position] * _more(target, position, starts, granule)
-        for position in range(len(starts))
-        if position not in sampled
-    )
+    found = 0.0
+    for position in range(len(starts)):
+        if position not in sampled and (then := _exposed(target, position, starts, granule)):
+            now = _exposed(target, position, target.starts, target.heat.granule)
+            found += target.interest[position] * max(0.0, then - now)
+    return found
 
 
-def _more(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
-    then = _exposed(target, position, starts, granule)
-    return max(0.0, then - _exposed(target, position, target.starts, target.heat.granule)) if then else 0.0
+def _exposed(target: ContendedRecord, position: int, starts: Sequence[int], granule: int) -> float:
+    """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
+    heat, member = target.heat, target.layout.members[position]
+    mixes = heat.here(granule), heat.mix(granule)
+    alone = MemberSpot(member.name, position, 0, member.size, 0, False)
+    found = 0.0
+    for spot in heat.spots:
+        first = starts[spot.member] + spot.start
+        in_reach = first - heat.line_bytes - member.size < starts[position] < first + spot.size + heat.line_bytes
+        if spot.written and in_reach:
+            contact = Contact(spot, alone, "", 1, False)
+            found = max(found, sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2)
+    return found
 
 
-def _exposed(target: Subject, position: int, starts: Sequence[int], granule: int) -> float:
-    """The same with the members at ``starts``: that of the written one it meets most."""
-    return max(
-        (
-            _together(target, Contact(spot, _whole(target, position), "", 1, False), starts, granule)
-            for spot in target.heat.spots
-            if spot.written and _near(target, spot, position, starts)
-        ),
-        default=0.0,
-    )
-
-
-def _near(target: Subject, spot: Spot, position: int, starts: Sequence[int]) -> bool:
-    """Whether the member at ``position`` could share a line with ``spot`` at all."""
-    first = starts[spot.member] + spot.start
-    size = target.layout.members[position].size
-    reach = target.heat.line_bytes
-    return first - reach - size < starts[position] < first + spot.size + reach
-
-
-def _whole(target: Subject, position: int) -> Spot:
-    member = target.layout.members[position]
-    return Spot(member.name, position, 0, member.size, 0, False)
-
-
-def _together(target: Subject, contact: Contact, starts: Sequence[int], granule: int) -> float:
-    """How much of the time the two share a line."""
-    heat = target.heat
-    mixes = (heat.here(granule), heat.mix(granule))
-    return sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2
-
-
-def saving(target: Subject, starts: Sequence[int], size: int, granule: int) -> Saving:
+def saving(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> Saving:
     """What ``target`` saves with its members at bytes ``starts`` of the object, by position.
 
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
@@ -112,49 +97,48 @@ def _within(limits: Bounds, total: float) -> Bounds:
     return Bounds(max(limits.least, -total), min(limits.most, total))
 
 
-def noise_floor(target: Subject) -> float:
+def noise_floor(target: ContendedRecord) -> float:
     """Contended accesses by which two runs of the present layout may differ, of those that its contacts cost."""
     return difference(sum(one.weight for one in target.heat.sampled))
 
 
-def contended_now(heat: Heat) -> float:
+def contended_now(heat: RecordHeat) -> float:
     """Contended accesses of all lines of the record."""
     return sum(line.contended for line in heat.lines)
 
 
-def mean_cycles(heat: Heat) -> float:
+def mean_cycles(heat: RecordHeat) -> float:
     """What one of them takes."""
     total = contended_now(heat)
     return sum(line.cycles for line in heat.lines) / total if total else 0.0
 
 
-def present(target: Subject) -> Placed:
+def present(target: ContendedRecord) -> Placed:
     """The record as it is."""
     return Placed(target.heat, target.starts, target.heat.granule)
 
 
-def placed(target: Subject, starts: Sequence[int], size: int, granule: int) -> Placed:
+def placed(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> Placed:
     """The record with its members at bytes ``starts``."""
     return Placed(target.heat, starts, granule, size - target.layout.size)
 
 
-def likely_savings(target: Subject, after: Placed) -> Cost:
+def likely_savings(target: ContendedRecord, after: Placed) -> Cost:
     """What is most likely saved: in the phases of the profile's objects, and in all.
 
     No more than contacts cost now, for the rest has other causes; turns expect more where a lock is given up sooner.
     """
-    before = present(target)
-    now, then = (forecast(target.heat, target.turns, one.starts, one.granule, one.growth) for one in (before, after))
-    most = cost(target.heat, before.starts, before.granule)
+    now, then = target.now, forecast(target.heat, target.turns, after.starts, after.granule, after.growth)
+    most = cost(target.heat, target.starts, target.heat.granule)
     return Cost(min(now.here - then.here, most.here), min(now.anywhere - then.anywhere, most.anywhere))
 
 
-def with_exposed(limits: Bounds, target: Subject, after: Placed) -> Bounds:
+def with_exposed(limits: Bounds, target: ContendedRecord, after: Placed) -> Bounds:
     """The limits, when members without samples that newly meet a written one cost what they may."""
     return Bounds(limits.least - _exposure_cost(target, after), limits.most)
 
 
-def _exposure_cost(target: Subject, after: Placed) -> float:
+def _exposure_cost(target: ContendedRecord, after: Placed) -> float:
     """What members without samples that newly meet a written one may cost: as much as any that was seen."""
     hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
     return min(exposure(target, after.starts, after.granule), 1.0) * hottest
@@ -165,17 +149,19 @@ def around(limits: Bounds, likely: float) -> Bounds:
     return Bounds(min(limits.least, likely), max(limits.most, likely))
 
 
-def saved(before: Placed, after: Placed) -> Waiting:
+def saved(before: Placed, after: Placed) -> WaitingCost:
     """The limits of what is saved in the phases of the profile's objects, line by line."""
     return _summed(before, after, before.here)
 
 
-def saved_everywhere(before: Placed, after: Placed) -> Waiting:
+def saved_everywhere(before: Placed, after: Placed) -> WaitingCost:
     """The same over all phases that objects have."""
     return _summed(before, after, lambda _: before.everywhere)
 
 
-def _summed(before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]) -> Waiting:
+def _summed(
+    before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]
+) -> WaitingCost:
     """What is saved on all lines, each in its phases, by their shares."""
     regrouped = Regroupings(before, after)
     return sum(
@@ -185,31 +171,25 @@ def _summed(before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple
             for phase, share in phases_of(line)
             for then, part in (((phase, 1.0),) if after.stays else after.everywhere)
         ),
-        Waiting(),
+        WaitingCost(),
     )
 
 
-def _difference(line: LineHeat, regrouped: Regrouped) -> Waiting:
+def _difference(line: LineHeat, regrouped: Regrouped) -> WaitingCost:
     """What a line saves when its members are regrouped."""
-    found = Waiting()
+    found = WaitingCost()
     if not regrouped.members:
         return found
     for victim in line.victims:
         if victim.name in regrouped.members:
             amount = _of_victim(victim, regrouped)
-            found += Waiting(amount, amount.times(victim.cycles))
+            found += WaitingCost(amount, amount.times(victim.cycles))
     untold = _where(line.pairs, regrouped, line.untold) if line.untold else Bounds()
-    new = sum(
-        (_where((one.names,), regrouped, one.most * line.share) for one in regrouped.contacts if _is_new(one, line)),
-        Bounds(),
-    )
+    # Contacts of which the line of the profile says nothing.
+    silent = [one for one in regrouped.contacts if one.names not in line.together]
+    new = sum((_where((one.names,), regrouped, one.most * line.share) for one in silent), Bounds())
     each = line.cycles / line.contended if line.contended else 0.0
-    return found + Waiting(untold + new, (untold + new).times(each))
-
-
-def _is_new(contact: Contact, line: LineHeat) -> bool:
-    """Whether the line of the profile says nothing of the two."""
-    return contact.names not in line.together
+    return found + WaitingCost(untold + new, (untold + new).times(each))
 
 
 def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:

@@ -4,7 +4,8 @@
 A function that runs on several CPUs touches some members in each of its turns. It has to fetch a line once in a turn,
 however many of its members lie there, if another CPU has stored to that line since its last turn. So members that one
 turn touches together cost less on one line if others write them anyway, and a member that is only read costs nothing
-on a line of its own. Pairs of members cannot tell the one from the other; functions can.
+on a line of its own. Pairs of members cannot tell the one from the other; functions can. So the contended samples that
+a layout is expected to have are those of the functions' turns, and those of pairs where a profile names no functions.
 """
 
 from __future__ import annotations
@@ -12,23 +13,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from linesmith.analyzer.layouts.gaps import lines_touched
 from linesmith.analyzer.model import CoAccess, Finding, TypeAccesses
-from linesmith.tuner.cost.heat import Heat
-from linesmith.tuner.cost.meetings import Cost, Placed, cost, share_together
+from linesmith.tuner.cost.heat import RecordHeat
+from linesmith.tuner.cost.meetings import Cost, Placed, cost, hot_lines, share_together
 from linesmith.tuner.cost.phases import PhaseMix
-from linesmith.tuner.cost.uses import Agent, Scope, Use, agents
+from linesmith.tuner.cost.uses import Agent, MovableRecord, UsedBytes, agents
+
+# Functions that a profile must name to tell those who write from those who read.
+LEAST_AGENTS = 2
+# Functions whose lines are counted, those sampled most.
+MOST_FUNCTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class LineFetches:
     """The ``agents`` of a record, whose parts lie at ``uses``; ``scale`` turns fetches into contended samples.
 
     ``counted`` is what contacts and what turns cost in the layout as it is, for a recording, which counts contacts.
     """
 
-    uses: tuple[Use, ...]
+    uses: tuple[UsedBytes, ...]
     agents: tuple[Agent, ...]
     scale: float = 1.0
     counted: tuple[Cost, Cost] | None = None
@@ -37,17 +43,14 @@ class Turns:
     def waits(self, starts: Sequence[int], phases: Iterable[int], line_bytes: int) -> dict[int, float]:
         """Contended samples by phase; ``starts`` are bytes in the object by member position."""
         places = [use.start if use.position is None else starts[use.position] + use.start for use in self.uses]
-        return {phase: self._in_phase(places, phase, line_bytes) for phase in phases}
-
-    def _in_phase(self, places: Sequence[int], phase: int, line_bytes: int) -> float:
-        """The same in one phase, for uses at bytes ``places`` of the object: it matters only who is with whom."""
-        together: dict[int, int] = {}
-        bit = 1
-        for place in places:
-            line = (place + phase) // line_bytes
-            together[line] = together.get(line, 0) | bit
-            bit <<= 1
-        return sum([self.on_line(uses) for uses in together.values()])
+        found = {}
+        for phase in phases:
+            together: dict[int, int] = {}
+            for number, place in enumerate(places):
+                line = (place + phase) // line_bytes
+                together[line] = together.get(line, 0) | 1 << number
+            found[phase] = sum([self.on_line(uses) for uses in together.values()])
+        return found
 
     def on_line(self, uses: int) -> float:
         """What one line costs; ``uses`` has a bit for each that lies there."""
@@ -82,12 +85,6 @@ def _fetched(users: Sequence[tuple[int, float, float]]) -> float:
     return found
 
 
-# How many lines of an object each hot function touches: members used together want to be fetched together.
-
-# Functions that are told, those sampled most.
-MOST_FUNCTIONS = 8
-
-
 def co_access(placed: Placed) -> tuple[CoAccess, ...]:
     """The functions sampled most on two or more members, with the lines they touch on average over all phases."""
     samples: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -96,35 +93,16 @@ def co_access(placed: Placed) -> tuple[CoAccess, ...]:
             samples[function][member] += count
     found = [(function, counts) for function, counts in samples.items() if len(counts) > 1]
     found.sort(key=lambda one: (-sum(one[1].values()), one[0]))
+    lines = partial(hot_lines, placed.heat, placed.starts, placed.mix)
     return tuple(
-        CoAccess(function, tuple(counts), float(sum(counts.values())), _lines(placed, frozenset(counts)))
+        CoAccess(function, tuple(counts), float(sum(counts.values())), lines(counts))
         for function, counts in found[:MOST_FUNCTIONS]
     )
 
 
-def _lines(placed: Placed, members: frozenset[str]) -> float:
-    spots = [spot for spot in placed.heat.spots if spot.name in members]
-    size = placed.heat.line_bytes
-    return sum(
-        share
-        * len(
-            {
-                n
-                for spot in spots
-                for n in lines_touched(placed.starts[spot.member] + spot.start + phase, spot.size, size)
-            }
-        )
-        for phase, share in placed.everywhere
-    )
-
-
-# The contended samples that a layout is expected to have: by the turns of functions, else by pairs of members.
-
-# Functions that a profile must name to tell those who write from those who read.
-LEAST_AGENTS = 2
-
-
-def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAccesses | None) -> Turns | None:
+def turns_of(
+    lines: Sequence[Finding], scope: MovableRecord, heat: RecordHeat, code: TypeAccesses | None
+) -> LineFetches | None:
     """The turns on all ``lines`` of a record, on the scale of their contended samples as the record is now.
 
     ``None`` where the profile does not tell who writes and who reads: one function may be both on different CPUs.
@@ -132,60 +110,59 @@ def turns_of(lines: Sequence[Finding], scope: Scope, heat: Heat, code: TypeAcces
     uses, found = agents(lines, scope, code)
     if len(found) < LEAST_AGENTS:
         return None
-    raw = Turns(uses, found)
+    raw = LineFetches(uses, found)
     now = _mean(raw, scope.starts, heat, heat.here(heat.granule))[0]
     contended = sum(line.cost.contended or line.contended for line in lines)
     if now <= 0 or not contended:
         return None
-    turns = Turns(uses, found, contended / now)
-    return replace(turns, counted=_now(heat, turns, scope.starts)) if heat.exact else turns
+    turns = LineFetches(uses, found, contended / now)
+    if not heat.exact:
+        return turns
+    counted = _counted(heat, scope.starts, heat.granule, 0), _by_turns(heat, turns, scope.starts, heat.granule, 0)
+    return replace(turns, counted=counted)
 
 
-def _now(heat: Heat, turns: Turns, starts: Sequence[int]) -> tuple[Cost, Cost]:
-    return _counted(heat, starts, heat.granule, 0), _told(heat, turns, starts, heat.granule, 0)
-
-
-def forecast(heat: Heat, turns: Turns | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
+def forecast(heat: RecordHeat, turns: LineFetches | None, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """The cost of members that begin at bytes ``starts`` of the object (by position in the layout).
 
     Objects are aligned to ``granule`` and ``growth`` bytes larger than they are now.
     """
     if turns is None:
         return _counted(heat, starts, granule, growth)
-    told = _told(heat, turns, starts, granule, growth)
+    expected = _by_turns(heat, turns, starts, granule, growth)
     if turns.counted is None:
-        return told
+        return expected
     (pairs, now), then = turns.counted, _counted(heat, starts, granule, growth)
     return Cost(
-        now.here - _saved(pairs.here - then.here, now.here - told.here),
-        now.anywhere - _saved(pairs.anywhere - then.anywhere, now.anywhere - told.anywhere),
+        now.here - _saved(pairs.here - then.here, now.here - expected.here),
+        now.anywhere - _saved(pairs.anywhere - then.anywhere, now.anywhere - expected.anywhere),
     )
 
 
-def _counted(heat: Heat, starts: Sequence[int], granule: int, growth: int) -> Cost:
+def _counted(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int) -> Cost:
     """By pairs of members, with what those who stay would take over from those who leave."""
-    told = cost(heat, starts, granule, growth)
+    pairs = cost(heat, starts, granule, growth)
     if not heat.exact:
-        return told
+        return pairs
     here, anywhere = heat.here(granule, growth), heat.mix(granule, growth)
-    return Cost(told.here + heat.takeover.of(starts, here), told.anywhere + heat.takeover.of(starts, anywhere))
+    return Cost(pairs.here + heat.takeover.of(starts, here), pairs.anywhere + heat.takeover.of(starts, anywhere))
 
 
-def _saved(counted: float, told: float) -> float:
+def _saved(counted: float, by_turns: float) -> float:
     """Of a recording the misses between members are counted: that is what goes, if turns say that something does.
 
     Else the worse of the two.
     """
-    return counted if min(counted, told) > 0 else min(counted, told)
+    return counted if min(counted, by_turns) > 0 else min(counted, by_turns)
 
 
-def _told(heat: Heat, turns: Turns, starts: Sequence[int], granule: int, growth: int) -> Cost:
+def _by_turns(heat: RecordHeat, turns: LineFetches, starts: Sequence[int], granule: int, growth: int) -> Cost:
     mixes = heat.here(granule, growth), heat.mix(granule, growth)
     here, anywhere = _mean(turns, starts, heat, *mixes)
     return Cost(here + _held(heat, starts, mixes[0]), anywhere + _held(heat, starts, mixes[1]))
 
 
-def _held(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
+def _held(heat: RecordHeat, starts: Sequence[int], mix: PhaseMix) -> float:
     """What is waited because a lock's holder waits for its neighbours: no turn tells, the contacts with it do."""
     if not heat.waited_for:
         return 0.0
@@ -196,7 +173,7 @@ def _held(heat: Heat, starts: Sequence[int], mix: PhaseMix) -> float:
     )
 
 
-def _mean(turns: Turns, starts: Sequence[int], heat: Heat, *mixes: PhaseMix) -> list[float]:
+def _mean(turns: LineFetches, starts: Sequence[int], heat: RecordHeat, *mixes: PhaseMix) -> list[float]:
     """What is waited in the phases of each mix, by their shares."""
     phases = [mix.phases(heat.line_bytes) for mix in mixes]
     waits = turns.waits(starts, {phase for mix in phases for phase, _ in mix}, heat.line_bytes)

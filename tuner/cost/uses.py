@@ -10,15 +10,7 @@ from dataclasses import dataclass, field
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    Finding,
-    Layout,
-    LineMember,
-    MemberAccesses,
-    MemberFunction,
-    TypeAccesses,
-)
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, MemberFunction, TypeAccesses
 from linesmith.analyzer.sharing.parts import own_members
 
 # CPUs that a function is taken to run on where the profile does not say.
@@ -28,7 +20,7 @@ SKIPPED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsedBytes:
     """Bytes that are used: from ``start`` of the member at ``position``, of the object where that is ``None``."""
 
     position: int | None
@@ -36,7 +28,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AgentUse:
     """What an agent does to the use number ``use``: it was seen to wait, to store, and its code reads it.
 
     All three are samples.
@@ -54,22 +46,22 @@ class Agent:
 
     name: str
     cpus: int
-    parts: tuple[Part, ...]
+    parts: tuple[AgentUse, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MovableRecord:
     """The record whose members move: its layout, and the bytes in the object at which they begin."""
 
     layout: Layout
     starts: tuple[int, ...]
 
-    def use(self, offset: int) -> Use:
+    def use(self, offset: int) -> UsedBytes:
         """The place of a byte of the object."""
         for position, (start, member) in enumerate(zip(self.starts, self.layout.members, strict=True)):
             if start <= offset < start + member.size:
-                return Use(position, offset - start)
-        return Use(None, offset)
+                return UsedBytes(position, offset - start)
+        return UsedBytes(None, offset)
 
 
 @dataclass(slots=True)
@@ -101,8 +93,8 @@ def code_of(record: Layout, layouts: Layouts, accesses: AccessMap | None) -> Typ
 
 
 def agents(
-    findings: Sequence[Finding], scope: Scope, code: TypeAccesses | None
-) -> tuple[tuple[Use, ...], tuple[Agent, ...]]:
+    findings: Sequence[Finding], scope: MovableRecord, code: TypeAccesses | None
+) -> tuple[tuple[UsedBytes, ...], tuple[Agent, ...]]:
     """The functions seen on the lines ``findings``, whose first objects are of the record, and where they touch it.
 
     ``code`` is what the code of the program touches of the whole record, ``None`` where that is not known.
@@ -148,36 +140,24 @@ def _by_code(
 
     Reads of a line show only while they wait; stores to a line of the profile would have been sampled.
     """
-    shown = {line for finding in findings for line in _lines(finding)}
+    shown = [range(-one.objects[0].start, max(one.bytes, CACHE_LINE_BYTES) - one.objects[0].start) for one in findings]
     for member in code.members if code is not None else ():
-        seldom = _seldom_stored(member, found)
-        for one in member.functions:
-            if one.function in found:
-                seen = found[one.function]
-                if one.counts.writing and not any(start <= member.offset < start + size for start, size in shown):
-                    if not seldom:
-                        yield member.offset, one.function, True, one.counts.writing
-                elif one.counts.reading and member.offset not in seen.waits:
-                    yield member.offset, one.function, False, one.counts.reading
-
-
-def _seldom_stored(member: MemberAccesses, found: Mapping[str, _Function]) -> bool:
-    """Whether the profile would show the member, if the code of sampled functions often came to its stores.
-
-    Who loads what other CPUs store waits for it, wherever it lies.
-    """
-    here = [one for one in member.functions if one.function in found]
-    return any(one.counts.reading for one in here) and sum(found[one.function].cpus for one in here) > 1
-
-
-def _lines(finding: Finding) -> Iterable[tuple[int, int]]:
-    """First byte, in the object, and size of the lines of a finding."""
-    yield -finding.objects[0].start, max(finding.bytes, CACHE_LINE_BYTES)
+        here = [one for one in member.functions if one.function in found]
+        # Who loads what other CPUs store waits for it, wherever it lies: the profile would show the member if sampled
+        # functions often came to its stores.
+        seldom = any(one.counts.reading for one in here) and sum(found[one.function].cpus for one in here) > 1
+        for one in here:
+            if one.counts.writing and not any(member.offset in line for line in shown):
+                if not seldom:
+                    yield member.offset, one.function, True, one.counts.writing
+            elif one.counts.reading and member.offset not in found[one.function].waits:
+                yield member.offset, one.function, False, one.counts.reading
 
 
 def _agent(name: str, seen: _Function, numbers: Mapping[int, int]) -> Agent:
     offsets = dict.fromkeys((*seen.waits, *seen.stores, *seen.reads))
     parts = (
-        Part(numbers[at], seen.waits.get(at, 0.0), seen.stores.get(at, 0.0), seen.reads.get(at, 0.0)) for at in offsets
+        AgentUse(numbers[at], seen.waits.get(at, 0.0), seen.stores.get(at, 0.0), seen.reads.get(at, 0.0))
+        for at in offsets
     )
     return Agent(name, max(seen.cpus, 1), tuple(parts))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who waits for whom on a line of the profile, with limits, for any part of those who write there."""
+"""Who waits for whom on a line of the profile, with limits, for any part of those who write there.
+
+In a recording, misses stay when the store that they are blamed on is elsewhere, if another one would have taken the
+line: ``Takeover``. Counting leaves a rest to chance: by how much two runs of one layout differ.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,13 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from linesmith.analyzer.layouts.gaps import lines_touched
-from linesmith.analyzer.model import Bounds, Finding, Latencies, LineCost, MemberFunction, SharingCost
+from linesmith.analyzer.model import Bounds, Finding, Latencies, MemberFunction, SharingCost
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.cost.phases import PhaseMix
 from linesmith.tuner.cost.uses import USUAL_CPUS
 
 if TYPE_CHECKING:
-    from linesmith.tuner.cost.heat import Spot
+    from linesmith.tuner.cost.heat import MemberSpot
 
 
 MISS_CYCLES = float(Latencies().hitm_local)
@@ -100,12 +104,15 @@ def _victim(name: str, group: Iterable[SharingCost], names: Mapping[str, object]
     others = {writer: amount for writer, amount in blamed.items() if writer in names}
     mean = cycles / contended if contended else MISS_CYCLES
     if cost.exact:
-        least, most = _false(cost)
-        kept = tuple((writer, amount.least * least) for writer, amount in others.items())
-        amount = sum(one.most for one in others.values())
-        whole = Bounds(amount * least, amount * most)
-        return Victim(name, kept, whole, mean, _takers(name, others, whole.most, names, finding))
-    count = _contended(name, finding) or sum(one.most for one in others.values())
+        # Shares of a recording's misses between members that a layout removes: the rest brought what was needed anyway.
+        between = sum(one.contended.most for one in cost.sharings if one.victim.member != one.writer.member)
+        least, most = (cost.removable.least / between, cost.removable.most / between) if between else (0.0, 0.0)
+        total = sum(amount.most for amount in others.values())
+        whole = Bounds(total * least, total * most)
+        stays = tuple((writer, amount.least * least) for writer, amount in others.items())
+        return Victim(name, stays, whole, mean, _takers(name, others, whole.most, names, finding))
+    sampled = sum(function.contended for one in finding.members if one.top == name for function in one.functions)
+    count: float = sampled or sum(amount.most for amount in others.values())
     if own.most > 0:
         return Victim(name, tuple((one, 0.0) for one in others), Bounds(0.0, max(count - own.least, 0.0)), mean)
     whole = Bounds(count, count) if len(others) == len(blamed) else Bounds(0.0, count)
@@ -134,17 +141,6 @@ def _takers(
     return tuple(found.items())
 
 
-def _false(cost: LineCost) -> tuple[float, float]:
-    """Shares of a recording's misses between members that a layout removes: the rest brought what was needed anyway."""
-    between = sum(one.contended.most for one in cost.sharings if one.victim.member != one.writer.member)
-    return (cost.removable.least / between, cost.removable.most / between) if between else (0.0, 0.0)
-
-
-def _contended(name: str, finding: Finding) -> float:
-    """Contended accesses sampled on a member."""
-    return sum(function.contended for one in finding.members if one.top == name for function in one.functions)
-
-
 def _of_pairs(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ...]:
     """Each pair's reader as the victim of its writer."""
     blamed: dict[str, dict[str, float]] = defaultdict(dict)
@@ -161,9 +157,6 @@ def _waiting(reader: str, writers: Mapping[str, float]) -> Victim:
     return Victim(reader, each, Bounds(count, count), MISS_CYCLES)
 
 
-# Misses of a recording that stay when the store they are blamed on is elsewhere: another would have taken the line.
-
-
 class Takeover:
     """Who waits for stores that others would take over, on lines of ``line_bytes``.
 
@@ -171,7 +164,7 @@ class Takeover:
     together take over is worked out once.
     """
 
-    def __init__(self, victims: Iterable[Victim], spots: Iterable[Spot], line_bytes: int) -> None:
+    def __init__(self, victims: Iterable[Victim], spots: Iterable[MemberSpot], line_bytes: int) -> None:
         self._waiting: dict[str, list[Victim]] = defaultdict(list)
         for one in victims:
             if one.takers:
@@ -179,7 +172,7 @@ class Takeover:
         concerned = {*self._waiting}.union(*(one.others for some in self._waiting.values() for one in some))
         self._spots = [spot for spot in spots if spot.name in concerned]
         self._line_bytes = line_bytes
-        self._taken = lru_cache(maxsize=None)(self._taken_by)
+        self._loss = lru_cache(maxsize=None)(self._loss_of)
 
     def of(self, starts: Sequence[int], mix: PhaseMix) -> float:
         """Misses of members at bytes ``starts`` of the object (by position), on average over the phases of ``mix``."""
@@ -197,15 +190,13 @@ class Takeover:
             for line in lines:
                 names[line].add(name)
         met = {line: frozenset(some) for line, some in names.items()}
-        return sum(self._taken(name, tuple(met[line] for line in lines)) for name, lines in places)
+        return sum(self._loss(name, tuple(met[line] for line in lines)) for name, lines in places)
 
-    def _taken_by(self, name: str, on_lines: Sequence[frozenset[str]]) -> float:
-        """What the victims called so lose to all members on their lines."""
+    def _loss_of(self, name: str, on_lines: Sequence[frozenset[str]]) -> float:
+        """What the victims of this name lose to all members on their lines."""
         met = frozenset[str]().union(*on_lines)
         return sum(one.taken_over(met) for one in self._waiting.get(name, ()))
 
-
-# What counting leaves to chance: by how much two runs of one layout differ.
 
 # Two-sided 95 % of the normal distribution.
 _Z = 1.959964

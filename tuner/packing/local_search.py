@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A better order where nothing can be proven: random moves that are kept if they help, and at first also if not.
+"""Better orders where nothing can be proven: by random moves, and by the best next move again and again.
 
-Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over moves and swaps, with a fixed seed.
+Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over moves and swaps, with a fixed seed: a move stays if it
+helps, and at first also if not. A chain makes few moves; moves that do nothing are taken back.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from random import Random
 
 from linesmith.tuner.packing.prices import FORBIDDEN
 from linesmith.tuner.packing.problem import moved
-from linesmith.tuner.packing.scene import Judged, Scene
+from linesmith.tuner.packing.scene import JudgedOrder, PricedProblem
 
 # The temperature falls from this share of the first cost to the other.
 HOT, COLD = 0.1, 0.0005
 # How often a hot item is picked rather than any.
 PICK_HOT = 0.7
 SEED = 1
+# Steps of a chain, and the share of the first cost that each has to save.
+STEPS = 6
+WORTHWHILE = 0.02
 
 
-def anneal(scene: Scene, start: Judged, work: int, enough: int = 0) -> Judged:
+def anneal(scene: PricedProblem, start: JudgedOrder, work: int, enough: int = 0) -> JudgedOrder:
     """The cheapest of ``work`` orders that are tried one after the other, from ``start`` on.
 
     One of ``enough`` units ends the search.
@@ -37,8 +41,9 @@ def anneal(scene: Scene, start: Judged, work: int, enough: int = 0) -> Judged:
         temperature = start.units * HOT * (COLD / HOT) ** (step / work)
         item = random.choice(hot if random.random() < PICK_HOT else movable)
         tried = _changed(scene, order, item, random)
-        now = _units(scene, tried)
-        if now is None or (now > units and random.random() >= exp((units - now) / temperature)):
+        placed = scene.places(tried)
+        now = FORBIDDEN if placed is None else scene.units(placed[0])
+        if now >= FORBIDDEN or (now > units and random.random() >= exp((units - now) / temperature)):
             continue
         order, units = tried, now
         if units < best.units and (judged := scene.judge(order)):
@@ -46,7 +51,7 @@ def anneal(scene: Scene, start: Judged, work: int, enough: int = 0) -> Judged:
     return best
 
 
-def _changed(scene: Scene, order: Sequence[int], item: int, random: Random) -> list[int]:
+def _changed(scene: PricedProblem, order: Sequence[int], item: int, random: Random) -> list[int]:
     """The item at another place of its segment, or changing places with another."""
     items = scene.problem.items
     first = next(place for place, one in enumerate(order) if items[one].segment == items[item].segment)
@@ -62,25 +67,12 @@ def _changed(scene: Scene, order: Sequence[int], item: int, random: Random) -> l
     return changed
 
 
-def _units(scene: Scene, order: Sequence[int]) -> int | None:
-    placed = scene.places(order)
-    units = None if placed is None else scene.units(placed[0])
-    return None if units is None or units >= FORBIDDEN else units
-
-
-# Few moves by small steps: the best next move again and again, and moves taken back that do nothing.
-
-# Steps of a chain, and the share of the first cost that each has to save.
-STEPS = 6
-WORTHWHILE = 0.02
-
-
-def chain(scene: Scene, start: Judged, present: int, work: int) -> tuple[Judged, ...]:
+def chain(scene: PricedProblem, start: JudgedOrder, present: int, work: int) -> tuple[JudgedOrder, ...]:
     """What the best next move of a hot item makes of ``start``, and so on; ``present`` units are the first cost.
 
     ``work`` limits the orders looked at.
     """
-    found: list[Judged] = []
+    found: list[JudgedOrder] = []
     here = start
     for _ in range(STEPS):
         tried = [order for item in scene.hot for order in _elsewhere(scene, here.order, item)]
@@ -96,11 +88,16 @@ def chain(scene: Scene, start: Judged, present: int, work: int) -> tuple[Judged,
     return tuple(found)
 
 
-def undone(scene: Scene, judged: Judged) -> Judged:
+def undone(scene: PricedProblem, judged: JudgedOrder) -> JudgedOrder:
     """The order with every move taken back that saves nothing, one after the other."""
     here = judged
     for item in moved(judged.order, scene.fixed):
-        order = _taken_back(here.order, item, scene)
+        # The item behind the last of its predecessors that stays, as in the present order.
+        leaving = set(moved(here.order, scene.fixed))
+        rest = [one for one in here.order if one != item]
+        before = [one for one in rest if one < item and one not in leaving]
+        place = rest.index(max(before)) + 1 if before else 0
+        order = [*rest[:place], item, *rest[place:]]
         segments = [scene.problem.items[one].segment for one in order]
         back = scene.judge(order) if segments == sorted(segments) else None
         if back and back.units <= here.units and back.moved < here.moved:
@@ -108,7 +105,7 @@ def undone(scene: Scene, judged: Judged) -> Judged:
     return here
 
 
-def _elsewhere(scene: Scene, order: Sequence[int], item: int) -> Iterator[list[int]]:
+def _elsewhere(scene: PricedProblem, order: Sequence[int], item: int) -> Iterator[list[int]]:
     """The order with the item at each other place of its segment."""
     items = scene.problem.items
     if not items[item].movable:
@@ -118,12 +115,3 @@ def _elsewhere(scene: Scene, order: Sequence[int], item: int) -> Iterator[list[i
         near = rest[max(place - 1, 0) : place + 1]
         if order[place] != item and any(items[one].segment == items[item].segment for one in near):
             yield [*rest[:place], item, *rest[place:]]
-
-
-def _taken_back(order: Sequence[int], item: int, scene: Scene) -> list[int]:
-    """The item behind the last of its predecessors that stays, as in the present order."""
-    leaving = set(moved(order, scene.fixed))
-    rest = [one for one in order if one != item]
-    before = [one for one in rest if one < item and one not in leaving]
-    place = rest.index(max(before)) + 1 if before else 0
-    return [*rest[:place], item, *rest[place:]]

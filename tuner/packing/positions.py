@@ -8,7 +8,6 @@ other. What the rest must cost is at least the sum of what each of them costs, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, lcm
 
@@ -17,19 +16,22 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.tuner.packing.prices import FORBIDDEN
-from linesmith.tuner.packing.scene import Filling, Judged, Scene, fill_roughly, rooms
+from linesmith.tuner.packing.scene import Filling, JudgedOrder, PricedProblem, SearchedOrder, fill_roughly, rooms
 
-# What one hot item at its place costs all others at theirs, as arrays.
-#
-# Prices depend on a place modulo the longest line and the largest alignment only, so each array is made once.
+# Items tried when the gaps between hot items are filled for one set of places, and what part of a place one counts.
+FILL_WORK = 2_000
+FILL_SHARE = 0.1
 
 Places = NDArray[np.int64]
 
 
-class Neighbours:
-    """Prices between hot items of one scene; places are multiples of ``step`` bits."""
+class PlacePrices:
+    """What one hot item at its place costs all others at theirs, as arrays; places are multiples of ``step`` bits.
 
-    def __init__(self, scene: Scene, hot: tuple[int, ...], step: int) -> None:
+    Prices depend on a place modulo the longest line and the largest alignment only, so each array is made once.
+    """
+
+    def __init__(self, scene: PricedProblem, hot: tuple[int, ...], step: int) -> None:
         self._scene = scene
         self._hot = hot
         self._step = step
@@ -58,7 +60,8 @@ class Neighbours:
     def alone(self, number: int, places: Places) -> Places:
         """What the item costs at each place by itself; forbidden where it cannot begin."""
         inside = self._scene.by_item[self._hot[number]]
-        total = np.where(self._first(number, places) == 0, 0, FORBIDDEN)
+        first = self._starts(number, 0)[places % self._period // self._step]
+        total = np.where(first == 0, 0, FORBIDDEN)
         for at, (one, member, start) in enumerate(inside):
             for other, second, begin in inside[:at]:
                 if (one, other) in self._tables:
@@ -81,21 +84,18 @@ class Neighbours:
 
         They are those beyond what the two cost out of reach.
         """
-        around = -(-self._reach // self._step)
+        reach = -(-self._reach // self._step)
         residue = place * self._step % self._period
         if (number, residue) not in self._blocks:
-            self._blocks[number, residue] = self._block(number, residue, around)
-        return place - around, self._blocks[number, residue]
-
-    def _block(self, number: int, residue: int, around: int) -> NDArray[np.int64]:
-        # Moved up by whole periods, so that no place is negative.
-        here = residue + -(-around * self._step // self._period) * self._period
-        places = here + np.arange(-around, around + 1, dtype=np.int64) * self._step
-        rows = [
-            np.zeros(len(places), dtype=np.int64) if other == number else self._row(number, here, other, places)
-            for other in range(len(self._hot))
-        ]
-        return np.array(rows)
+            # Moved up by whole periods, so that no place is negative.
+            here = residue + -(-reach * self._step // self._period) * self._period
+            places = here + np.arange(-reach, reach + 1, dtype=np.int64) * self._step
+            rows = [
+                np.zeros(len(places), dtype=np.int64) if other == number else self._row(number, here, other, places)
+                for other in range(len(self._hot))
+            ]
+            self._blocks[number, residue] = np.array(rows)
+        return place - reach, self._blocks[number, residue]
 
     def _row(self, number: int, here: int, other: int, places: Places) -> Places:
         """Units of hot item ``other`` at each of ``places`` with item ``number`` at bit ``here``."""
@@ -127,52 +127,35 @@ class Neighbours:
         begin: Places = (places + self._starts(number, member)[places % self._period // self._step]) // BYTE
         return begin
 
-    def _first(self, number: int, places: Places) -> Places:
-        found: Places = self._starts(number, 0)[places % self._period // self._step]
-        return found
-
     def _starts_of(self, number: int, member: int) -> Places:
         item = self._hot[number]
         return np.array([self._scene.placer.step(item, at).starts[member] for at in self._residues])
 
 
-# Items tried when the gaps between hot items are filled for one set of places, and what part of a place one counts.
-FILL_WORK = 2_000
-FILL_SHARE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The cheapest order found, if any is cheaper than what was known, and a bound for all orders."""
-
-    best: Judged | None
-    bound: int
-    steps: int
-
-
 class Positions:
     """The search over one scene for orders that cost less than ``known`` units."""
 
-    def __init__(self, scene: Scene, work: int, known: int) -> None:
+    def __init__(self, scene: PricedProblem, work: int, known: int) -> None:
         self._scene = scene
         self._left = float(work)
-        self._work = work
         self._known = known
         self._open = known
-        self._best: Judged | None = None
+        self._best: JudgedOrder | None = None
         self._hot = scene.hot
-        self._step = gcd(*(_grid_step(scene, item) for item in self._hot)) if self._hot else 1
-        self._near = Neighbours(scene, self._hot, self._step)
+        # Bits between places at which hot items can begin.
+        shapes = [scene.problem.items[item].shapes[0] for item in self._hot]
+        self._step = gcd(*(one.alignment if one.width is None else one.forced for one in shapes)) or 1
+        self._near = PlacePrices(scene, self._hot, self._step)
         self._far = [self._near.far(number) for number in range(len(self._hot))]
         self._price = self._first_prices()
         present = scene.begins(range(len(scene.problem.items)))
         self._home = np.array([present[item] // self._step for item in self._hot])
         self._at = np.full(len(self._hot), -1)
 
-    def run(self) -> Settled:
+    def run(self) -> SearchedOrder:
         """Search until all places are tried or the work is done."""
         self._search(0)
-        return Settled(self._best, min(self._open, self._known), int(self._work - self._left))
+        return SearchedOrder(self._best, min(self._open, self._known))
 
     def _first_prices(self) -> NDArray[np.int64]:
         """For each hot item and place what it costs there by itself; forbidden where it cannot be."""
@@ -201,7 +184,10 @@ class Positions:
         pick = int(np.argmin((self._price[free] < allowed[:, None]).sum(axis=1)))
         number = int(free[pick])
         others = bound - int(cheapest[pick]) - spent
-        for place in self._ranked(number, int(allowed[pick])):
+        # Places that cost less than allowed, cheapest first, then those nearest to the present one.
+        prices = self._price[number]
+        places = np.flatnonzero(prices < allowed[pick])
+        for place in places[np.lexsort((places, np.abs(places - self._home[number]), prices[places]))]:
             price = int(self._price[number, place])
             if spent + price + others >= self._known:
                 return
@@ -209,12 +195,6 @@ class Positions:
                 self._open = min(self._open, spent + price + others)
                 return
             self._place(number, int(place), spent + price)
-
-    def _ranked(self, number: int, allowed: int) -> NDArray[np.intp]:
-        """Places that cost less than ``allowed``, cheapest first, then those nearest to the present one."""
-        prices = self._price[number]
-        places = np.flatnonzero(prices < allowed)
-        return places[np.lexsort((places, np.abs(places - self._home[number]), prices[places]))]
 
     def _place(self, number: int, place: int, spent: int) -> None:
         """Search on with the item at this place."""
@@ -241,9 +221,3 @@ class Positions:
         judged = self._scene.judge(filled.order or fill_roughly(self._scene, wanted))
         if judged and judged.units < self._known:
             self._best, self._known = judged, judged.units
-
-
-def _grid_step(scene: Scene, item: int) -> int:
-    """Bits between places at which the item can begin."""
-    shape = scene.problem.items[item].shapes[0]
-    return shape.alignment if shape.width is None else shape.forced

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What two hotspots cost at their places, as whole numbers so that sums are exact and ties are ties.
+"""What hotspots cost at their places, as whole numbers so that sums are exact and ties are ties.
 
-No price is negative: two hotspots that save something on one line cost that much while they are apart instead.
-
-The price of a pair depends on the first one's byte modulo the longest line and on the distance to the other: it is
-looked up in a table made once for each pair of sizes.
+No price is negative: two hotspots that save something on one line cost that much while they are apart instead. The
+price of a pair depends on the first one's byte modulo the longest line and on the distance to the other: it is looked
+up in a table made once for each pair of sizes. Where lines are priced there is a price for each set of hotspots that
+lies on one line, phase by phase.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.tuner.packing.problem import Company, Grid, Problem
+from linesmith.tuner.packing.problem import Grid, LinePrice, PackingProblem
 
 Numbers = NDArray[np.int64]
 # The heaviest possible cost is this many units; one unit is the smallest difference that is told apart.
 UNITS = 10**11
-
-
 # What no order can cost: the price of what must be apart and is not.
 FORBIDDEN = 10**14
+# Hotspots with the byte of the record at which each begins.
+Spots = Iterable[tuple[int, int]]
+# Of so many hotspots all ways to share them out among lines are looked at.
+SHARED_OUT = 12
 
 
 class Prices:
@@ -34,7 +36,7 @@ class Prices:
     cost something out of each other's reach.
     """
 
-    def __init__(self, problem: Problem, others: float = 0.0) -> None:
+    def __init__(self, problem: PackingProblem, others: float = 0.0) -> None:
         """``others`` is the most that can be spent on what is priced elsewhere."""
         self._problem = problem
         sizes = [*(grid.line_bytes for grid in problem.grids), *(one.line_bytes for one in problem.apart)]
@@ -86,7 +88,7 @@ class Prices:
         return self.far.get((one, other), 0)
 
 
-def _pairs(problem: Problem) -> dict[tuple[int, int], tuple[float, list[int]]]:
+def _pairs(problem: PackingProblem) -> dict[tuple[int, int], tuple[float, list[int]]]:
     """The weight of each pair that clashes, and the sizes of lines on which it must not meet."""
     weights: dict[tuple[int, int], float] = defaultdict(float)
     lines: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -112,28 +114,23 @@ def _meetings(sizes: tuple[int, int], grids: tuple[Grid, ...], period: int, reac
     return np.concatenate(found)
 
 
-# What hotspots cost by who is with whom: a price for each set of them that lies on one line, phase by phase.
-
-Spots = Iterable[tuple[int, int]]
-# Of so many hotspots all ways to share them out among lines are looked at.
-PARTED = 12
-
-
-class Companies:
+class LinePrices:
     """The prices of one problem. ``unit`` is how much cost one unit is; ``alone`` what is spent before any item."""
 
-    def __init__(self, problem: Problem, company: Company, unit: float) -> None:
+    def __init__(self, problem: PackingProblem, line_price: LinePrice, unit: float) -> None:
         weights: dict[tuple[int, int], float] = defaultdict(float)
         for grid in problem.grids:
             for phase, share in grid.phases:
                 weights[grid.line_bytes, phase + problem.base] += grid.weight * share
         self._phases = tuple((size, phase, weight) for (size, phase), weight in weights.items())
-        self._company = company
+        self._line_price = line_price
         self._whole = sum(weights.values())
         self.unit = unit
         self._known: tuple[dict[int, int], ...] = tuple({0: 0} for _ in self._phases)
         self._fixed = tuple(
-            _by_line(((company.count + at, byte - problem.base) for at, byte in enumerate(company.fixed)), size, phase)
+            _by_line(
+                ((line_price.count + at, byte - problem.base) for at, byte in enumerate(line_price.fixed)), size, phase
+            )
             for size, phase, _ in self._phases
         )
         self.alone = sum(self._units(at, mask) for at, lines in enumerate(self._fixed) for mask in lines.values())
@@ -153,7 +150,7 @@ class Companies:
     def _units(self, at: int, mask: int) -> int:
         known = self._known[at]
         if mask not in known:
-            known[mask] = round(self._company.price(mask) * self._phases[at][2] / self.unit)
+            known[mask] = round(self._line_price.price(mask) * self._phases[at][2] / self.unit)
         return known[mask]
 
     def least(self) -> int:
@@ -161,10 +158,13 @@ class Companies:
 
         A part of them costs no more than all, so of too many only those count that make most of the cost.
         """
-        chosen = self._dearest()
+        # Those without which all others together cost least.
+        everybody = (1 << self._line_price.count + len(self._line_price.fixed)) - 1
+        bits = [1 << one for one in range(everybody.bit_length())]
+        chosen = sorted(bits, key=lambda bit: (self._line_price.price(everybody ^ bit), bit))[:SHARED_OUT]
         count = len(chosen)
         price = [
-            self._company.price(sum(bit for at, bit in enumerate(chosen) if mask >> at & 1))
+            self._line_price.price(sum(bit for at, bit in enumerate(chosen) if mask >> at & 1))
             for mask in range(1 << count)
         ]
         found = [0.0] * (1 << count)
@@ -179,19 +179,13 @@ class Companies:
         # Each phase of each set is rounded by half a unit at most.
         return max(0, int(found[-1] * self._whole / self.unit) - count * len(self._phases))
 
-    def _dearest(self) -> list[int]:
-        """Bits of the hotspots without which all others together cost least."""
-        everybody = (1 << self._company.count + len(self._company.fixed)) - 1
-        bits = [1 << one for one in range(everybody.bit_length())]
-        return sorted(bits, key=lambda bit: (self._company.price(everybody ^ bit), bit))[:PARTED]
 
-
-def most(problem: Problem, company: Company) -> float:
+def most(problem: PackingProblem, line_price: LinePrice) -> float:
     """More than any order costs."""
-    everybody = company.count + len(company.fixed)
-    each = sum(company.price(1 << one) for one in range(everybody))
+    everybody = line_price.count + len(line_price.fixed)
+    each = sum(line_price.price(1 << one) for one in range(everybody))
     whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
-    return whole * (company.price((1 << everybody) - 1) + each)
+    return whole * (line_price.price((1 << everybody) - 1) + each)
 
 
 def _by_line(spots: Spots, line_bytes: int, phase: int) -> dict[int, int]:

@@ -2,7 +2,8 @@
 """What is packed: items in an order, placed by C's rules, with a price for spots that share a line.
 
 An order is legal when items stay in their segments, pinned ones at their byte, some apart, and the record within its
-limits. Nothing here knows of profiles, DWARF or kernels.
+limits. Nothing here knows of profiles, DWARF or kernels. ``Placer`` places items one behind the other, and ``moved``
+says how much an order differs from the present one.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class ApartHotspots:
     """Two hotspots, by number, that must not meet on a line of ``line_bytes``, counted from the record's first byte."""
 
     first: int
@@ -71,7 +72,7 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class LinePrice:
     """The first ``count`` hotspots, and others at bytes ``fixed`` of the object, cost what each line of them costs.
 
     ``price`` is of a set of them (a bit each, the fixed ones last) that share a line. One more never makes it less.
@@ -84,7 +85,7 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PackingProblem:
     """Items in their present order, numbered from 0 in segments that never decrease.
 
     ``alignment`` is the record's own in bytes, ``size_limit`` and ``size_floor`` the most and the least bytes it may
@@ -99,8 +100,8 @@ class Problem:
     alignment: int = 1
     base: int = 0
     size_floor: int = 0
-    apart: tuple[Apart, ...] = ()
-    company: Company | None = None
+    apart: tuple[ApartHotspots, ...] = ()
+    line_price: LinePrice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,8 @@ class Packing:
     lines: float
 
 
-# Where an item comes to lie behind what is already placed, remembered by the residue that decides it.
-
-
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlacedItem:
     """What placing an item adds, in bits from the end before it: the new ``end``, and where its members begin."""
 
     end: int
@@ -137,7 +135,7 @@ class Placer:
     All alignments are powers of two, so what an item adds depends on the end before it modulo the largest one.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         shapes = [shape for item in problem.items for shape in item.shapes]
         steps = [step for shape in shapes for step in (shape.alignment, shape.forced)]
         alignment = lcm(problem.alignment * BYTE, *steps)
@@ -145,18 +143,15 @@ class Placer:
         self.modulus = lcm(alignment, BYTE)
         self.limit = problem.size_limit * BYTE // alignment * alignment
         self._alignment = alignment
-        self._known: list[dict[int, Step]] = [{} for _ in problem.items]
+        self._known: list[dict[int, PlacedItem]] = [{} for _ in problem.items]
         self.least = tuple(sum(s.size if s.width is None else s.width for s in item.shapes) for item in problem.items)
 
-    def step(self, item: int, end: int) -> Step:
+    def step(self, item: int, end: int) -> PlacedItem:
         """``item`` placed behind ``end`` bits."""
         residue = end % self.modulus
         known = self._known[item].get(residue)
-        if known is None:
-            known = self._known[item][residue] = self._placed(item, residue)
-        return known
-
-    def _placed(self, item: int, residue: int) -> Step:
+        if known is not None:
+            return known
         end = residue
         starts: list[int] = []
         for shape in self._items[item].shapes:
@@ -167,14 +162,12 @@ class Placer:
                 start = bit_field_start(shape, end)
                 end = start + shape.width
             starts.append(start - residue)
-        return Step(end - residue, tuple(starts))
+        found = self._known[item][residue] = PlacedItem(end - residue, tuple(starts))
+        return found
 
     def size(self, end: int) -> int:
         """Bytes of a record whose last bit is before ``end``."""
         return round_up(end, self._alignment) // BYTE
-
-
-# How much one order of items differs from the present one.
 
 
 def moved(order: Sequence[int], fixed: Collection[int] = ()) -> tuple[int, ...]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A problem made ready for searching: placed, priced and judged the same way by every solver."""
+"""A problem made ready for searching: placed, priced and judged the same way by every search.
+
+``Filling`` looks for an order that puts hot items where they are wanted. C leaves no gap but padding, so the cold items
+before a hot one must end less than its alignment before its place; they stay in their own order if they can.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from linesmith.analyzer.layouts.placement import BYTE
-from linesmith.tuner.packing.prices import FORBIDDEN, Companies, Prices, most
-from linesmith.tuner.packing.problem import Packing, Placer, Problem, moved
+from linesmith.tuner.packing.prices import FORBIDDEN, LinePrices, Prices, most
+from linesmith.tuner.packing.problem import Packing, PackingProblem, Placer, moved
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedOrder:
     """A legal order: ``units`` of cost, ``size`` in bytes, ``moved`` items, ``lines`` of hotspots; less is better."""
 
     units: int
@@ -29,19 +33,30 @@ class Judged:
         return (self.units, self.size, self.moved, self.lines, *self.order)
 
 
-class Scene:
+@dataclass(frozen=True, slots=True)
+class SearchedOrder:
+    """The best legal order that a search found, ``None`` if no better one than known; no order is below ``bound``.
+
+    The bound is in units.
+    """
+
+    best: JudgedOrder | None
+    bound: int
+
+
+class PricedProblem:
     """One problem with its places and prices."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self.placer = Placer(problem)
-        company = problem.company
-        self.prices = Prices(problem, most(problem, company) if company else 0.0)
+        line_price = problem.line_price
+        self.prices = Prices(problem, most(problem, line_price) if line_price else 0.0)
         self.unit = self.prices.unit
-        self.companies = Companies(problem, company, self.unit) if company else None
+        self.lines_priced = LinePrices(problem, line_price, self.unit) if line_price else None
         count = len(problem.items)
         by_item: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
-        for number in sorted({*self.prices.partners, *range(company.count if company else 0)}):
+        for number in sorted({*self.prices.partners, *range(line_price.count if line_price else 0)}):
             spot = problem.hotspots[number]
             by_item[spot.item].append((number, spot.member, spot.start))
         self.by_item = tuple(tuple(spots) for spots in by_item)
@@ -97,22 +112,22 @@ class Scene:
         """What hotspots at these places cost."""
         price = self.prices.price
         pairs = sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
-        if self.companies and self.problem.company:
-            mine = [(number, place) for number, place in places.items() if number < self.problem.company.count]
-            return pairs + self.companies.alone + self.companies.added(mine, ())
+        if self.lines_priced and self.problem.line_price:
+            mine = [(number, place) for number, place in places.items() if number < self.problem.line_price.count]
+            return pairs + self.lines_priced.alone + self.lines_priced.added(mine, ())
         return pairs
 
-    def judge(self, order: Sequence[int]) -> Judged | None:
+    def judge(self, order: Sequence[int]) -> JudgedOrder | None:
         """The order judged, ``None`` if it is not legal; segments are the caller's to keep."""
         placed = self.places(order)
         if placed is None:
             return None
         places, end = placed
         units, size, leaving = self.units(places), self.placer.size(end), len(moved(order, self.fixed))
-        kept = [item for item in order if item in self.fixed]
-        if units >= FORBIDDEN or size < self.problem.size_floor or kept != sorted(kept):
+        fixed = [item for item in order if item in self.fixed]
+        if units >= FORBIDDEN or size < self.problem.size_floor or fixed != sorted(fixed):
             return None
-        return Judged(units, size, leaving, self.lines(places), tuple(order))
+        return JudgedOrder(units, size, leaving, self.lines(places), tuple(order))
 
     def lines(self, places: dict[int, int]) -> float:
         """Lines that hold hotspots, averaged over the phases of the first grid."""
@@ -120,17 +135,17 @@ class Scene:
             return 0.0
         grid = self.problem.grids[0]
         total = sum(share for _, share in grid.phases) or 1.0
-        return sum(share * self._lines(places, phase, grid.line_bytes) for phase, share in grid.phases) / total
+        found = 0.0
+        for phase, share in grid.phases:
+            lines: set[int] = set()
+            for number, start in places.items():
+                first = start + self.problem.base + phase
+                last = first + self.problem.hotspots[number].size - 1
+                lines.update(range(first // grid.line_bytes, last // grid.line_bytes + 1))
+            found += share * len(lines)
+        return found / total
 
-    def _lines(self, places: dict[int, int], phase: int, line_bytes: int) -> int:
-        found: set[int] = set()
-        for number, start in places.items():
-            first = start + self.problem.base + phase
-            last = first + self.problem.hotspots[number].size - 1
-            found.update(range(first // line_bytes, last // line_bytes + 1))
-        return len(found)
-
-    def packing(self, judged: Judged, bound: int) -> Packing:
+    def packing(self, judged: JudgedOrder, bound: int) -> Packing:
         """The order as an answer."""
         leaving = moved(judged.order, self.fixed)
         cost = judged.units * self.unit + self.prices.offset
@@ -145,11 +160,6 @@ class Scene:
         return replace(packing, bound=bound * self.unit + self.prices.offset, proven=False)
 
 
-# An order that puts hot items where they are wanted: the cold ones fill the gaps, in their own order if they can.
-#
-# C leaves no gap but padding, so the cold items before a hot one must end less than its alignment before its place.
-
-
 @dataclass(frozen=True, slots=True)
 class Filled:
     """The order found; ``None`` is a proof that there is none if ``all_tried``."""
@@ -159,7 +169,7 @@ class Filled:
     steps: int
 
 
-def fill_roughly(scene: Scene, wanted: Mapping[int, int]) -> tuple[int, ...]:
+def fill_roughly(scene: PricedProblem, wanted: Mapping[int, int]) -> tuple[int, ...]:
     """The present order with each hot item put about where it is wanted: as soon as nothing more fits before it."""
     items, placer = scene.problem.items, scene.placer
     queue = sorted(wanted, key=lambda item: (items[item].segment, wanted[item]))
@@ -182,7 +192,7 @@ def fill_roughly(scene: Scene, wanted: Mapping[int, int]) -> tuple[int, ...]:
 class Filling:
     """The search for one order, from front to back; what failed once is not tried again."""
 
-    def __init__(self, scene: Scene, wanted: Mapping[int, int], work: int) -> None:
+    def __init__(self, scene: PricedProblem, wanted: Mapping[int, int], work: int) -> None:
         """``wanted`` is the first bit of each hot item; ``work`` limits the items tried."""
         self._scene = scene
         self._items = scene.problem.items
@@ -225,9 +235,6 @@ class Filling:
             room = self._wanted[upcoming]
             if end + self._placer.step(upcoming, end).starts[0] == room:
                 yield upcoming
-        yield from self._cold(placed, end, segment, room)
-
-    def _cold(self, placed: int, end: int, segment: int, room: int) -> Iterator[int]:
         tried: set[int] = set()
         for item, one in enumerate(self._items):
             if one.segment > segment:
@@ -241,16 +248,23 @@ class Filling:
                 yield item
 
 
-# Where an item can begin at all, whatever the order: what is before it and behind it takes room.
-
-
-def rooms(scene: Scene) -> tuple[tuple[int, int], ...]:
+def rooms(scene: PricedProblem) -> tuple[tuple[int, int], ...]:
     """For each item the first bit at which it may begin, and the bit at which it must have ended."""
     items, least = scene.problem.items, scene.placer.least
     segments: dict[int, list[int]] = defaultdict(list)
     for number, item in enumerate(items):
         segments[item.segment].append(number)
-    begin = _forward(scene, segments)
+    # The earliest bit of each segment: those before it are at best without a hole, and one alone is placed exactly.
+    begin: dict[int, int] = {}
+    at = 0
+    for segment, numbers in sorted(segments.items()):
+        begin[segment] = at
+        if len(numbers) > 1:
+            at += sum(least[number] for number in numbers)
+            continue
+        pinned = items[numbers[0]].pinned
+        at = max(at, 0 if pinned is None else pinned * BYTE)
+        at += scene.placer.step(numbers[0], at).end
     end: dict[int, int] = {}
     room = scene.placer.limit
     for segment in sorted(segments, reverse=True):
@@ -260,19 +274,3 @@ def rooms(scene: Scene) -> tuple[tuple[int, int], ...]:
         if len(pins) == 1 and pins[0] is not None:
             room = min(room, (pins[0] + 1) * BYTE - 1)
     return tuple((begin[item.segment], end[item.segment]) for item in items)
-
-
-def _forward(scene: Scene, segments: dict[int, list[int]]) -> dict[int, int]:
-    """The earliest bit of each segment: those before it are at best without a hole, and one alone is placed exactly."""
-    found = {}
-    at = 0
-    for segment in sorted(segments):
-        found[segment] = at
-        numbers = segments[segment]
-        if len(numbers) > 1:
-            at += sum(scene.placer.least[number] for number in numbers)
-            continue
-        pinned = scene.problem.items[numbers[0]].pinned
-        at = max(at, 0 if pinned is None else pinned * BYTE)
-        at += scene.placer.step(numbers[0], at).end
-    return found

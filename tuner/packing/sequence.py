@@ -15,7 +15,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from linesmith.analyzer.layouts.placement import BYTE
-from linesmith.tuner.packing.scene import Judged, Scene
+from linesmith.tuner.packing.scene import PricedProblem, SearchedOrder
 
 Link = tuple[int, "Link"] | None
 # Hotspots by number, with the first byte and the last.
@@ -55,19 +55,10 @@ class Few:
     movable: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The best legal order, ``None`` if no better one is known; no order costs less than ``bound`` units."""
-
-    best: Judged | None
-    bound: int
-    steps: int
-
-
 class Sequences:
     """The search over one scene."""
 
-    def __init__(self, scene: Scene, work: int, known: int, few: Few | None = None) -> None:
+    def __init__(self, scene: PricedProblem, work: int, known: int, few: Few | None = None) -> None:
         """``work`` limits the beginnings looked at; those that cost ``known`` units or more are dropped."""
         self._scene = scene
         self._work = work
@@ -77,14 +68,18 @@ class Sequences:
         self._movable = sum(1 << item for item in few.movable) if few else 0
         self._steps = 0
         self._dropped = known
-        self._segments = _masks([item.segment for item in self._items])
+        segments = [item.segment for item in self._items]
+        # The items of each segment, a bit each, in the order of the segments.
+        self._segments = [
+            sum(1 << item for item, one in enumerate(segments) if one == segment) for segment in sorted(set(segments))
+        ]
         self._pinned = [item.pinned is not None or item.latest is not None for item in self._items]
         partners, spots = scene.prices.partners, scene.problem.hotspots
         numbers = [number for found in scene.by_item for number, _, _ in found]
         self._lasts = {number: spots[number].size - 1 for number in numbers}
-        company = scene.problem.company
-        self._company = company.count if company else 0
-        everybody = sum(1 << item for item in {spots[number].item for number in range(self._company)})
+        line_price = scene.problem.line_price
+        self._by_lines = line_price.count if line_price else 0
+        everybody = sum(1 << item for item in {spots[number].item for number in range(self._by_lines)})
         self._bonds = {
             number: [
                 (other, spots[other].item, scene.prices.far[number, other])
@@ -95,22 +90,23 @@ class Sequences:
         }
         self._enemies = {
             number: sum(1 << item for item in {spots[other].item for other in partners.get(number, ())})
-            | (everybody if number < self._company else 0)
+            | (everybody if number < self._by_lines else 0)
             for number in numbers
         }
 
-    def run(self) -> Found:
+    def run(self) -> SearchedOrder:
         """Every order, as far as the work allows."""
-        spent = self._scene.companies.alone if self._scene.companies else 0
+        spent = self._scene.lines_priced.alone if self._scene.lines_priced else 0
         layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(spent, 0, sum(self._scene.placer.least), None)}
         for rest in range(len(self._items), 0, -1):
             before, count = self._steps, len(layer)
             layer = self._longer(layer)
             each = max(1, (self._steps - before) // max(1, count))
             layer = self._narrowed(layer, max(1, (self._work - self._steps) // (rest * each)))
-        judged = [one for way in layer.values() if (one := self._scene.judge(_unrolled(way.link)))]
+        orders = (tuple(reversed([*_backwards(way.link)])) for way in layer.values())
+        judged = [one for order in orders if (one := self._scene.judge(order))]
         cheapest = min([self._dropped, *(way.units for way in layer.values())])
-        return Found(min(judged, key=lambda one: one.merit, default=None), cheapest, self._steps)
+        return SearchedOrder(min(judged, key=lambda one: one.merit, default=None), cheapest)
 
     def _longer(self, layer: Layer) -> Layer:
         """The beginnings with one item more."""
@@ -122,7 +118,9 @@ class Sequences:
                 self._steps += 1
                 step, rest = steps(item, state.end), way.rest - least[item]
                 end = state.end + step.end
-                if end + rest > limit or self._misplaced(item, state.end + step.starts[0]):
+                if end + rest > limit:
+                    continue
+                if self._pinned[item] and not self._scene.may_begin(item, state.end + step.starts[0]):
                     continue
                 mine = self._hotspots(item, state.end, step.starts)
                 units = way.units + (self._units(state, mine) if mine else 0)
@@ -134,9 +132,6 @@ class Sequences:
                 if after not in grown or (units, breaks) < grown[after][:2]:
                     grown[after] = Way(units, breaks, rest, (item, way.link))
         return grown
-
-    def _misplaced(self, item: int, bit: int) -> bool:
-        return self._pinned[item] and not self._scene.may_begin(item, bit)
 
     def _hotspots(self, item: int, end: int, starts: tuple[int, ...]) -> Window:
         """The item's hotspots when its members begin at bits ``starts`` from ``end`` on."""
@@ -161,16 +156,13 @@ class Sequences:
                 for other, item, units in self._bonds[number]
                 if state.placed >> item & 1 and all(one[0] != other for one in near)
             )
-        return total + self._joined(state.window, mine)
-
-    def _joined(self, window: Window, mine: Window) -> int:
-        """What the new hotspots add to the lines that they join."""
-        if not self._scene.companies:
-            return 0
-        joining, near = (
-            [(number, first) for number, first, _ in spots if number < self._company] for spots in (mine, window)
-        )
-        return self._scene.companies.added(joining, near)
+        if self._scene.lines_priced:
+            joining, near_lines = (
+                [(number, first) for number, first, _ in spots if number < self._by_lines]
+                for spots in (mine, state.window)
+            )
+            total += self._scene.lines_priced.added(joining, near_lines)
+        return total
 
     def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:
         """Of all these hotspots, those that something still to come may meet."""
@@ -183,19 +175,16 @@ class Sequences:
     def _choices(self, state: Beginning) -> Iterator[tuple[int, int, int]]:
         """Items that may come next, each with the next one of those that stay and the number of moves."""
         rest = next(free for mask in self._segments if (free := mask & ~state.placed))
-        if self._few is None:
-            yield from ((item, 0, 0) for item in self._distinct(rest))
-        else:
+        if self._few is not None:
             yield from self._limited(state, rest, self._few.moves)
-
-    def _distinct(self, rest: int) -> Iterator[int]:
-        """The first of each kind of items: those that could change places unnoticed, and those that do not move."""
+            return
+        # The first of each kind: of those that could change places unnoticed, and of those that do not move.
         tried: set[int] = set()
         for item in _bits(rest):
             kind = self._scene.twins[item] if self._items[item].movable else -1
             if kind not in tried:
                 tried.add(kind)
-                yield item
+                yield item, 0, 0
 
     def _limited(self, state: Beginning, rest: int, moves: int) -> Iterator[tuple[int, int, int]]:
         """Choices where at most so many items move: a step of one that stays passes over others, which then move."""
@@ -218,14 +207,9 @@ class Sequences:
         """The cheapest beginnings, at most ``width``."""
         if len(layer) <= width:
             return layer
-        kept = nsmallest(width + 1, layer.items(), key=lambda pair: pair[1][:2])
-        self._dropped = min(self._dropped, kept.pop()[1].units)
-        return dict(kept)
-
-
-def _masks(segments: list[int]) -> list[int]:
-    """The items of each segment, a bit each, in the order of the segments."""
-    return [sum(1 << item for item, one in enumerate(segments) if one == segment) for segment in sorted(set(segments))]
+        cheapest = nsmallest(width + 1, layer.items(), key=lambda pair: pair[1][:2])
+        self._dropped = min(self._dropped, cheapest.pop()[1].units)
+        return dict(cheapest)
 
 
 def _bits(mask: int) -> Iterator[int]:
@@ -235,9 +219,8 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _unrolled(link: Link) -> tuple[int, ...]:
-    order = []
+def _backwards(link: Link) -> Iterator[int]:
+    """The items of a beginning, the last one first."""
     while link:
-        order.append(link[0])
+        yield link[0]
         link = link[1]
-    return tuple(reversed(order))

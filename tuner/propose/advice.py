@@ -9,10 +9,10 @@ from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Member, Outcome, TriageKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Outcome, TriageKind
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.cost.meetings import cost
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"
 SHORTEN = "shorten what is done under it, or read before taking it"
@@ -61,13 +61,18 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     target = finding.objects[0] if finding.objects else None
     if target is not None and target.variable:
         raise _refuse_variable(finding, target)
-    if target is None or target.layout is None or not _is_known(target, layouts):
+    if target is None or target.layout is None or not _is_known(target, layouts.by_id(target.layout)):
         raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
     if is_lock(target.type):
         raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
     if not finding.triage.pairs:
-        if array := _array(finding, layouts.by_id(target.layout)):
-            raise _refuse_elements(finding, array)
+        # The array of the object whose elements disturb each other.
+        tops = [top.name for top in top_members(finding.members, finding.objects) if top.between_elements]
+        members = layouts.by_id(target.layout).members
+        array = next((one for one in members if one.name in tops and one.dimensions), None)
+        if array is not None:
+            number = prod(array.dimensions)
+            raise _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
         kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
         raise _refusal(finding, kind, REASONS[kind])
     layout = layouts.by_id(target.layout)
@@ -78,12 +83,6 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
         raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
 
 
-def _array(finding: Finding, layout: Layout) -> Member | None:
-    """The array whose elements disturb each other on the line, if it is of the object."""
-    tops = [top.name for top in top_members(finding.members, finding.objects) if top.between_elements]
-    return next((one for one in layout.members if one.name in tops and one.dimensions), None)
-
-
 def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
     """A variable that is no record, or elements of an array of such."""
     row = target.row
@@ -91,11 +90,6 @@ def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
         return _refuse_row(finding, row.name, row.stride, row.count, OWN_VARIABLES)
     kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
     return _refusal(finding, kind, f"{target.variable} is a variable without members")
-
-
-def _refuse_elements(finding: Finding, array: Member) -> NothingToSuggest:
-    number = prod(array.dimensions)
-    return _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
 
 
 def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: str) -> NothingToSuggest:
@@ -108,11 +102,10 @@ def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: 
     )
 
 
-def _is_known(target: LineObject, layouts: Layouts) -> bool:
+def _is_known(target: LineObject, layout: Layout) -> bool:
     """Whether the object, or a part of it that is larger than a line, has members to move."""
-    size = layouts.by_id(target.layout).size if target.layout is not None else 0
-    whole = target.outcome is Outcome.RESOLVED
-    return whole or (target.outcome is Outcome.INNER_TYPE_ONLY and size > CACHE_LINE_BYTES)
+    part = target.outcome is Outcome.INNER_TYPE_ONLY and layout.size > CACHE_LINE_BYTES
+    return part or target.outcome is Outcome.RESOLVED
 
 
 def _unknown_object(finding: Finding) -> str:
@@ -127,7 +120,10 @@ def _unknown_object(finding: Finding) -> str:
 
 
 def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:
-    others = "; ".join(_others(finding, kind))
+    instead = ALTERNATIVES[kind]
+    if kind is TriageKind.NO_WRITER and (finding.simulated or finding.stores_sampled):
+        instead = RECORD_LONGER if finding.simulated else SAMPLE_MORE
+    others = "; ".join(instead)
     if kind in UNDECIDED:
         said = f"it is not known whether moving members helps, because {reason}. To find out: {others}."
     else:
@@ -135,13 +131,7 @@ def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSugges
     return NothingToSuggest(f"Line {finding.rank}: {said}")
 
 
-def _others(finding: Finding, kind: TriageKind) -> tuple[str, ...]:
-    if kind is TriageKind.NO_WRITER and finding.simulated:
-        return RECORD_LONGER
-    return SAMPLE_MORE if kind is TriageKind.NO_WRITER and finding.stores_sampled else ALTERNATIVES[kind]
-
-
-def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
+def nothing_helps(finding: Finding, target: ContendedRecord) -> NothingToSuggest:
     """Why the search over ``target`` came back empty."""
     joined = [one for one in target.heat.sampled if target.owners[one.first.member] == target.owners[one.second.member]]
     if not target.heat.sampled:
@@ -149,22 +139,14 @@ def nothing_helps(finding: Finding, target: Subject) -> NothingToSuggest:
     if len(joined) == len(target.heat.sampled):
         names = f"{joined[0].first.name} and {joined[0].second.name}"
         part = target.parts[target.owners[joined[0].first.member]]
-        reason = f"{names} are parts of {_atom_words(part.name, len(part.members))}, which moves as a whole"
+        run = f"the run of {len(part.members)} members from {part.name} on"
+        whole = run if len(part.members) > 1 else f"one union or record with {part.name}"
+        reason = f"{names} are parts of {whole}, which moves as a whole"
         return _refusal(finding, TriageKind.FALSE_SHARING, reason)
     if cost(target.heat, target.starts, target.heat.granule).anywhere == 0:
         names = " and ".join(sorted({spot.name for one in target.heat.sampled for spot in (one.first, one.second)}))
         reason = f"{names} are on different lines of {target.layout.title} already: the profile is of another build"
         return _refusal(finding, TriageKind.UNKNOWN, reason)
-    return _refusal(
-        finding, TriageKind.FALSE_SHARING, f"no legal order of {target.layout.title} costs less{_bound(target)}"
-    )
-
-
-def _bound(target: Subject) -> str:
-    """The constraints that leave no choice, in brackets; a few are enough."""
-    told = "; ".join(str(one) for one in target.freedom.constraints[:MOST_CONSTRAINTS])
-    return f" ({told})" if told else ""
-
-
-def _atom_words(name: str, members: int) -> str:
-    return f"the run of {members} members from {name} on" if members > 1 else f"one union or record with {name}"
+    few = "; ".join(str(one) for one in target.freedom.constraints[:MOST_CONSTRAINTS])
+    reason = f"no legal order of {target.layout.title} costs less{f' ({few})' if few else ''}"
+    return _refusal(finding, TriageKind.FALSE_SHARING, reason)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Other orders of a record's atoms: every single move, swap and alignment that the constraints allow."""
+"""Other orders of a record's atoms: every single move, swap and alignment that the constraints allow.
+
+Of each order ``churn`` says what a reviewer has to read: the fewest members that move, and the lines of the diff.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.layouts.placement import LayoutAtom, MemberShape, shape_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Optimality, Strategy
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 _SINGLE = {
     MoveKind.MOVE: Strategy.MOVE,
@@ -45,7 +48,7 @@ class Arrangement:
         """The members in this order, alignments set."""
         return tuple(member for atom in self.order for member in _members_of(parts, atom, self.aligned.get(atom)))
 
-    def shapes(self, subject: Subject) -> Iterator[MemberShape]:
+    def shapes(self, subject: ContendedRecord) -> Iterator[MemberShape]:
         """Their shapes in this order."""
         for atom in self.order:
             if atom in self.aligned:
@@ -59,13 +62,13 @@ def _members_of(parts: tuple[LayoutAtom, ...], atom: int, alignment: int | None)
     return (replace(first, alignment=alignment), *rest) if alignment else parts[atom].members
 
 
-def unchanged(subject: Subject) -> Arrangement:
+def unchanged(subject: ContendedRecord) -> Arrangement:
     """The order that the source has now."""
     return Arrangement(tuple(range(len(subject.parts))))
 
 
 def moves(
-    subject: Subject, start: Arrangement, atoms: Iterable[int], within: range | None = None
+    subject: ContendedRecord, start: Arrangement, atoms: Iterable[int], within: range | None = None
 ) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` at every other legal place of ``start``'s order, or at those of them in ``within``."""
     for atom in atoms:
@@ -80,7 +83,7 @@ def moves(
                 yield _moved(subject, start, atom, order)
 
 
-def _moved(subject: Subject, start: Arrangement, atom: int, order: tuple[int, ...]) -> Arrangement:
+def _moved(subject: ContendedRecord, start: Arrangement, atom: int, order: tuple[int, ...]) -> Arrangement:
     part = subject.parts[atom]
     place = order.index(atom)
     after = subject.parts[order[place - 1]].last if place else None
@@ -93,7 +96,7 @@ def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*moved, *atoms)))
 
 
-def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arrangement | None:
+def placed(subject: ContendedRecord, start: Arrangement, atom: int, place: int) -> Arrangement | None:
     """``start`` with ``atom`` at ``place`` of the others' order, unless that is not legal or has no name to say it."""
     rest = [other for other in start.order if other != atom]
     if atom in subject.freedom.pinned or not subject.parts[atom].name or place not in subject.freedom.places(atom):
@@ -104,7 +107,7 @@ def placed(subject: Subject, start: Arrangement, atom: int, place: int) -> Arran
     return start if order == start.order else _moved(subject, start, atom, order)
 
 
-def lightest(subject: Subject, made: Arrangement, hot: Iterable[int]) -> Arrangement:
+def lightest(subject: ContendedRecord, made: Arrangement, hot: Iterable[int]) -> Arrangement:
     """The same order, made by the one ``hot`` atom that a block of more members passes: a diff shows that one move."""
     if len(made.moves) != 1 or made.moves[0].kind is not MoveKind.MOVE or made.purpose is not None:
         return made
@@ -119,7 +122,7 @@ def lightest(subject: Subject, made: Arrangement, hot: Iterable[int]) -> Arrange
     return placed(subject, unchanged(subject), passed[0], made.order.index(passed[0])) or made
 
 
-def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arrangement | None:
+def gathered(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Arrangement | None:
     """``start`` with each of ``atoms`` behind the one before it; the first stays where it is."""
     now: Arrangement | None = start
     before: int | None = None
@@ -131,34 +134,26 @@ def gathered(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Arra
     return now
 
 
-def swaps(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+def swaps(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` changing places with every other that may: each is one member, which a swap names."""
     for atom in atoms:
         for other in start.order:
-            if _may_swap(subject, atom, other):
-                yield _swapped(subject, start, atom, other)
+            single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
+            if single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]:
+                exchanged = {atom: other, other: atom}
+                order = tuple(exchanged.get(one, one) for one in start.order)
+                move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
+                yield replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
 
 
-def _may_swap(subject: Subject, atom: int, other: int) -> bool:
-    single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
-    return single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]
-
-
-def _swapped(subject: Subject, start: Arrangement, atom: int, other: int) -> Arrangement:
-    exchanged = {atom: other, other: atom}
-    order = tuple(exchanged.get(one, one) for one in start.order)
-    move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
-    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
-
-
-def aligns(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+def aligns(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` aligned to a cache line where it stands; only where the record may change its size."""
     for atom in atoms if subject.may_resize else ():
         if (found := aligned(subject, start, atom)) is not None:
             yield found
 
 
-def aligned(subject: Subject, start: Arrangement, atom: int) -> Arrangement | None:
+def aligned(subject: ContendedRecord, start: Arrangement, atom: int) -> Arrangement | None:
     """``start`` with ``atom`` at the beginning of a cache line, unless it is there or cannot be said to be."""
     first = subject.parts[atom].members[0]
     if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
@@ -168,13 +163,11 @@ def aligned(subject: Subject, start: Arrangement, atom: int) -> Arrangement | No
     return replace(start, aligned=found, moves=(*start.moves, move), moved=_also(start.moved, atom))
 
 
-# What a reviewer has to read: the fewest members that move, and the lines that a diff then shows.
-
 # A diff shows a line that moves, or changes, twice: once removed and once added.
 LINES = 2
 
 
-def churn(subject: Subject, arrangement: Arrangement) -> Churn:
+def churn(subject: ContendedRecord, arrangement: Arrangement) -> Churn:
     """Members that move or are newly aligned, each taken to be one line of the source."""
     sizes = [len(part.members) for part in subject.parts]
     still = kept(arrangement.order, sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A few candidates for a finding: the one to take first, then the others, smallest change first.
+"""A few candidates for a finding, or for a profile: the one to take first, then the others, smallest change first.
 
 Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
 beats in what it leaves, in size and in churn.
@@ -22,7 +22,6 @@ from linesmith.analyzer.model import (
     Considered,
     Finding,
     Layout,
-    LayoutCost,
     Move,
     MoveKind,
     PhaseProof,
@@ -37,7 +36,7 @@ from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
 from linesmith.tuner.propose.merit import (
-    Merit,
+    Tradeoff,
     best_first,
     disturbed,
     elsewhere,
@@ -48,9 +47,11 @@ from linesmith.tuner.propose.merit import (
 )
 from linesmith.tuner.propose.notes import doubt, notes, split
 from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
-from linesmith.tuner.propose.search import Option, hot_atoms, options, price
-from linesmith.tuner.propose.subject import Subject, refused_elsewhere, subject
+from linesmith.tuner.propose.search import Option, options, price
+from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 
+# More than a handful for one line helps nobody to decide.
+MOST_CANDIDATES = 5
 # A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
 # Candidates of one strategy before another strategy has its turn.
@@ -93,7 +94,10 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     found = sure or _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
-    front = [_told(target, one) for one in sorted(undominated(_varied(target, found)), key=smallest_first)]
+    ranked = sorted(undominated(_varied(target, found)), key=smallest_first)
+    front = [
+        replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule)) for one in ranked
+    ]
     counted = "accesses" if finding.simulated else "loads"
     best = recommended(front) if sure else None
     made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
@@ -102,12 +106,7 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
 
 
-def _told(target: Subject, one: Merit) -> Merit:
-    """The merits with the saving that a user is told."""
-    return replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule))
-
-
-def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Merit]:
+def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> list[Tradeoff]:
     """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
     seen: Counter[Strategy] = Counter()
     turns = []
@@ -119,7 +118,7 @@ def _handful(front: Sequence[Merit], best: Merit | None, limit: int) -> list[Mer
     return sorted(chosen, key=lambda one: (one is not best, smallest_first(one)))
 
 
-def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
+def _worthwhile(target: ContendedRecord, found: Sequence[Option]) -> tuple[Option, ...]:
     """Options that do a good part of what this effort can; growth by a move only where nothing else helps."""
     now = target.now.here
     best: dict[tuple[bool, int], float] = {}
@@ -131,17 +130,17 @@ def _worthwhile(target: Subject, found: Sequence[Option]) -> tuple[Option, ...]:
     return tuple(level + [one for one in good if _grows(target, one) and (not level or one.arrangement.aligned)])
 
 
-def _effort(target: Subject, option: Option) -> tuple[bool, int]:
+def _effort(target: ContendedRecord, option: Option) -> tuple[bool, int]:
     return _grows(target, option), len(option.arrangement.moves)
 
 
-def _grows(target: Subject, option: Option) -> bool:
+def _grows(target: ContendedRecord, option: Option) -> bool:
     return target.grown(option.size, option.granule) > 0
 
 
-def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
+def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
     """The best option of each strategy for the same hot atoms: where a cold one goes is a detail."""
-    hot = frozenset(hot_atoms(target))
+    hot = frozenset(target.hot)
     groups: dict[tuple[Strategy, bool, frozenset[int]], list[Option]] = {}
     for option in found:
         key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
@@ -151,17 +150,17 @@ def _varied(target: Subject, found: Sequence[Option]) -> list[Merit]:
     return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
-def _price(target: Subject, option: Option) -> tuple[float, ...]:
+def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
     """The part of the merits that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
     left_over = option.cost.here + option.cost.anywhere
     return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
 
 
-def candidate(finding: Finding, target: Subject, option: Option, layouts: Layouts) -> Candidate:
+def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
-    option = replace(option, arrangement=lightest(target, option.arrangement, hot_atoms(target)))
+    option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     after = _after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
     objects = _object_starts(target, option)
@@ -178,7 +177,10 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
         doubt=doubt(finding, target),
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
-        costs=(_costs(target), layout_cost(target, option.starts, option.size, option.granule)),
+        costs=(
+            layout_cost(target, target.starts, target.layout.size, target.heat.granule),
+            layout_cost(target, option.starts, option.size, option.granule),
+        ),
         saving=saving(target, option.starts, option.size, option.granule),
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
@@ -191,23 +193,18 @@ def candidate(finding: Finding, target: Subject, option: Option, layouts: Layout
     )
 
 
-def _costs(target: Subject) -> LayoutCost:
-    """What the present layout costs."""
-    return layout_cost(target, target.starts, target.layout.size, target.heat.granule)
-
-
-def _proofs(target: Subject, option: Option) -> tuple[PhaseProof, ...]:
+def _proofs(target: ContendedRecord, option: Option) -> tuple[PhaseProof, ...]:
     """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
     return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
 
 
-def _object_starts(target: Subject, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
+def _object_starts(target: ContendedRecord, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
     """Where objects start, before and after."""
     starts = target.heat.mixes.starts
     return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
-def _after(target: Subject, option: Option, before: Layout) -> Layout:
+def _after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
     """``before`` in the new order; an alignment that was only inferred is not written down as if it were declared."""
     placed = lay_out(target.layout, option.arrangement.members(target.parts))
     order = [position for atom in option.arrangement.order for position in target.positions[atom]]
@@ -220,7 +217,7 @@ def _after(target: Subject, option: Option, before: Layout) -> Layout:
     return replace(placed, members=members, alignment=before.alignment)
 
 
-def _named(target: Subject, option: Option) -> tuple[Move, ...]:
+def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     """The moves; a single one that disturbs nothing has only filled a hole."""
     first, *rest = option.arrangement.moves
     still = option.size <= target.layout.size and not disturbed(target, option)
@@ -229,7 +226,7 @@ def _named(target: Subject, option: Option) -> tuple[Move, ...]:
     return option.arrangement.moves
 
 
-def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
+def _binds(target: ContendedRecord, option: Option, constraint: Constraint) -> bool:
     """Whether the constraint limits every order, or the members that move or meet."""
     if constraint.everywhere:
         return True
@@ -237,13 +234,11 @@ def _binds(target: Subject, option: Option, constraint: Constraint) -> bool:
     return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
 
 
-def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
+def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
     if chosen.arrangement.strategy is not Strategy.MOVE:
         return ()
-    start = unchanged(target)
-    now = price(target, start)
-    places = [price(target, one) for one in moves(target, start, chosen.arrangement.moved)]
+    places = [price(target, one) for one in moves(target, unchanged(target), chosen.arrangement.moved)]
     return tuple(
         Considered(
             option.arrangement.moves[0].after,
@@ -252,14 +247,8 @@ def _considered(target: Subject, chosen: Option) -> tuple[Considered, ...]:
             _proofs(target, option),
         )
         for option in places
-        if option.cost.anywhere < now.cost.anywhere and option.starts != chosen.starts
+        if option.cost.anywhere < target.now.anywhere and option.starts != chosen.starts
     )
-
-
-# Candidates for a whole profile: each record once, for its hottest line.
-
-# More than a handful for one line helps nobody to decide.
-MOST_CANDIDATES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,16 +262,6 @@ class Suggestion:
     candidates: tuple[Candidate, ...]
     refusal: str = ""
     declined: str = ""
-
-
-def suggestions(
-    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
-) -> tuple[Suggestion, ...]:
-    """The ``answers``; raises ``NothingToSuggest``, with the reason for the hottest line, when none has a candidate."""
-    given = answers(found, layouts, limit, premises)
-    if not any(answer.candidates for answer in given):
-        raise NothingToSuggest(reasons(given))
-    return given
 
 
 def answers(

@@ -13,7 +13,7 @@ from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.arrangement import churn
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # What one exposed member is taken to cost, as a share of what can be saved.
 EXPOSED_COST = 0.3
@@ -35,7 +35,7 @@ NO_SAVING = Saving()
 
 
 @dataclass(frozen=True, slots=True)
-class Merit:
+class Tradeoff:
     """The merits of ``option``; less is better in all.
 
     ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as
@@ -102,12 +102,18 @@ class Merit:
         return self.grown > 0, self.members
 
 
-def merit(target: Subject, option: Option, best: float) -> Merit:
+def merit(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
     """The merits of a priced option; the best of all leaves ``best`` contended samples."""
     growth = option.size - target.layout.size
     objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
     paired = adjacent_cost(target.heat, option.starts, objects)
-    return Merit(
+    # Whether the writer of a sampled contact is among the moved.
+    writers = {contact.writer for contact in target.heat.sampled}
+    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
+    # The same as a share of what all members are probably read.
+    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
+    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
+    return Tradeoff(
         option=option,
         now=left(target.now),
         best=best,
@@ -115,7 +121,7 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
         paired=paired,
         exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
-        disturbed=_disturbance(target, option),
+        disturbed=changed / max(sum(target.interest), 1.0),
         size=target.layout.size,
         growth=growth,
         heavier=_heavier(target, option),
@@ -125,8 +131,8 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
             elsewhere(target, option),
             hot_neighbours(target.heat, option.starts, objects),
             option.size,
-            not _moves_writer(target, option),
-            hot_lines(target.heat, option.starts, option.granule),
+            bool(owners.isdisjoint(option.arrangement.moved)),
+            hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
             paired,
             disturbed(target, option),
         ),
@@ -136,7 +142,7 @@ def merit(target: Subject, option: Option, best: float) -> Merit:
     )
 
 
-def elsewhere(target: Subject, option: Option) -> float:
+def elsewhere(target: ContendedRecord, option: Option) -> float:
     """What an option costs a variable that another build puts elsewhere; nothing where all places count already."""
     heat = target.heat
     if not heat.mixes.placed:
@@ -145,7 +151,7 @@ def elsewhere(target: Subject, option: Option) -> float:
     return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
 
 
-def _parts(target: Subject, option: Option) -> bool:
+def _parts(target: ContendedRecord, option: Option) -> bool:
     """Whether a pair of the profile meets in fewer objects, with all phases that they have.
 
     A layout that only helps where the profile's objects happen to begin helps no other run.
@@ -164,17 +170,17 @@ def left(cost: Cost) -> float:
     return (cost.here + cost.anywhere) / 2
 
 
-def smallest_first(one: Merit) -> tuple[float, ...]:
+def smallest_first(one: Tradeoff) -> tuple[float, ...]:
     """What to order by: growth, then members that move, then what is left and risked, then details."""
     return *one.effort, round(one.cost / max(one.now - one.best, 1e-9) / STEP), *one.details
 
 
-def best_first(one: Merit) -> tuple[float, ...]:
+def best_first(one: Tradeoff) -> tuple[float, ...]:
     """What to order by: the price, then the smallest change."""
     return round(one.price / STEP), *smallest_first(one)
 
 
-def _heavier(target: Subject, option: Option) -> float:
+def _heavier(target: ContendedRecord, option: Option) -> float:
     """By what share objects need more memory: slabs of all caches that hold one, else bytes."""
     if target.grown(option.size, option.granule) <= 0:
         return 0.0
@@ -188,31 +194,17 @@ def _heavier(target: Subject, option: Option) -> float:
     return max(option.size / target.layout.size - 1, of_holder)
 
 
-def _moves_writer(target: Subject, option: Option) -> bool:
-    """Whether the writer of a sampled contact is among the moved."""
-    writers = {contact.writer for contact in target.heat.sampled}
-    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
-    return not owners.isdisjoint(option.arrangement.moved)
-
-
-def _around_lock(target: Subject, option: Option) -> bool:
+def _around_lock(target: ContendedRecord, option: Option) -> bool:
     """Whether a lock that disturbs others stays where it is, and they move."""
     writers = {contact.writer for contact in target.heat.sampled}
     locks = {target.owners[spot.member] for spot in target.heat.spots if spot.lock and spot.name in writers}
     return bool(locks) and locks.isdisjoint(option.arrangement.moved)
 
 
-def disturbed(target: Subject, option: Option) -> int:
+def disturbed(target: ContendedRecord, option: Option) -> int:
     """How many members change their offset without being moved."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
     return sum(1 for position in still if option.starts[position] != target.starts[position])
-
-
-def _disturbance(target: Subject, option: Option) -> float:
-    """The same as a share of what all members are probably read."""
-    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
-    return changed / max(sum(target.interest), 1.0)
 
 
 # The options that no other one beats: in what they leave and risk, in size and in churn.
@@ -223,12 +215,12 @@ EQUAL = 0.02
 PAIRED_EQUAL = 0.2
 
 
-def undominated(found: Sequence[Merit]) -> list[Merit]:
+def undominated(found: Sequence[Tradeoff]) -> list[Tradeoff]:
     """Those of ``found`` that none beats in one thing without being beaten in another; equals stay."""
     return [one for one in found if not any(_beats(other, one) for other in found)]
 
 
-def _beats(one: Merit, other: Merit) -> bool:
+def _beats(one: Tradeoff, other: Tradeoff) -> bool:
     """Whether ``one`` is better in something, and worse in nothing; moving the victim never beats moving the writer."""
     if one.victim and not other.victim:
         return False

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a reader must know about a candidate beside its numbers."""
+"""What a reader must know about a candidate besides its numbers; and a change as two builds have it.
+
+``as_built`` says what became of the pairs that met, from the layouts that a compiler really made.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,18 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.heat import Contact, Spot
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import Subject, told_elsewhere
+from linesmith.tuner.propose.subject import ContendedRecord, told_elsewhere
 
 MOST_CONTAINERS = 3
-# Pairs that are told by name where a candidate brings them closer.
+# Pairs that are listed by name where a candidate brings them closer.
 MOST_CLOSER = 3
 IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
 
-def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
+def notes(finding: Finding, target: ContendedRecord, option: Option) -> tuple[str, ...]:
     """Sentences on what stays, what it costs, what is assumed and what was not checked."""
     return (
         *filter(None, (doubt(finding, target),)),
@@ -40,19 +42,19 @@ def notes(finding: Finding, target: Subject, option: Option) -> tuple[str, ...]:
     )
 
 
-def doubt(finding: Finding, target: Subject) -> str:
+def doubt(finding: Finding, target: ContendedRecord) -> str:
     """A sentence on what speaks against the record on the line; empty where nothing does."""
     against = finding.objects[0].doubt
     return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
 
 
-def split(target: Subject, option: Option) -> str:
+def split(target: ContendedRecord, option: Option) -> str:
     """A sentence on members, hot or not, that lie on two lines in more phases than before; empty without any.
 
     Arrays are left out: their elements are used one by one.
     """
     size, now, then = target.heat.line_bytes, target.heat.mixes.starts(target.heat.granule), _objects(target, option)
-    found = []
+    found: list[str] = []
     for member, old, new in zip(target.layout.members, target.starts, option.starts, strict=True):
         if member.name and not member.is_bit_field and not member.dimensions:
             before, after = (
@@ -63,7 +65,7 @@ def split(target: Subject, option: Option) -> str:
     return f"Puts on two cache lines: {', '.join(found[:MOST_CLOSER])}{more}." if found else ""
 
 
-def _unchecked(target: Subject) -> str:
+def _unchecked(target: ContendedRecord) -> str:
     units = target.premises.parsed.get(target.type.split()[-1], 0)
     if units:
         counted = f"{units:,} units" if units > 1 else "1 unit"
@@ -72,7 +74,7 @@ def _unchecked(target: Subject) -> str:
     return f"Only {given} checked: {IN_THE_SOURCE}"
 
 
-def _phases(target: Subject, option: Option) -> Iterator[str]:
+def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
     objects, line_bytes = _objects(target, option), target.heat.line_bytes
     possible = phases(objects.step, line_bytes, objects.first)
     mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
@@ -84,7 +86,7 @@ def _phases(target: Subject, option: Option) -> Iterator[str]:
         yield f"A phase is where an object starts within a line: {starts}."
 
 
-def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
+def _new_contacts(target: ContendedRecord, option: Option) -> Iterator[str]:
     """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
     closer, then, now = [], _objects(target, option), target.heat.mixes.starts(target.heat.granule)
     for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
@@ -92,7 +94,7 @@ def _new_contacts(target: Subject, option: Option) -> Iterator[str]:
         new = residual_share(contact, option.starts, target.heat.line_bytes, then)
         if new > old and not contact.sampled:
             names = f"{contact.first.name} and {contact.second.name}"
-            closer.append(f"Brings {names}, both hot, closer: {_percent(old, new)}.")
+            closer.append(f"Brings {names}, both hot, closer: they meet in {new:.0%} of the phases, {old:.0%} before.")
     yield from closer[:MOST_CLOSER]
     if len(closer) > MOST_CLOSER:
         yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
@@ -104,26 +106,18 @@ def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectSta
     return sum(straddles(begin + phase, size, line_bytes) for phase in found) / len(found)
 
 
-def _objects(target: Subject, option: Option) -> ObjectStarts:
+def _objects(target: ContendedRecord, option: Option) -> ObjectStarts:
     """Where objects start in the new layout."""
     return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
 
 
-def _percent(old: float, new: float) -> str:
-    return f"they meet in {new:.0%} of the phases, {old:.0%} before"
-
-
-def _locks(target: Subject) -> Iterator[str]:
-    for spot in _ends(target.heat.sampled):
+def _locks(target: ContendedRecord) -> Iterator[str]:
+    for spot in dict.fromkeys(spot for contact in target.heat.sampled for spot in (contact.first, contact.second)):
         if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
             yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
 
 
-def _ends(contacts: tuple[Contact, ...]) -> tuple[Spot, ...]:
-    return tuple(dict.fromkeys(spot for contact in contacts for spot in (contact.first, contact.second)))
-
-
-def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
+def _unexplained(finding: Finding, target: ContendedRecord) -> Iterator[str]:
     explained = sum(contact.weight for contact in target.heat.sampled)
     placed = sum(function.contended for member in finding.members for function in member.functions)
     of_the_line = f"of the line's {finding.contended:,} contended {'accesses' if finding.simulated else 'samples'}"
@@ -135,7 +129,7 @@ def _unexplained(finding: Finding, target: Subject) -> Iterator[str]:
         yield f"{nowhere:,} {of_the_line} {are} of no known member; what becomes of them is not known."
 
 
-def _size(target: Subject, option: Option) -> Iterator[str]:
+def _size(target: ContendedRecord, option: Option) -> Iterator[str]:
     if option.size > target.layout.size:
         yield f"{target.title} {growth(target.layout.size, option.size)}"
     if option.size < target.layout.size:
@@ -145,15 +139,10 @@ def _size(target: Subject, option: Option) -> Iterator[str]:
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"
             " objects are, kmalloc() and malloc() need not be."
         )
-        yield from _loose(target, option)
-
-
-def _loose(target: Subject, option: Option) -> Iterator[str]:
-    """The caches that do not keep to the alignment."""
-    loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
-    if loose:
-        more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
-        yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
+        loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
+        if loose:
+            more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
+            yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
 
 
 def _containers(finding: Finding) -> Iterator[str]:
@@ -163,13 +152,10 @@ def _containers(finding: Finding) -> Iterator[str]:
         yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."
 
 
-def _inferred(target: Subject) -> Iterator[str]:
+def _inferred(target: ContendedRecord) -> Iterator[str]:
     if target.inferred:
         names = ", ".join(name or "an anonymous member" for name in target.inferred)
         yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."
-
-
-# A change as two builds have it: what became of the pairs that met, from the layouts that a compiler really made.
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +166,21 @@ class _Home:
     member: Member
 
 
-def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, theirs: Layouts) -> Candidate | None:
+def as_built(
+    target: ContendedRecord, outer: Layout, layouts: Layouts, built: Layout, theirs: Layouts
+) -> Candidate | None:
     """The difference between ``outer``, the record that holds ``target``, and the same record as it was ``built``.
 
     Its steps are not known. ``None`` where the two do not hold the same members, so that nothing can be compared.
     """
-    homes = _homes(built, theirs)
+    places = ((name, one, built.members[one.member]) for name, one in visible_places(built, theirs).items())
+    homes = {name: _Home(member.first_bit + one.start * BYTE, member) for name, one, member in places}
     found = tuple(_home(member, layouts, homes) for member in target.layout.members)
     known = tuple(one for one in found if one is not None)
     if len(known) < len(found):
         return None
-    starts, growth = (
-        tuple(one.bit // BYTE for one in known),
-        target.growth(target.layout.size + built.size - outer.size),
-    )
+    starts = tuple(one.bit // BYTE for one in known)
+    growth = target.growth(target.layout.size + built.size - outer.size)
     granule = record_alignment(with_inferred_alignment(built))
     mixes, before = target.heat.mixes, layouts.by_id(target.layout.id)
     objects = mixes.starts(target.heat.granule), mixes.starts(granule, growth)
@@ -214,12 +201,6 @@ def as_built(target: Subject, outer: Layout, layouts: Layouts, built: Layout, th
     )
 
 
-def _homes(built: Layout, theirs: Layouts) -> dict[str, _Home]:
-    """By each name that the record shows, where it is."""
-    found = ((name, place, built.members[place.member]) for name, place in visible_places(built, theirs).items())
-    return {name: _Home(member.first_bit + place.start * BYTE, member) for name, place, member in found}
-
-
 def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home | None:
     """Where the member is; ``None`` where it is not there, or what it shows no longer lies together."""
     shown = [(homes.get(name), start) for name, start, _ in visible(member, layouts)]
@@ -230,7 +211,10 @@ def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home
 def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growth: int) -> Layout:
     """``before`` with its members where they are now, by the types of its own build; ``built`` is the whole record."""
     base = 0 if built else min(home.bit for home in homes)
-    placed = [_placed(member, home, base) for member, home in zip(before.members, homes, strict=True)]
+    placed = [
+        replace(there, alignment=home.member.alignment) if (there := place_member(one, home.bit - base)).name else there
+        for one, home in zip(before.members, homes, strict=True)
+    ]
     members = tuple(sorted(placed, key=lambda one: one.first_bit))
     aligned = built or before
     return replace(
@@ -240,8 +224,3 @@ def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growt
         natural_alignment=aligned.natural_alignment,
         alignment=aligned.alignment,
     )
-
-
-def _placed(member: Member, home: _Home, base: int) -> Member:
-    there = place_member(member, home.bit - base)
-    return replace(there, alignment=home.member.alignment) if member.name else there

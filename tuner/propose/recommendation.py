@@ -2,6 +2,9 @@
 """Which option to recommend, and why; or why none.
 
 A reviewer takes the smallest change that removes the cost, and memory has to be earned. Doing nothing is an option too.
+
+A member may be in doubt: in the build of the report another one may lie there. To move the other end of the pair, which
+is sure, is right whatever that is; to move the doubted one is right only if it is there.
 """
 
 from __future__ import annotations
@@ -9,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Strategy
-from linesmith.tuner.cost.heat import Contact
 from linesmith.tuner.cost.meetings import residual_share
 from linesmith.tuner.propose.arrangement import lightest
-from linesmith.tuner.propose.merit import MOST_FOR_GROWING, Merit, best_first
-from linesmith.tuner.propose.search import Option, hot_atoms
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.merit import MOST_FOR_GROWING, Tradeoff, best_first
+from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # A change is recommended that saves at least this share of the record's contended accesses.
 LEAST_SAVING = 0.02
@@ -28,18 +30,16 @@ WORTH_MEMORY = 0.5
 _PLACE_ALONE = "that rests on where the profile's objects begin: in all phases together its pairs meet as often as now"
 
 
-def recommended(found: Sequence[Merit]) -> Merit | None:
+def recommended(found: Sequence[Tradeoff]) -> Tradeoff | None:
     """The one to take, ``None`` where what can be saved may be chance, is too little, or is of one place alone."""
-    worth = [one for one in found if one.parts and one.saving.tells and _enough(one)]
+    worth = [
+        one for one in found if one.parts and one.saving.tells and one.saving.likely >= LEAST_SAVING * one.saving.before
+    ]
     level = [one for one in worth if one.grown <= 0]
     return _best([one for one in worth if one.grown > 0 and _pays(one, level)]) or _best(level)
 
 
-def _enough(one: Merit) -> bool:
-    return one.saving.likely >= LEAST_SAVING * one.saving.before
-
-
-def _best(found: Sequence[Merit]) -> Merit | None:
+def _best(found: Sequence[Tradeoff]) -> Tradeoff | None:
     """That whose churn and risk are worth it most; a smaller one, if it saves nearly as much for nearly that price."""
     best = min(found, key=best_first, default=None)
     if best is None:
@@ -49,28 +49,38 @@ def _best(found: Sequence[Merit]) -> Merit | None:
     return min(near, key=lambda one: (one.members, best_first(one)))
 
 
-def _pays(grown: Merit, level: Sequence[Merit]) -> bool:
+def _pays(grown: Tradeoff, level: Sequence[Tradeoff]) -> bool:
     """Whether a record that grows saves more than all that do not: enough for its memory, and no chance."""
     more = grown.promised - max((one.promised for one in level), default=0.0)
     wanted = min(max(WORTH_GROWING, WORTH_MEMORY * grown.heavier), MOST_FOR_GROWING) * grown.saving.before
     return more >= wanted and (not level or more > grown.saving.noise)
 
 
-def reason(chosen: Merit, found: Sequence[Merit], counted: str, doubt: str = "") -> str:
+def reason(chosen: Tradeoff, found: Sequence[Tradeoff], counted: str, doubt: str = "") -> str:
     """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording.
 
     ``doubt`` is that of the candidate.
     """
     surely = "Perhaps takes" if chosen.saving.may_lose or doubt else "Likely takes"
     clauses = [f"{surely} away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
-    return f"{'; '.join([*clauses, *_smaller(chosen, found), *_larger(chosen, found), *_beside(chosen, found)])}."
+    likely = chosen.saving.likely
+    smaller = max((one.saving.likely for one in found if one.effort < chosen.effort), default=likely)
+    if smaller < likely:
+        clauses.append(f"a smaller change would take away {_amount(max(smaller, 0.0))}")
+    more = max((one.saving.likely - likely for one in found if one.effort > chosen.effort), default=0.0)
+    if more >= 1:
+        clauses.append(f"a larger one would take away {_amount(more)} more")
+    equal = [one for one in found if one.effort == chosen.effort and one.saving.likely >= (1 - NEARLY) * likely]
+    if not chosen.around_lock and any(one.around_lock for one in equal):
+        clauses.append("moving others away from the lock would leave it with all the rest")
+    return f"{'; '.join(clauses)}."
 
 
-def _saved(one: Merit) -> str:
+def _saved(one: Tradeoff) -> str:
     return f"{_amount(max(one.saving.likely, 0.0))} of {_amount(one.saving.before)}"
 
 
-def _effort(chosen: Merit) -> str:
+def _effort(chosen: Tradeoff) -> str:
     """What it takes, in words."""
     moved = "one member moves" if chosen.members == 1 else f"{chosen.members} members move"
     if chosen.option.arrangement.strategy is Strategy.ALIGN:
@@ -84,33 +94,11 @@ def _effort(chosen: Merit) -> str:
     return f"{moved}, the size stays{grows}"
 
 
-def _smaller(chosen: Merit, found: Sequence[Merit]) -> list[str]:
-    """What the best smaller change would save."""
-    smaller = [one.saving.likely for one in found if one.effort < chosen.effort]
-    best = max(smaller, default=chosen.saving.likely)
-    return [f"a smaller change would take away {_amount(max(best, 0.0))}"] if best < chosen.saving.likely else []
-
-
-def _larger(chosen: Merit, found: Sequence[Merit]) -> list[str]:
-    """What the best larger one would save more."""
-    larger = (one.saving.likely - chosen.saving.likely for one in found if one.effort > chosen.effort)
-    more = max(larger, default=0.0)
-    return [f"a larger one would take away {_amount(more)} more"] if more >= 1 else []
-
-
-def _beside(chosen: Merit, found: Sequence[Merit]) -> list[str]:
-    """Why not one that is as small, saves as much and moves others away from the lock."""
-    least = (1 - NEARLY) * chosen.saving.likely
-    around = (one for one in found if one.effort == chosen.effort and one.around_lock and one.saving.likely >= least)
-    leaves = "moving others away from the lock would leave it with all the rest"
-    return [leaves] if not chosen.around_lock and any(around) else []
-
-
 def _amount(samples: float) -> str:
     return f"{samples:,.0f}" if samples >= 10 or samples == round(samples) else f"{samples:.1f}"
 
 
-def declined(found: Sequence[Merit], counted: str) -> str:
+def declined(found: Sequence[Tradeoff], counted: str) -> str:
     """Why none of ``found``, of which there is at least one, is recommended: a sentence."""
     best = max(found, key=lambda one: one.saving.likely)
     if best.saving.tells:
@@ -121,30 +109,22 @@ def declined(found: Sequence[Merit], counted: str) -> str:
     return f"Nothing is recommended: the best candidate is predicted to take away {saved}, and {why}."
 
 
-# Candidates that rest on a member of which it is in doubt that it is what was sampled.
-#
-# In the build of the report another member may lie there. To move the other end of the pair, which is sure, is right
-# whatever that is; to move the doubted one is right only if it is there.
-
-
-def rests_on_doubt(target: Subject, option: Option, names: frozenset[str]) -> bool:
+def rests_on_doubt(target: ContendedRecord, option: Option, names: frozenset[str]) -> bool:
     """Whether the option parts a sampled pair with a member in ``names`` without moving the end that is sure."""
-    parted = [one for one in target.heat.sampled if one.names & names and _parts(target, option, one)]
+    size, starts = target.heat.line_bytes, target.heat.mixes.starts
+    before, after = starts(target.heat.granule), starts(option.granule)
+    parted = [
+        one
+        for one in target.heat.sampled
+        if one.names & names
+        and residual_share(one, option.starts, size, after) < residual_share(one, target.starts, size, before)
+    ]
     if not parted:
         return False
-    shown = lightest(target, option.arrangement, hot_atoms(target))
+    shown = lightest(target, option.arrangement, target.hot)
     moved = {*shown.moved, *shown.aligned}
-    return any(not moved & _sure_atoms(target, contact, names) for contact in parted)
-
-
-def _sure_atoms(target: Subject, contact: Contact, names: frozenset[str]) -> set[int]:
-    return {target.owners[spot.member] for spot in (contact.first, contact.second) if spot.name not in names}
-
-
-def _parts(target: Subject, option: Option, contact: Contact) -> bool:
-    size, starts = target.heat.line_bytes, target.heat.mixes.starts
-    before = residual_share(contact, target.starts, size, starts(target.heat.granule))
-    return residual_share(contact, option.starts, size, starts(option.granule)) < before
+    ends = [[spot for spot in (one.first, one.second) if spot.name not in names] for one in parted]
+    return any(moved.isdisjoint(target.owners[spot.member] for spot in sure) for sure in ends)
 
 
 def nothing_sure(names: frozenset[str]) -> str:

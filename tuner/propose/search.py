@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every small change to a subject, placed and priced exactly."""
+"""Every small change to a record, placed and priced exactly.
+
+Single steps move, swap or align one atom. Changes of several steps move two hot atoms; or a group of hot atoms that do
+not disturb each other, such as a lock and what it protects, since each of them moved alone leaves the rest where it
+disturbs; or give a written member a line of its own. That costs padding up to the next line, unless cold members fill
+the rest of it. The packing solver adds orders of any number of moves.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,159 +18,22 @@ from linesmith.tuner.cost.meetings import Cost
 from linesmith.tuner.cost.turns import forecast
 from linesmith.tuner.packing.solve import packed
 from linesmith.tuner.propose.arrangement import Arrangement, aligned, aligns, gathered, moves, placed, swaps, unchanged
-from linesmith.tuner.propose.subject import Subject
-
-# Hot members that go together: those that do not disturb each other, such as a lock and what it protects.
-#
-# What is used together costs a line less when it is on one; and each member moved alone leaves the rest of its company
-# where it disturbs.
-
-# How many hot atoms move together.
-MOST_TOGETHER = 4
-# What of its own contention an atom may have with the others of its company.
-HARMLESS = 0.3
-
-# What an atom costs together with others, ``None`` for all there are.
-Hostility = Callable[[int, Sequence[int] | None], float]
-
-
-def companies(ranked: Sequence[int], hostility: Hostility) -> list[list[int]]:
-    """The atoms of ``ranked`` in companies of those that hardly disturb each other, in the same order."""
-    found: list[list[int]] = []
-    for atom in ranked:
-        whole = hostility(atom, None)
-        open_to = [one for one in found if len(one) < MOST_TOGETHER and hostility(atom, one) <= HARMLESS * whole]
-        if whole and open_to:
-            min(open_to, key=lambda one: hostility(atom, one)).append(atom)
-        else:
-            found.append([atom])
-    return found
-
-
-def grouped(subject: Subject, start: Arrangement, ranked: Sequence[int]) -> Iterator[Arrangement]:
-    """Each company of several atoms at every place, the first of the declaration in front."""
-    for company in companies(ranked, _hostility(subject)):
-        first, *rest = sorted(company)
-        if not rest:
-            continue
-        for place in subject.freedom.places(first):
-            moved = placed(subject, start, first, place)
-            together = gathered(subject, moved, (first, *rest)) if moved is not None else None
-            if together is not None and together.order != start.order:
-                yield replace(together, purpose=Strategy.GROUP)
-
-
-def _hostility(subject: Subject) -> Hostility:
-    """What the sampled contacts say that atoms cost each other."""
-    costs: dict[frozenset[int], float] = {}
-    for contact in subject.heat.sampled:
-        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
-        costs[pair] = costs.get(pair, 0.0) + contact.weight
-
-    def hostility(atom: int, others: Sequence[int] | None) -> float:
-        met = (pair for pair in costs if atom in pair and (others is None or pair - {atom} <= set(others)))
-        return sum(costs[pair] for pair in met)
-
-    return hostility
-
-
-# A written member kept by itself: alone on its line, or there with members that nobody was seen to use.
-#
-# Alone costs memory: padding up to the next line. Cold members that fill the rest of that line, at the end of the
-# record, cost none; they have to be moved there, from in between those that are used.
-
-# Cold members that are moved to make a line of their own for one that is written.
-MOST_COLD = 4
-
-
-def isolated(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
-    for atom in atoms if subject.may_resize else ():
-        for place in subject.freedom.places(atom):
-            alone = _beginning(subject, placed(subject, start, atom, place), atom)
-            if alone is not None and alone.order[-1] != atom:
-                alone = aligned(subject, alone, alone.order[alone.order.index(atom) + 1])
-            if alone is not None:
-                yield replace(alone, purpose=Strategy.ISOLATE)
-
-
-def _beginning(subject: Subject, start: Arrangement | None, atom: int) -> Arrangement | None:
-    """``start`` with ``atom`` at the beginning of a line."""
-    return aligned(subject, start, atom) if start is not None else None
-
-
-def among_cold(subject: Subject, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each of ``atoms`` as far back as it may, with cold ones before it, or behind it on a line that it begins."""
-    cold = _cold(subject)
-    for atom in atoms:
-        yield from _with_last(subject, start, atom, frozenset(cold))
-        last = subject.freedom.places(atom)[-1]
-        behind = placed(subject, start, atom, last)
-        if behind is None:
-            continue
-        for chosen in _companies(subject, [one for one in cold if subject.freedom.places(one)[-1] == last]):
-            yield from _before(subject, behind, atom, chosen)
-            yield from _after(subject, behind, atom, chosen)
-
-
-def _with_last(subject: Subject, start: Arrangement, atom: int, cold: frozenset[int]) -> Iterator[Arrangement]:
-    """``atom`` at the beginning of a line, with cold ones behind it that are the last already."""
-    for place in subject.freedom.places(atom) if subject.may_resize else ():
-        now = _beginning(subject, placed(subject, start, atom, place), atom)
-        if now is not None and cold.issuperset(now.order[place + 1 :]):
-            yield replace(now, purpose=Strategy.COLD_LAST)
-
-
-def _cold(subject: Subject) -> list[int]:
-    """Atoms without samples that may be moved, the last of the declaration first: what most code uses stands early."""
-    hot = {subject.owners[spot.member] for spot in subject.heat.spots}
-    sizes = {atom: _size(subject, atom) for atom in range(len(subject.parts))}
-    return [atom for atom in reversed(sizes) if atom not in hot and sizes[atom] and subject.parts[atom].name]
-
-
-def _size(subject: Subject, atom: int) -> int:
-    return sum(member.size for member in subject.parts[atom].members if member.bit_size is None)
-
-
-def _companies(subject: Subject, cold: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The one that fills a line by itself with the least bytes; and the last few of the declaration."""
-    long = [atom for atom in cold if _size(subject, atom) >= CACHE_LINE_BYTES - 8]
-    if long:
-        yield (min(long, key=lambda atom: _size(subject, atom)),)
-    for count in range(1, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(reversed(cold[:count]))
-    large = sorted(cold, key=lambda atom: -_size(subject, atom))
-    for count in range(2, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(sorted(large[:count]))
-
-
-def _before(subject: Subject, start: Arrangement, atom: int, cold: Sequence[int]) -> Iterator[Arrangement]:
-    """The cold ones between ``atom`` and all others."""
-    now: Arrangement | None = start
-    for one in cold:
-        now = now and placed(subject, now, one, now.order.index(atom) - (now.order.index(one) < now.order.index(atom)))
-    if now is not None:
-        yield replace(now, purpose=Strategy.COLD_LAST)
-
-
-def _after(subject: Subject, start: Arrangement, atom: int, cold: Sequence[int]) -> Iterator[Arrangement]:
-    """``atom`` at the beginning of a line, the cold ones behind it on that line."""
-    now = _beginning(subject, start, atom) if subject.may_resize else None
-    for one in cold:
-        now = now and placed(subject, now, one, subject.freedom.places(one)[-1])
-    if now is not None:
-        yield replace(now, purpose=Strategy.COLD_LAST)
-
+from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
 # ones, since the work grows with the cube of the atoms.
 EXHAUSTIVE_ATOMS = 96
 # Second moves are tried on top of this many first moves, the best of each hot atom.
 BEAM = 12
-# Hot atoms that are looked at, those that cost most.
-MOST_HOT = 16
-# Orders that the packing solver begins: about a second.
-PACKING_WORK = 20_000
+# How many hot atoms move together.
+MOST_TOGETHER = 4
+# What of its own contention an atom may have with the others of its group.
+HARMLESS = 0.3
+# Cold members that are moved to make a line of their own for one that is written.
+MOST_COLD = 4
+
+# What an atom costs together with others, ``None`` for all there are.
+Hostility = Callable[[int, Sequence[int] | None], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,132 +50,55 @@ class Option:
     cost: Cost
 
 
-def price(subject: Subject, arrangement: Arrangement) -> Option:
-    """Place the arrangement by C's rules and price it."""
-    placed = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
-    starts = _by_position(subject, arrangement, placed.starts)
-    granule = max(subject.heat.granule, placed.alignment) if arrangement.aligned else subject.heat.granule
-    return Option(arrangement, starts, placed.size, granule, _expected(subject, starts, placed.size, granule))
+def options(subject: ContendedRecord) -> tuple[Option, ...]:
+    """Every small change that lowers the cost, one for each distinct layout, single steps first.
 
-
-def _expected(subject: Subject, starts: tuple[int, ...], size: int, granule: int) -> Cost:
-    """The forecast; of objects that will begin elsewhere, the profile's change as much as all of them."""
-    growth = subject.growth(size)
-    expected = forecast(subject.heat, subject.turns, starts, granule, growth)
-    now = subject.now
-    if now.anywhere and (growth or granule != subject.heat.granule):
-        return Cost(now.here * expected.anywhere / now.anywhere, expected.anywhere)
-    return expected
-
-
-def _by_position(subject: Subject, arrangement: Arrangement, bits: tuple[int, ...]) -> tuple[int, ...]:
-    """Bytes in the object by the members' positions in the present layout, from bits in the new order."""
-    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
-    starts = [0] * len(positions)
-    for position, bit in zip(positions, bits, strict=True):
-        starts[position] = subject.base + bit // BYTE
-    return tuple(starts)
-
-
-def options(subject: Subject) -> tuple[Option, ...]:
-    """Every small change that lowers the cost; of several steps only what does more than each single one.
-
-    What leaves nothing at the size there is needs no more steps.
+    Of several steps only what does more than each single one. What leaves nothing at the size there is needs no more.
     """
     start = unchanged(subject)
-    now = price(subject, start)
-    single = _helpful(subject, now, _single(subject, start))
+    found = _helpful(subject, _single_steps(subject, start))
+    single = tuple(found.values())
     if any(option.cost.anywhere == 0 and _grown(subject, option) <= 0 for option in single):
         return single
-    several = _helpful(subject, now, _several(subject, start))
-    more = (option for option in several if not any(_as_good(subject, one, option) for one in single))
-    return _distinct((*single, *more, *_helpful(subject, now, _packed(subject))))
+    for layout, option in _helpful(subject, _several_steps(subject, start)).items():
+        if not any(_as_good(subject, one, option) for one in single):
+            found.setdefault(layout, option)
+    for layout, option in _helpful(subject, _packed(subject)).items():
+        found.setdefault(layout, option)
+    return tuple(found.values())
 
 
-def _distinct(found: Iterable[Option]) -> tuple[Option, ...]:
-    """Each layout once, as the first that has it says it."""
-    known: dict[tuple[tuple[int, ...], int], Option] = {}
-    for option in found:
-        known.setdefault((option.starts, option.size), option)
-    return tuple(known.values())
+def _helpful(
+    subject: ContendedRecord, arrangements: Iterable[Arrangement]
+) -> dict[tuple[tuple[int, ...], int], Option]:
+    """By layout (starts and size) the first that has it and costs less in the profile's phase and over all phases."""
+    found: dict[tuple[tuple[int, ...], int], Option] = {}
+    for arrangement in arrangements:
+        option = price(subject, arrangement)
+        cheaper = option.cost.here < subject.now.here and option.cost.anywhere < subject.now.anywhere
+        if cheaper and (option.starts, option.size) not in found and fits(subject, option):
+            found[option.starts, option.size] = option
+    return found
 
 
-def _packed(subject: Subject) -> Iterator[Arrangement]:
-    """The record packed anew for each number of moves that is worth it."""
-    for one in packed(subject, work=PACKING_WORK):
-        several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
-        yield replace(one.arrangement, purpose=several, optimality=one.optimality)
+def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
+    """Place the arrangement by C's rules and price it.
 
-
-def _as_good(subject: Subject, one: Option, two: Option) -> bool:
-    """Whether a single step already does what several do."""
-    cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
-    return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
-
-
-def _grown(subject: Subject, option: Option) -> int:
-    return subject.grown(option.size, option.granule)
-
-
-def _several(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
-    """Changes of more than one step, those that need fewer first."""
-    hot = hot_atoms(subject)
-    written = [atom for atom in hot if atom in _written(subject)]
-    yield from _two_moves(subject, start, hot)
-    yield from grouped(subject, start, hot)
-    yield from among_cold(subject, start, written)
-    yield from isolated(subject, start, written)
-
-
-def _written(subject: Subject) -> frozenset[int]:
-    return frozenset(subject.owners[spot.member] for spot in subject.heat.spots if spot.written)
-
-
-def _two_moves(subject: Subject, start: Arrangement, hot: Sequence[int]) -> Iterator[Arrangement]:
-    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
-    for atom in hot:
-        first = sorted((price(subject, one) for one in moves(subject, start, [atom])), key=_price_of)
-        for option in first[: max(1, BEAM // len(hot))]:
-            yield from moves(subject, option.arrangement, [other for other in hot if other != atom])
-
-
-def _price_of(option: Option) -> tuple[float, float]:
-    return option.cost.anywhere, option.cost.here
-
-
-def hot_atoms(subject: Subject) -> tuple[int, ...]:
-    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
-
-    Behind them those that would take a line from who leaves it.
+    Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
     """
-    found: dict[int, None] = {}
-    for contact in sorted(subject.heat.sampled, key=lambda one: -one.weight):
-        ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
-        found.update(dict.fromkeys(subject.owners[spot.member] for spot in ends))
-    found.update(dict.fromkeys(_takers(subject)))
-    return tuple(found)[:MOST_HOT]
+    laid = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
+    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
+    begins = {position: subject.base + bit // BYTE for position, bit in zip(positions, laid.starts, strict=True)}
+    starts = tuple(begins[position] for position in range(len(positions)))
+    granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
+    growth, now = subject.growth(laid.size), subject.now
+    cost = forecast(subject.heat, subject.turns, starts, granule, growth)
+    if now.anywhere and (growth or granule != subject.heat.granule):
+        cost = Cost(now.here * cost.anywhere / now.anywhere, cost.anywhere)
+    return Option(arrangement, starts, laid.size, granule, cost)
 
 
-def _takers(subject: Subject) -> Iterator[int]:
-    """Atoms of members whose stores would disturb others, those with the most misses first."""
-    amounts = Counter[str]()
-    for victim in (one for line in subject.heat.lines for one in line.victims):
-        amounts.update(dict(victim.takers))
-    owners = {spot.name: subject.owners[spot.member] for spot in subject.heat.spots}
-    return (owners[name] for name, _ in amounts.most_common() if name in owners)
-
-
-def _single(subject: Subject, start: Arrangement) -> Iterator[Arrangement]:
-    hot = hot_atoms(subject)
-    cold = [atom for atom in start.order if atom not in hot]
-    yield from moves(subject, start, hot)
-    yield from swaps(subject, start, hot)
-    yield from aligns(subject, start, hot)
-    small = len(start.order) <= EXHAUSTIVE_ATOMS or not hot
-    yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
-
-
-def fits(subject: Subject, option: Option) -> bool:
+def fits(subject: ContendedRecord, option: Option) -> bool:
     """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
     if option.size != subject.layout.size and not subject.may_resize:
         return False
@@ -317,12 +108,150 @@ def fits(subject: Subject, option: Option) -> bool:
     return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
 
 
-def _helpful(subject: Subject, now: Option, arrangements: Iterable[Arrangement]) -> tuple[Option, ...]:
-    """Those that cost less in the profile's phase and over all phases, one for each distinct layout."""
-    found: dict[tuple[tuple[int, ...], int], Option] = {}
-    for arrangement in arrangements:
-        option = price(subject, arrangement)
-        cheaper = option.cost.here < now.cost.here and option.cost.anywhere < now.cost.anywhere
-        if cheaper and fits(subject, option):
-            found.setdefault((option.starts, option.size), option)
-    return tuple(found.values())
+def _as_good(subject: ContendedRecord, one: Option, two: Option) -> bool:
+    """Whether a single step already does what several do."""
+    cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
+    return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
+
+
+def _grown(subject: ContendedRecord, option: Option) -> int:
+    return subject.grown(option.size, option.granule)
+
+
+def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    hot = subject.hot
+    cold = [atom for atom in start.order if atom not in hot]
+    yield from moves(subject, start, hot)
+    yield from swaps(subject, start, hot)
+    yield from aligns(subject, start, hot)
+    small = len(start.order) <= EXHAUSTIVE_ATOMS or not hot
+    yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
+
+
+def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Changes of more than one step, those that need fewer first."""
+    owners = {subject.owners[spot.member] for spot in subject.heat.spots if spot.written}
+    written = [atom for atom in subject.hot if atom in owners]
+    yield from _two_moves(subject, start)
+    yield from _grouped(subject, start)
+    yield from _among_cold(subject, start, written)
+    yield from _isolated(subject, start, written)
+
+
+def _packed(subject: ContendedRecord) -> Iterator[Arrangement]:
+    """The record packed anew for each number of moves that is worth it."""
+    for one in packed(subject):
+        several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
+        yield replace(one.arrangement, purpose=several, optimality=one.optimality)
+
+
+def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
+    for atom in subject.hot:
+        priced = (price(subject, one) for one in moves(subject, start, [atom]))
+        first = sorted(priced, key=lambda option: (option.cost.anywhere, option.cost.here))
+        for option in first[: max(1, BEAM // len(subject.hot))]:
+            yield from moves(subject, option.arrangement, [other for other in subject.hot if other != atom])
+
+
+def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Each group of several hot atoms at every place, the first of the declaration in front."""
+    costs: dict[frozenset[int], float] = {}
+    for contact in subject.heat.sampled:
+        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
+        costs[pair] = costs.get(pair, 0.0) + contact.weight
+
+    def hostility(atom: int, others: Sequence[int] | None) -> float:
+        met = (pair for pair in costs if atom in pair and (others is None or pair - {atom} <= set(others)))
+        return sum(costs[pair] for pair in met)
+
+    for first, *rest in map(sorted, harmless_groups(subject.hot, hostility)):
+        for place in subject.freedom.places(first) if rest else ():
+            moved = placed(subject, start, first, place)
+            together = gathered(subject, moved, (first, *rest)) if moved is not None else None
+            if together is not None and together.order != start.order:
+                yield replace(together, purpose=Strategy.GROUP)
+
+
+def harmless_groups(ranked: Sequence[int], hostility: Hostility) -> list[list[int]]:
+    """The atoms of ``ranked`` in groups of those that hardly disturb each other, in the same order."""
+    found: list[list[int]] = []
+    for atom in ranked:
+        whole = hostility(atom, None)
+        open_to = [one for one in found if len(one) < MOST_TOGETHER and hostility(atom, one) <= HARMLESS * whole]
+        if whole and open_to:
+            min(open_to, key=lambda one: hostility(atom, one)).append(atom)
+        else:
+            found.append([atom])
+    return found
+
+
+def _isolated(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+    """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
+    for atom in atoms if subject.may_resize else ():
+        for place in subject.freedom.places(atom):
+            alone = _beginning(subject, placed(subject, start, atom, place), atom)
+            if alone is not None and alone.order[-1] != atom:
+                alone = aligned(subject, alone, alone.order[alone.order.index(atom) + 1])
+            if alone is not None:
+                yield replace(alone, purpose=Strategy.ISOLATE)
+
+
+def _beginning(subject: ContendedRecord, start: Arrangement | None, atom: int) -> Arrangement | None:
+    """``start`` with ``atom`` at the beginning of a line."""
+    return aligned(subject, start, atom) if start is not None else None
+
+
+def _among_cold(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+    """Each of ``atoms`` as far back as it may, with cold ones before it, or behind it on a line that it begins.
+
+    Cold are those without samples that have a name to move them by; the last of the declaration are taken first, since
+    what most code uses stands early.
+    """
+    hot = {subject.owners[spot.member] for spot in subject.heat.spots}
+    sizes = [sum(one.size for one in part.members if one.bit_size is None) for part in subject.parts]
+    cold = [
+        atom for atom in reversed(range(len(sizes))) if atom not in hot and sizes[atom] and subject.parts[atom].name
+    ]
+    for atom in atoms:
+        # At the beginning of a line, where all behind it are cold already.
+        for place in subject.freedom.places(atom) if subject.may_resize else ():
+            now = _beginning(subject, placed(subject, start, atom, place), atom)
+            if now is not None and set(now.order[place + 1 :]) <= set(cold):
+                yield replace(now, purpose=Strategy.COLD_LAST)
+        last = subject.freedom.places(atom)[-1]
+        behind = placed(subject, start, atom, last)
+        if behind is None:
+            continue
+        for chosen in _fillers([one for one in cold if subject.freedom.places(one)[-1] == last], sizes):
+            for filled in (_before(subject, behind, atom, chosen), _after(subject, behind, atom, chosen)):
+                if filled is not None:
+                    yield replace(filled, purpose=Strategy.COLD_LAST)
+
+
+def _fillers(cold: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """The one that fills a line by itself with the least bytes; the last few of the declaration; the largest few."""
+    long = [atom for atom in cold if sizes[atom] >= CACHE_LINE_BYTES - 8]
+    if long:
+        yield (min(long, key=lambda atom: sizes[atom]),)
+    for count in range(1, min(MOST_COLD, len(cold)) + 1):
+        yield tuple(reversed(cold[:count]))
+    large = sorted(cold, key=lambda atom: -sizes[atom])
+    for count in range(2, min(MOST_COLD, len(cold)) + 1):
+        yield tuple(sorted(large[:count]))
+
+
+def _before(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
+    """The cold ones between ``atom`` and all others."""
+    now: Arrangement | None = start
+    for one in cold:
+        now = now and placed(subject, now, one, now.order.index(atom) - (now.order.index(one) < now.order.index(atom)))
+    return now
+
+
+def _after(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
+    """``atom`` at the beginning of a line, the cold ones behind it on that line."""
+    now = _beginning(subject, start, atom) if subject.may_resize else None
+    for one in cold:
+        now = now and placed(subject, now, one, subject.freedom.places(one)[-1])
+    return now

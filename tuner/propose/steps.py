@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One line in the caches of several CPUs, as MESI has it: what an access finds, and the states behind it.
+"""Why a candidate helps: the accesses of two CPUs through their caches, as MESI has it, before and after.
+
+A profile has thousands of accesses of hundreds of CPUs. Its heaviest sharings tell what happens again and again: CPU A
+writes a member, CPU B touches a member of the same line. Each of them is one turn of two accesses.
 
 Source: Papamarcos and Patel, "A low-overhead coherence solution for multiprocessors with private cache memories"
 (ISCA 1984). Caches are without bound: nothing is evicted.
@@ -7,7 +10,7 @@ Source: Papamarcos and Patel, "A low-overhead coherence solution for multiproces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,7 +22,6 @@ from linesmith.analyzer.model import (
     Bounds,
     Candidate,
     CoherenceStep,
-    ConflictPair,
     Finding,
     Latencies,
     Layout,
@@ -31,11 +33,18 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.parts import part_names
 
+WRITER, VICTIM = CPUS = ("A", "B")
+# Turns of members that a layout can part, and of a member that waits for itself, which no layout helps.
+MOST_PARTED = 2
+MOST_KEPT = 1
+# A sharing that causes less than this share of what the heaviest one does is not worth a turn.
+LEAST_SHARE = 0.05
+
 # The states of one line by CPU; a CPU that never touched it holds it as little as an invalid copy.
 States = Mapping[str, LineState]
 
 
-class Event(StrEnum):
+class CacheEvent(StrEnum):
     """What an access makes the caches do."""
 
     HIT = "hit"
@@ -50,59 +59,33 @@ class Event(StrEnum):
 class Effect:
     """An access and its result; ``other`` is the CPU whose copy was fetched or invalidated, empty if there is none."""
 
-    event: Event
+    event: CacheEvent
     other: str
     states: States
 
 
 def access(states: States, cpu: str, writes: bool) -> Effect:
     """The effect of one access by ``cpu`` on the line with these ``states``."""
-    return _write(states, cpu) if writes else _read(states, cpu)
-
-
-def _read(states: States, cpu: str) -> Effect:
-    if _state(states, cpu) is not LineState.INVALID:
-        return Effect(Event.HIT, "", states)
-    others = _holders(states, cpu)
-    if not others:
-        return Effect(Event.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
-    event = Event.MODIFIED if _state(states, others[0]) is LineState.MODIFIED else Event.SHARED
-    return Effect(event, others[0], {**states, **dict.fromkeys((*others, cpu), LineState.SHARED)})
-
-
-def _write(states: States, cpu: str) -> Effect:
-    own, others = _state(states, cpu), _holders(states, cpu)
+    own = states.get(cpu, LineState.INVALID)
+    # The other CPUs with a valid copy, in the order of their names.
+    others = sorted(one for one, state in states.items() if one != cpu and state is not LineState.INVALID)
+    other = others[0] if others else ""
+    modified = bool(other) and states[other] is LineState.MODIFIED
+    if not writes:
+        if own is not LineState.INVALID:
+            return Effect(CacheEvent.HIT, "", states)
+        if not others:
+            return Effect(CacheEvent.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
+        event = CacheEvent.MODIFIED if modified else CacheEvent.SHARED
+        return Effect(event, other, {**states, **dict.fromkeys((*others, cpu), LineState.SHARED)})
     after = {**states, **dict.fromkeys(others, LineState.INVALID), cpu: LineState.MODIFIED}
     if own in (LineState.MODIFIED, LineState.EXCLUSIVE):
-        return Effect(Event.HIT, "", after)
+        return Effect(CacheEvent.HIT, "", after)
     if own is LineState.SHARED:
-        return Effect(Event.UPGRADE if others else Event.HIT, "".join(others[:1]), after)
+        return Effect(CacheEvent.UPGRADE if others else CacheEvent.HIT, other, after)
     if not others:
-        return Effect(Event.COLD, "", after)
-    taken = _state(states, others[0]) is LineState.MODIFIED
-    return Effect(Event.TAKEN if taken else Event.SHARED, others[0], after)
-
-
-def _state(states: States, cpu: str) -> LineState:
-    return states.get(cpu, LineState.INVALID)
-
-
-def _holders(states: States, cpu: str) -> list[str]:
-    """The other CPUs with a valid copy, in the order of their names."""
-    return sorted(one for one, state in states.items() if one != cpu and state is not LineState.INVALID)
-
-
-# The accesses that stand for a finding: who writes on CPU A, and who waits for that on CPU B.
-#
-# A profile has thousands of accesses of hundreds of CPUs. Its heaviest sharings tell what happens again and again: one
-# CPU writes a member, another touches a member of the same line. Each of them is one turn of two accesses.
-
-WRITER, VICTIM = "A", "B"
-# Turns of members that a layout can part, and of a member that waits for itself, which no layout helps.
-MOST_PARTED = 2
-MOST_KEPT = 1
-# A sharing that causes less than this share of what the heaviest one does is not worth a turn.
-LEAST_SHARE = 0.05
+        return Effect(CacheEvent.COLD, "", after)
+    return Effect(CacheEvent.TAKEN if modified else CacheEvent.SHARED, other, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +99,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class TurnAccess:
     """One access of ``cpu`` by ``function`` to the leaf ``path`` of ``top``, ``offset`` bytes into the object."""
 
     cpu: str
@@ -135,8 +118,8 @@ class Turn:
     victim: str
     writer: str
     contended: Bounds
-    write: Touch
-    wait: Touch
+    write: TurnAccess
+    wait: TurnAccess
 
     @property
     def own(self) -> bool:
@@ -154,7 +137,7 @@ class _Sharing:
     waits: Waits
 
 
-def story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, ...]:
+def _story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, ...]:
     """A few turns, those of the pairs ``parted`` (by member) first, then the heaviest; those that stay come last.
 
     Only accesses to the finding's first object are among them.
@@ -187,12 +170,14 @@ def _sharings(finding: Finding) -> list[_Sharing]:
     usual = Latencies()
     waits = Waits(usual.hitm_local, usual.taken_local)
     return [
-        _Sharing(_victim(pair), pair.writer, Bounds(pair.weight, pair.weight), waits) for pair in finding.triage.pairs
+        _Sharing(
+            pair.second if pair.writer == pair.first else pair.first,
+            pair.writer,
+            Bounds(pair.weight, pair.weight),
+            waits,
+        )
+        for pair in finding.triage.pairs
     ]
-
-
-def _victim(pair: ConflictPair) -> str:
-    return pair.second if pair.writer == pair.first else pair.first
 
 
 def _waits(sharing: SharingCost) -> Waits:
@@ -227,15 +212,8 @@ def _written(leaf: LineMember, function: MemberFunction) -> tuple[int, bool, boo
     return function.stores, named, not waits, function.records or function.contended
 
 
-def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> Touch:
-    return Touch(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
-
-
-# The accesses that stand for a finding, through caches: in the layout as it is, and under a candidate.
-
-CPUS = (WRITER, VICTIM)
-# The line that an access touches: in a layout, or one that each member has for itself.
-LineOf = Callable[[Touch], Hashable]
+def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> TurnAccess:
+    return TurnAccess(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
 
 
 def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tuple[StepTable, ...]:
@@ -245,36 +223,28 @@ def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tup
     meet where they would not meet in that one.
     """
     parted = {frozenset((one.first, one.second)) for one in candidate.residuals if one.after < one.before}
-    then = _byte_then(candidate, layouts)
-    tables = [_table(finding, turn, candidate, then) for turn in story(finding, parted)]
+    old, new = _offsets(candidate.before, layouts), _offsets(candidate.after, layouts)
+    shift = {name: new[name] - old[name] for name in old.keys() & new.keys()}
+    tables = [_table(finding, turn, candidate, shift) for turn in _story(finding, parted)]
     return tuple(tables) if any(step.needless for one in tables for step in one.before) else ()
 
 
-def _table(finding: Finding, turn: Turn, candidate: Candidate, then: Callable[[Touch], int]) -> StepTable:
+def _table(finding: Finding, turn: Turn, candidate: Candidate, shift: Mapping[str, int]) -> StepTable:
+    """One turn before and after; ``shift`` is by how many bytes members move, those outside the record do not."""
     touches = turn.write, turn.wait
     phase = _phase(finding, touches, _alignment(candidate.before))
     phase_after = phase if phase % _alignment(candidate.after) == 0 else 0
+    moved = [touch.offset + shift.get(touch.top, 0) for touch in touches]
     return StepTable(
         turn.victim,
         turn.writer,
         turn.contended,
         phase,
-        tuple(_steps(touches, _lines(_byte_now, phase, finding.bytes))),
-        tuple(_steps(touches, _lines(then, phase_after, finding.bytes))),
+        tuple(_steps(touches, [(touch.offset + phase) // finding.bytes for touch in touches])),
+        tuple(_steps(touches, [(offset + phase_after) // finding.bytes for offset in moved])),
         tuple(_notes(finding, touches, phase)),
         phase_after,
     )
-
-
-def _byte_now(touch: Touch) -> int:
-    return touch.offset
-
-
-def _byte_then(candidate: Candidate, layouts: Layouts) -> Callable[[Touch], int]:
-    """Where the byte of an access is in the candidate's layout; members outside the record stay where they are."""
-    old, new = _offsets(candidate.before, layouts), _offsets(candidate.after, layouts)
-    shift = {name: new[name] - old[name] for name in old.keys() & new.keys()}
-    return lambda touch: touch.offset + shift.get(touch.top, 0)
 
 
 def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
@@ -288,7 +258,7 @@ def _alignment(layout: Layout) -> int:
     return max(layout.natural_alignment, layout.alignment or 1, *members, 1)
 
 
-def _phase(finding: Finding, touches: Sequence[Touch], alignment: int) -> int:
+def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> int:
     """The profile's phase if both accesses meet in it, else the first phase in which they do."""
     known = finding.objects[0].phase
     possible = [known, *range(0, finding.bytes, min(alignment, finding.bytes))]
@@ -297,58 +267,54 @@ def _phase(finding: Finding, touches: Sequence[Touch], alignment: int) -> int:
     return next(meeting, known)
 
 
-def _lines(byte: Callable[[Touch], int], phase: int, line_bytes: int) -> Callable[[Touch], int]:
-    """The line of an access, counted from the one in which the object begins."""
-    return lambda touch: (byte(touch) + phase) // line_bytes
-
-
-def _steps(touches: Sequence[Touch], line_of: Callable[[Touch], int]) -> Iterator[CoherenceStep]:
-    here, alone = _round(touches, line_of), _round(touches, lambda touch: touch.top)
-    for touch, effect, ideal in zip(touches, here, alone, strict=True):
+def _steps(touches: Sequence[TurnAccess], lines: Sequence[int]) -> Iterator[CoherenceStep]:
+    """The steps of accesses to ``lines``, counted from the one in which the object begins."""
+    here, alone = _round(touches, lines), _round(touches, [touch.top for touch in touches])
+    for touch, line, effect, ideal in zip(touches, lines, here, alone, strict=True):
+        waits = touch.waits
+        cycles = {
+            CacheEvent.SHARED: waits.clean,
+            CacheEvent.MODIFIED: waits.load,
+            CacheEvent.TAKEN: waits.store,
+            CacheEvent.UPGRADE: waits.upgrade,
+        }
         yield CoherenceStep(
             cpu=touch.cpu,
             function=touch.function,
             member=touch.path,
-            line=line_of(touch),
+            line=line,
             writes=touch.writes,
             states=tuple((cpu, effect.states.get(cpu, LineState.INVALID)) for cpu in CPUS),
             what=_what(touch, effect),
-            cycles=_cycles(touch, effect),
-            needless=effect.event is not Event.HIT and ideal.event is Event.HIT,
+            cycles=cycles.get(effect.event, 0),
+            needless=effect.event is not CacheEvent.HIT and ideal.event is CacheEvent.HIT,
         )
 
 
-def _round(touches: Sequence[Touch], line_of: LineOf) -> list[Effect]:
+def _round(touches: Sequence[TurnAccess], lines: Sequence[Hashable]) -> list[Effect]:
     """The effects of the second round: the first one brings the lines to where they are in the long run."""
     held: dict[Hashable, States] = {}
     effects: list[Effect] = []
-    for touch in (*touches, *touches):
-        line = line_of(touch)
+    for touch, line in (*zip(touches, lines, strict=True), *zip(touches, lines, strict=True)):
         effects.append(access(held.get(line, {}), touch.cpu, touch.writes))
         held[line] = effects[-1].states
     return effects[len(touches) :]
 
 
-def _what(touch: Touch, effect: Effect) -> str:
+def _what(touch: TurnAccess, effect: Effect) -> str:
     """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
-    told: Mapping[Event, str] = {
-        Event.HIT: "hit",
-        Event.COLD: "from memory",
-        Event.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
-        Event.MODIFIED: f"modified on {effect.other}",
-        Event.UPGRADE: f"invalidates {effect.other}",
-        Event.TAKEN: f"taken from {effect.other}",
+    told: Mapping[CacheEvent, str] = {
+        CacheEvent.HIT: "hit",
+        CacheEvent.COLD: "from memory",
+        CacheEvent.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
+        CacheEvent.MODIFIED: f"modified on {effect.other}",
+        CacheEvent.UPGRADE: f"invalidates {effect.other}",
+        CacheEvent.TAKEN: f"taken from {effect.other}",
     }
     return told[effect.event]
 
 
-def _cycles(touch: Touch, effect: Effect) -> int:
-    waits = touch.waits
-    costs = {Event.SHARED: waits.clean, Event.MODIFIED: waits.load, Event.TAKEN: waits.store}
-    return {**costs, Event.UPGRADE: waits.upgrade}.get(effect.event, 0)
-
-
-def _notes(finding: Finding, touches: Sequence[Touch], phase: int) -> Iterator[str]:
+def _notes(finding: Finding, touches: Sequence[TurnAccess], phase: int) -> Iterator[str]:
     loads = "those of loads are the profile's mean" if finding.cost.timed else "those of loads are assumed, too"
     yield f"Cycles of stores are assumed, and a store buffer may hide them; {loads}."
     if phase != finding.objects[0].phase:

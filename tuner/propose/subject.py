@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The record that a finding asks to change: its atoms, their freedom, and the heat on its members."""
+"""The record that a finding asks to change: its atoms, their freedom, and the heat on its members.
+
+A change reaches the records that hold this one by value (``Holders``): an aligned member makes them larger although
+the record itself may keep its size, since they begin it at a multiple of more bytes, and end at one. The same change
+is made of the record of each other configuration that the premises name.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -23,25 +29,22 @@ from linesmith.analyzer.layouts.placement import (
     visible_places,
 )
 from linesmith.analyzer.layouts.single_moves import unmovable
-from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, LineObject, Move, VariableRow
+from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
-from linesmith.tuner.constraints.facts import NO_PREMISES, Configuration, Premises
+from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Premises
 from linesmith.tuner.constraints.freedom import Freedom
 from linesmith.tuner.constraints.kernel_rules import held
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.cost.heat import Heat, interest, spots
+from linesmith.tuner.cost.heat import RecordHeat, interest, spots
 from linesmith.tuner.cost.meetings import Cost, record_heat
 from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
-from linesmith.tuner.cost.turns import Turns, forecast, turns_of
-from linesmith.tuner.cost.uses import Scope, code_of
+from linesmith.tuner.cost.turns import LineFetches, forecast, turns_of
+from linesmith.tuner.cost.uses import MovableRecord, code_of
 from linesmith.tuner.replay.scene import Relocation, around
 
-# What becomes of the records that hold a record by value when it gets another size or alignment.
-#
-# An aligned member makes its record's holders larger although the record itself may keep its size: they begin it at a
-# multiple of more bytes, and end at one.
-
+# Hot atoms that are looked at, those that cost most.
+MOST_HOT = 16
 # Records that are laid out anew; what more of them hold is a building block, whose layout nobody changes for one line.
 MOST_HOLDERS = 256
 
@@ -56,7 +59,7 @@ class Holders:
         self.record = record
         self._layouts = layouts
         self._kernel = kernel
-        self._explained = lru_cache(maxsize=None)(self._with_inferred_alignment)
+        self._explained = lru_cache(maxsize=None)(lambda number: with_inferred_alignment(layouts.by_id(number)))
         self.changes = lru_cache(maxsize=None)(self._changes)
 
     def growth(self, granule: int, growth: int) -> int:
@@ -106,9 +109,6 @@ class Holders:
             known[holder] = Relocation((), outer.size, new.size, alignment, record_alignment(new))
         return known[holder]
 
-    def _with_inferred_alignment(self, layout_id: int) -> Layout:
-        return with_inferred_alignment(self._layouts.by_id(layout_id))
-
     @cached_property
     def _holding(self) -> Mapping[int, Mapping[int, int]]:
         """By each record that holds the record at any depth: which member of it does, and what that is."""
@@ -133,14 +133,15 @@ def _worst_first(one: HolderChange) -> tuple[bool, float, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ContendedRecord:
     """``layout`` is the record whose members move, at byte ``base`` of the object of type ``type``.
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
     ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
     who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
-    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object.
+    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object,
+    ``hot`` the atoms to move, the most contended first.
     """
 
     type: str
@@ -148,7 +149,7 @@ class Subject:
     base: int
     parts: tuple[LayoutAtom, ...]
     freedom: Freedom
-    heat: Heat
+    heat: RecordHeat
     starts: tuple[int, ...]
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
@@ -156,9 +157,10 @@ class Subject:
     holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
-    turns: Turns | None = None
+    turns: LineFetches | None = None
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     interest: tuple[float, ...] = ()
+    hot: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -185,7 +187,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
+class _MovablePart:
     layout: Layout
     base: int
     places: Mapping[str, MemberPlace]
@@ -193,7 +195,7 @@ class _Scope:
 
 def subject(
     finding: Finding, layouts: Layouts, others: Iterable[Finding] = (), premises: Premises = NO_PREMISES
-) -> Subject:
+) -> ContendedRecord:
     """The record to change for ``finding``, whose first object is resolved and which has conflict pairs.
 
     Raises ``NothingToSuggest`` where no order of its members can be computed or none could part a pair.
@@ -207,20 +209,23 @@ def subject(
     facts = opened(told, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
-    same = [one for one in (*others, *premises.beside) if one.objects and _is_alike(one.objects[0], target)]
-    found = spots((finding, *same), scope.places, starts)
-    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, _rows((finding, *same)))
+    known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
+    seen = (finding, *(one for one in known_as if one.objects[0].layout == target.layout))
+    # The variables that all objects are, if each of them is one.
+    rows = tuple(dict.fromkeys(row for one in seen if (row := one.objects[0].row) is not None))
+    variables = rows if all(one.objects[0].row is not None for one in seen) else ()
+    mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, variables)
     granule = record_alignment(with_inferred_alignment(outer))
-    heat = record_heat((finding, *same), found, starts, granule, mixes)
-    known = Scope(scope.layout, starts)
+    heat = record_heat(seen, spots(seen, scope.places, starts), starts, granule, mixes)
+    known = MovableRecord(scope.layout, starts)
     code = code_of(outer, layouts, premises.accesses)
-    turns = turns_of((finding, *same), known, heat, code)
+    turns = turns_of(seen, known, heat, code)
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, outer)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
     shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
-    return Subject(
+    return ContendedRecord(
         target.type,
         scope.layout,
         scope.base,
@@ -237,24 +242,30 @@ def subject(
         turns,
         forecast(heat, turns, starts, granule),
         interest(known, code),
+        _hot_atoms(heat, owners),
     )
 
 
-def _is_alike(one: LineObject, target: LineObject) -> bool:
-    """Whether a line's first object is known to be such a record, too."""
-    return one.layout == target.layout and one.outcome in KNOWN
+def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
+    """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
+
+    Behind them those of members whose stores would take a line from who leaves it, those with the most misses first.
+    """
+    found: dict[int, None] = {}
+    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
+        ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
+        found.update(dict.fromkeys(owners[spot.member] for spot in ends))
+    amounts = Counter[str]()
+    for victim in (one for line in heat.lines for one in line.victims):
+        amounts.update(dict(victim.takers))
+    by_name = {spot.name: owners[spot.member] for spot in heat.spots}
+    found.update(dict.fromkeys(by_name[name] for name, _ in amounts.most_common() if name in by_name))
+    return tuple(found)[:MOST_HOT]
 
 
-def _rows(lines: Iterable[Finding]) -> tuple[VariableRow, ...]:
-    """The variables that all objects of the lines are; none where one of them is none."""
-    rows = [line.objects[0].row for line in lines]
-    known = [row for row in rows if row is not None]
-    return tuple(dict.fromkeys(known)) if len(known) == len(rows) else ()
-
-
-def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope:
+def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _MovablePart:
     """The innermost anonymous struct that holds the heaviest pair, else the record itself."""
-    scope = _Scope(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
+    scope = _MovablePart(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
     entered = {outer.id}
     while (inner := _inner(scope, pairs, layouts)) is not None and inner.layout.id not in entered:
         scope = inner
@@ -262,7 +273,7 @@ def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
     return scope
 
 
-def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _Scope | None:
+def _inner(scope: _MovablePart, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _MovablePart | None:
     for pair in pairs:
         ends = [scope.places[name] for name in (pair.first, pair.second) if name in scope.places]
         if len(ends) < 2 or pair.first == pair.second:
@@ -273,14 +284,11 @@ def _inner(scope: _Scope, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> 
         inner = anonymous_struct(holder, layouts)
         if inner is None:
             return None
-        return _Scope(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
+        return _MovablePart(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
     return None
 
 
-# What a change does to the same record in the other configurations that the premises name.
-
-
-def refused_elsewhere(target: Subject, moves: Sequence[Move]) -> str | None:
+def refused_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> str | None:
     """Why another configuration forbids the moves, or ``None``."""
     for one in target.premises.configurations:
         found = _there(target, moves, one)
@@ -289,7 +297,7 @@ def refused_elsewhere(target: Subject, moves: Sequence[Move]) -> str | None:
     return None
 
 
-def told_elsewhere(target: Subject, moves: Sequence[Move]) -> Iterator[str]:
+def told_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[str]:
     """Sentences on what the moves do in the other configurations."""
     for one in target.premises.configurations:
         found = _there(target, moves, one)
@@ -301,7 +309,7 @@ def told_elsewhere(target: Subject, moves: Sequence[Move]) -> Iterator[str]:
             yield f"Also legal in {one.title}, where {found.layout.title} has {size} bytes: its size {change}."
 
 
-def _there(target: Subject, moves: Sequence[Move], other: Configuration) -> Elsewhere | None:
+def _there(target: ContendedRecord, moves: Sequence[Move], other: ConfiguredBuild) -> Elsewhere | None:
     record = next(iter(other.layouts.variants(target.type)), None)
     if record is None:
         return None

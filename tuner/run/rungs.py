@@ -37,7 +37,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.edit.patch import edited, file_text, is_kernel_code
 from linesmith.patches.edit.verify import locate, verify
-from linesmith.patches.message.message import Confirmation, Excerpt, message
+from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.replay.plan import ReplayPlan, at_every_start, plan_for, unchanged
@@ -155,11 +155,11 @@ class Points:
         declared = edited(candidate, self._tree).declared
         kernel = is_kernel_code(Tree(self._tree), declared)
         title, usual = declared.record.title, style(self._tree, declared.file)
-        text = message(
+        message = commit_message(
             candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
         )
         how = f"compiled with {built.compiler}"
-        patch = Patch(candidate.type, declared.file, diff, text, how, 0, seen.exact)
+        patch = Patch(candidate.type, declared.file, diff, message, how, 0, seen.exact)
         return file_text(patch).decode("utf-8", "surrogateescape")
 
 

@@ -10,7 +10,7 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import Move, MoveKind
 from linesmith.tuner.propose.arrangement import Arrangement
 from linesmith.tuner.propose.search import Option, price
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Choice:
     alone: bool = False
 
 
-def composed(target: Subject, choices: Iterable[Choice], growth: int) -> Option:
+def composed(target: ContendedRecord, choices: Iterable[Choice], growth: int) -> Option:
     """The layout of all ``choices`` together, which may be ``growth`` bytes larger than now; so may what holds it.
 
     Raises ``NothingToSuggest`` with the reason where it is not legal or too large.
@@ -45,7 +45,7 @@ def composed(target: Subject, choices: Iterable[Choice], growth: int) -> Option:
     return option
 
 
-def _check_size(target: Subject, size: int, growth: int) -> None:
+def _check_size(target: ContendedRecord, size: int, growth: int) -> None:
     now, title = target.layout.size, target.layout.title
     if size != now and not target.may_resize:
         raise NothingToSuggest(f"{title} would have {size} bytes instead of {now} and move what follows it")
@@ -53,7 +53,7 @@ def _check_size(target: Subject, size: int, growth: int) -> None:
         raise NothingToSuggest(f"{title} would grow from {now} to {size} bytes, but may {_allowed(growth)}")
 
 
-def _check_holders(target: Subject, option: Option, growth: int) -> None:
+def _check_holders(target: ContendedRecord, option: Option, growth: int) -> None:
     """What holds the record may not grow by more than the record itself."""
     largest = target.holders.largest(option.granule, option.size - target.layout.size)
     if largest is not None and largest.after > largest.before + growth:
@@ -66,7 +66,7 @@ def _allowed(growth: int) -> str:
     return f"grow by {growth} bytes" if growth else "not grow"
 
 
-def _ordered(target: Subject, moves: Sequence[Move]) -> tuple[list[int], list[Move]]:
+def _ordered(target: ContendedRecord, moves: Sequence[Move]) -> tuple[list[int], list[Move]]:
     """The order of atoms and the moves that were needed for it, in the sequence in which they are made."""
     order = list(range(len(target.parts)))
     done: list[Move] = []
@@ -79,7 +79,7 @@ def _ordered(target: Subject, moves: Sequence[Move]) -> tuple[list[int], list[Mo
     return order, done
 
 
-def _sequence(target: Subject, moves: Sequence[Move]) -> list[Move]:
+def _sequence(target: ContendedRecord, moves: Sequence[Move]) -> list[Move]:
     """The moves with each behind those that move what it goes behind."""
     waiting, done = list(moves), list[Move]()
     while waiting:
@@ -93,7 +93,7 @@ def _sequence(target: Subject, moves: Sequence[Move]) -> list[Move]:
     return done
 
 
-def _moved(target: Subject, order: Sequence[int], move: Move) -> list[int]:
+def _moved(target: ContendedRecord, order: Sequence[int], move: Move) -> list[int]:
     atom = _atom(target, move.member)
     rest = [other for other in order if other != atom]
     place = 0 if move.after is None else rest.index(_atom(target, move.after)) + 1
@@ -103,7 +103,7 @@ def _moved(target: Subject, order: Sequence[int], move: Move) -> list[int]:
     return [*rest[:place], atom, *rest[place:]]
 
 
-def _swapped(target: Subject, order: Sequence[int], move: Move) -> list[int]:
+def _swapped(target: ContendedRecord, order: Sequence[int], move: Move) -> list[int]:
     atom, other = _atom(target, move.member), _atom(target, move.partner or "")
     if target.freedom.segments[atom] != target.freedom.segments[other]:
         raise NothingToSuggest(f"{move.member} and {move.partner} may not change places{_binding(target)}")
@@ -111,12 +111,12 @@ def _swapped(target: Subject, order: Sequence[int], move: Move) -> list[int]:
     return [exchanged.get(one, one) for one in order]
 
 
-def _binding(target: Subject) -> str:
+def _binding(target: ContendedRecord) -> str:
     constraints = "; ".join(str(one) for one in target.freedom.constraints[:3])
     return f" ({constraints})" if constraints else ""
 
 
-def _atom(target: Subject, name: str) -> int:
+def _atom(target: ContendedRecord, name: str) -> int:
     """The atom that holds the member ``name``."""
     named = (at for at, part in enumerate(target.parts) if name in (part.name, part.last))
     found = next(named, None)
@@ -125,7 +125,7 @@ def _atom(target: Subject, name: str) -> int:
     return next(at for at, part in enumerate(target.parts) if any(one.name == name for one in part.members))
 
 
-def _aligned(target: Subject, order: Sequence[int], choices: Iterable[Choice]) -> dict[int, int]:
+def _aligned(target: ContendedRecord, order: Sequence[int], choices: Iterable[Choice]) -> dict[int, int]:
     """Alignments in bytes by atom, those of the members behind included."""
     found: dict[int, int] = {}
     for choice in choices:
@@ -138,7 +138,7 @@ def _aligned(target: Subject, order: Sequence[int], choices: Iterable[Choice]) -
     return {atom: align for atom, align in sorted(found.items()) if _needed(target, atom, align)}
 
 
-def _needed(target: Subject, atom: int, align: int) -> bool:
+def _needed(target: ContendedRecord, atom: int, align: int) -> bool:
     """Whether the atom is less aligned now; raises ``NothingToSuggest`` where an alignment cannot be written."""
     first = target.parts[atom].members[0]
     if first.is_bit_field or not first.name or first.flexible or target.parts[atom].is_group:
@@ -147,5 +147,5 @@ def _needed(target: Subject, atom: int, align: int) -> bool:
     return (first.alignment or 1) < align
 
 
-def _alignment(target: Subject, atom: int, align: int) -> Move:
+def _alignment(target: ContendedRecord, atom: int, align: int) -> Move:
     return Move(MoveKind.ALIGN, target.parts[atom].members[0].name, align=align)

@@ -16,9 +16,8 @@ from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
 from linesmith.tuner.cost.meetings import contention, meets, residual_share
 from linesmith.tuner.propose.arrangement import moves, unchanged
-from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.search import companies as grouped
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.search import Option, harmless_groups
+from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.hot_record import HotRecord, estimate
 
@@ -45,7 +44,7 @@ class Company:
 def companies(record: HotRecord) -> tuple[Company, ...]:
     """The companies of the record's hot atoms, the hottest first; each atom is in one."""
     costs = _costs(record)
-    found = grouped(hottest(record)[:MOST_ATOMS], partial(_with, costs))
+    found = harmless_groups(hottest(record)[:MOST_ATOMS], partial(_with, costs))
     return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
 
 
@@ -134,7 +133,7 @@ def assigned(record: HotRecord, candidate: Candidate) -> dict[str, Choice]:
     return {name: Choice(_words(name, made), tuple(made)) for name, made in moves.items()}
 
 
-def _place_of(target: Subject, company: Company) -> str:
+def _place_of(target: ContendedRecord, company: Company) -> str:
     return f"place of {', '.join(target.parts[atom].name for atom in company.atoms)}"
 
 
@@ -175,7 +174,7 @@ def _places(record: HotRecord, company: Company, growth: int) -> list[Choice]:
     return [choice for _, choice in ranked]
 
 
-def _movements(target: Subject, company: Company) -> Iterator[Choice]:
+def _movements(target: ContendedRecord, company: Company) -> Iterator[Choice]:
     """The first atom at every other place that has a name to find it by, alone and with its company behind it."""
     name = _place_of(target, company)
     names = {target.parts[atom].last for atom in company.atoms}
@@ -188,19 +187,19 @@ def _movements(target: Subject, company: Company) -> Iterator[Choice]:
             yield Choice(f"all {_where(move)}", (move, *_following(target, company)))
 
 
-def _following(target: Subject, company: Company) -> tuple[Move, ...]:
+def _following(target: ContendedRecord, company: Company) -> tuple[Move, ...]:
     """Moves that put each atom of the company behind the one before it."""
     pairs = zip(company.atoms, company.atoms[1:], strict=False)
     return tuple(_behind(target, atom, target.parts[before].last) for before, atom in pairs)
 
 
-def _behind(target: Subject, atom: int, after: str) -> Move:
+def _behind(target: ContendedRecord, atom: int, after: str) -> Move:
     part = target.parts[atom]
     together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
     return Move(MoveKind.MOVE, part.name, after=after, members=together)
 
 
-def _effect(target: Subject, company: Company, option: Option) -> tuple[object, ...]:
+def _effect(target: ContendedRecord, company: Company, option: Option) -> tuple[object, ...]:
     """What tells places apart: the lines of the company, the members that meet and how often, the record's size."""
     objects = target.heat.mixes.starts(option.granule)
     phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
@@ -215,7 +214,7 @@ def _effect(target: Subject, company: Company, option: Option) -> tuple[object, 
     return lines, met, option.size
 
 
-def _disturbed(target: Subject, option: Option) -> float:
+def _disturbed(target: ContendedRecord, option: Option) -> float:
     return sum(1.0 for now, then in zip(target.starts, option.starts, strict=True) if now != then)
 
 
@@ -235,7 +234,7 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
     return choices
 
 
-def _can_be(target: Subject, choice: Choice) -> bool:
+def _can_be(target: ContendedRecord, choice: Choice) -> bool:
     """Whether the alignment can be written and is more than there is, at whatever size."""
     try:
         return bool(composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned)
@@ -297,7 +296,7 @@ def _needed(record: HotRecord) -> Iterator[Room]:
             yield _room(target, name, option)
 
 
-def _room(target: Subject, member: str, option: Option) -> Room:
+def _room(target: ContendedRecord, member: str, option: Option) -> Room:
     more = option.size - target.layout.size
     largest = target.holders.largest(option.granule, more)
     if largest is None or largest.after - largest.before <= more:

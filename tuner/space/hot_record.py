@@ -16,12 +16,12 @@ from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meet
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Finding, LineObject, Outcome
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.cost.heat import Contact, Heat, Spot
+from linesmith.tuner.cost.heat import Contact, MemberSpot, RecordHeat
 from linesmith.tuner.cost.meetings import Cost, hot_lines, residual_share, share_together
 from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import Subject, subject
+from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 # Contacts with those that stand in for them: who disturbs once the writer that is blamed now has gone.
 #
@@ -33,20 +33,20 @@ Disturbance = tuple[Contact, ...]
 # Stores by function, for each member.
 Stores = Mapping[str, Mapping[str, int]]
 # A spot and how often it is written, of the times that the one is for which it stands in.
-Deputy = tuple[Spot, float]
+Deputy = tuple[MemberSpot, float]
 
 # Spots that stand in for one that is written: those written most.
 MOST_DEPUTIES = 3
 
 
-def disturbances(heat: Heat, lines: Sequence[Finding]) -> tuple[Disturbance, ...]:
+def disturbances(heat: RecordHeat, lines: Sequence[Finding]) -> tuple[Disturbance, ...]:
     """Each contact of ``heat``, followed by what stands in for it; ``lines`` are the findings on the record."""
     hostile = {frozenset((one.first.name, one.second.name)) for one in heat.sampled}
     lined = [_stores(line) for line in lines]
     return tuple((one, *_instead(heat, one, lined, hostile)) for one in heat.contacts)
 
 
-def disturbance(heat: Heat, groups: Sequence[Disturbance], starts: Sequence[int], granule: int) -> Cost:
+def disturbance(heat: RecordHeat, groups: Sequence[Disturbance], starts: Sequence[int], granule: int) -> Cost:
     """Contended samples of members that begin at bytes ``starts`` of objects that can start each ``granule`` bytes.
 
     Of each group the worst counts.
@@ -76,7 +76,9 @@ def _stores(line: Finding) -> Stores:
     return found
 
 
-def _instead(heat: Heat, contact: Contact, lined: Sequence[Stores], hostile: set[frozenset[str]]) -> Iterator[Contact]:
+def _instead(
+    heat: RecordHeat, contact: Contact, lined: Sequence[Stores], hostile: set[frozenset[str]]
+) -> Iterator[Contact]:
     """The contacts of all that stand in for its spots with each other, where both were seen on one line."""
     if not contact.sampled:
         return
@@ -92,7 +94,7 @@ def _sides(contact: Contact) -> tuple[Deputy, Deputy]:
     return (contact.first, 1.0), (contact.second, 1.0)
 
 
-def _deputies(heat: Heat, of: Deputy, stores: Stores, hostile: set[frozenset[str]]) -> list[Deputy]:
+def _deputies(heat: RecordHeat, of: Deputy, stores: Stores, hostile: set[frozenset[str]]) -> list[Deputy]:
     """Who is written by the same functions, those written most first; none that the spot was seen to disturb."""
     spot = of[0]
     friends = [
@@ -120,7 +122,7 @@ class Touch:
     ``weight`` is its part of the contended samples of the line on which it was seen.
     """
 
-    spot: Spot
+    spot: MemberSpot
     start: int
     weight: float
 
@@ -132,17 +134,17 @@ class Neighbours:
     ``phase`` is that of one of the objects.
     """
 
-    first: Spot
-    second: Spot
+    first: MemberSpot
+    second: MemberSpot
     objects: int
     weight: float
     phase: int
 
 
-def touches(heat: Heat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[Touch, ...]:
+def touches(heat: RecordHeat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[Touch, ...]:
     """All touches of spots that fit a line; ``starts`` are bytes in the object by member position."""
     spots = {spot.name: spot for spot in heat.spots if spot.size <= CACHE_LINE_BYTES}
-    found: dict[tuple[Spot, int], float] = defaultdict(float)
+    found: dict[tuple[MemberSpot, int], float] = defaultdict(float)
     for line in lines:
         members = [one for one in own_members(line) if one.top in spots]
         total: dict[str, int] = defaultdict(int)
@@ -155,21 +157,21 @@ def touches(heat: Heat, lines: Sequence[Finding], starts: Sequence[int]) -> tupl
     return tuple(Touch(spot, start, weight) for (spot, start), weight in found.items())
 
 
-def straddling(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], granule: int) -> float:
+def straddling(heat: RecordHeat, touched: Sequence[Touch], starts: Sequence[int], granule: int) -> float:
     """Contended samples of spots on a second line, in the profile's phase or on average over all phases."""
     seen = heat.here(granule).phases(heat.line_bytes)
     return sum(share * _beside_the_first(heat, touched, starts, phase) for phase, share in seen)
 
 
-def _beside_the_first(heat: Heat, touched: Sequence[Touch], starts: Sequence[int], phase: int) -> float:
-    by_spot: dict[Spot, dict[int, float]] = {}
+def _beside_the_first(heat: RecordHeat, touched: Sequence[Touch], starts: Sequence[int], phase: int) -> float:
+    by_spot: dict[MemberSpot, dict[int, float]] = {}
     for one in touched:
         lines = by_spot.setdefault(one.spot, defaultdict(float))
         lines[(starts[one.spot.member] + one.start + phase) // heat.line_bytes] += one.weight
     return sum(sum(lines.values()) - max(lines.values()) for lines in by_spot.values())
 
 
-def neighbours(finding: Finding, heat: Heat, size: int) -> Iterator[Neighbours]:
+def neighbours(finding: Finding, heat: RecordHeat, size: int) -> Iterator[Neighbours]:
     """Pairs of the finding whose ends belong to different objects of ``size`` bytes in a row."""
     spots = {spot.name: spot for spot in heat.spots}
     places = {member.top: member.offset - (member.object_offset or 0) for member in finding.members}
@@ -207,7 +209,7 @@ class HotRecord:
     leading: Finding
     lines: tuple[Finding, ...]
     others: tuple[Finding, ...]
-    subject: Subject
+    subject: ContendedRecord
     disturbances: tuple[Disturbance, ...]
     touches: tuple[Touch, ...]
     neighbours: tuple[Neighbours, ...]
@@ -317,11 +319,11 @@ def estimate(record: HotRecord, option: Option) -> float:
     return max((total - before + after) / total, LEAST) + _beside(target, option)
 
 
-def _beside(target: Subject, option: Option) -> float:
+def _beside(target: ContendedRecord, option: Option) -> float:
     """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
     exposed = exposure(target, option.starts, option.granule)
-    lines = hot_lines(target.heat, option.starts, option.granule)
-    lines -= hot_lines(target.heat, target.starts, target.heat.granule)
+    lines = hot_lines(target.heat, option.starts, target.heat.mix(option.granule))
+    lines -= hot_lines(target.heat, target.starts, target.heat.mix(target.heat.granule))
     larger = option.size / max(target.layout.size, 1) - 1
     return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
 

@@ -15,12 +15,12 @@ from math import prod
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.patches.message.message import said
+from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.search import Option, price
-from linesmith.tuner.propose.subject import Subject
+from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.dimensions import Decision, assigned, decisions, hottest
 from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
@@ -43,7 +43,7 @@ class Legality:
     same: Mapping[Point, Point]
 
 
-def legality(target: Subject, made: Sequence[Decision], growth: int) -> Legality:
+def legality(target: ContendedRecord, made: Sequence[Decision], growth: int) -> Legality:
     """All points of the decisions, the layout as it is among those refused."""
     options: dict[Point, Option] = {}
     refused: dict[Point, str] = {}
@@ -171,7 +171,7 @@ class Proposals:
         """What is done, in words, and what it does to the records around the one that is changed."""
         option, target = self._option(point), self.record.subject
         holders = target.holders.changes(option.granule, option.size - target.layout.size)
-        return (*(said(move) for move in option.arrangement.moves), *_around(holders))
+        return (*(move_clause(move) for move in option.arrangement.moves), *_around(holders))
 
     def estimate(self, point: Point) -> float:
         """The predicted ratio of its cost to that of the baseline; below 1 is better."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Structural advice for findings, each piece told once; a finding without evidence gets none."""
+"""Structural advice for findings, each piece given once; a finding without evidence gets none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Finding, StructuralAdvice, StructureKind
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.structure.case import Case, Ground, case_of, ground
+from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, ground
 from linesmith.tuner.structure.embedding import pulling_in
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
 from linesmith.tuner.structure.readers import pushing_out, reading_copies, reading_first
@@ -26,11 +26,9 @@ RECORD_RULES: tuple[Rule, ...] = (pulling_in,)
 LEAST_SHARE = 0.002
 LEAST_CONTENDED = 30
 
-_Key = tuple[StructureKind, str, tuple[str, ...]]
-
 
 @dataclass(frozen=True, slots=True)
-class Advised:
+class AdvisedFinding:
     """A finding with the advice that was first found there."""
 
     finding: Finding
@@ -42,35 +40,24 @@ def advise(
     layouts: Layouts,
     premises: Premises = NO_PREMISES,
     accesses: AccessMap | None = None,
-) -> tuple[Advised, ...]:
+) -> tuple[AdvisedFinding, ...]:
     """The advice for all findings of a profile, each piece at the hottest line it holds for.
 
     ``accesses`` is the access map of the same ELF file; without one most rules say nothing.
     """
-    told: set[_Key] = set()
+    known: set[tuple[StructureKind, str, tuple[str, ...]]] = set()
     answers = []
     base = ground(layouts, premises, accesses)
     for finding in found:
         others = [one for one in found if one is not finding]
-        fresh = [one for one in _ruled(finding, others, base) if _key(one) not in told]
-        told.update(map(_key, fresh))
+        fresh = [one for one in _ruled(finding, others, base) if (one.kind, one.type, one.members) not in known]
+        known.update((one.kind, one.type, one.members) for one in fresh)
         if fresh:
-            answers.append(Advised(finding, tuple(fresh)))
+            answers.append(AdvisedFinding(finding, tuple(fresh)))
     return tuple(answers)
 
 
-def advice(
-    finding: Finding,
-    layouts: Layouts,
-    others: Sequence[Finding] = (),
-    premises: Premises = NO_PREMISES,
-    accesses: AccessMap | None = None,
-) -> tuple[StructuralAdvice, ...]:
-    """The advice for one finding; ``others`` are the profile's other findings."""
-    return _ruled(finding, others, ground(layouts, premises, accesses))
-
-
-def _ruled(finding: Finding, others: Sequence[Finding], base: Ground) -> tuple[StructuralAdvice, ...]:
+def _ruled(finding: Finding, others: Sequence[Finding], base: AdvicePremises) -> tuple[StructuralAdvice, ...]:
     """What the rules say of a line that is more than noise, or of a record whose lines together are."""
     case = case_of(finding, others, base)
     if case is None or not _counts(case.same):
@@ -82,7 +69,3 @@ def _ruled(finding: Finding, others: Sequence[Finding], base: Ground) -> tuple[S
 def _counts(found: Sequence[Finding]) -> bool:
     enough = sum(one.contended for one in found) >= LEAST_CONTENDED
     return enough and sum(one.share for one in found) >= LEAST_SHARE
-
-
-def _key(one: StructuralAdvice) -> _Key:
-    return one.kind, one.type, one.members

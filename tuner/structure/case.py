@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A finding as structural advice asks it: its record, the members seen, and what the code does to them."""
+"""A finding as structural advice needs it: its record, the members seen, and what the code does to them.
+
+``Allocation`` says what objects of a record cost in their slab cache, as it is and changed.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,6 @@ from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH
 from linesmith.tuner.structure.reshape import around
-
-# What the objects of a record cost in their slab cache, as it is and changed.
 
 NOTHING_ASKED = CacheOptions()
 
@@ -89,7 +90,7 @@ PointersTo = Callable[[str], tuple[tuple[Layout, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AdvicePremises:
     """What all findings of a profile rest on; ``code_of`` tells who touches a record, by its id.
 
     ``pointers_to`` tells which members of which records point to records of a name.
@@ -103,7 +104,7 @@ class Ground:
     pointers_to: PointersTo
 
 
-def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> Ground:
+def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> AdvicePremises:
     """The ground of a profile; what is asked of the code is worked out once for each record."""
 
     @cache
@@ -122,7 +123,7 @@ def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> 
     def pointers_to(record: str) -> tuple[tuple[Layout, str], ...]:
         return tuple(pointers().get(record, ()))
 
-    return Ground(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
+    return AdvicePremises(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Case:
     finding: Finding
     layout: Layout
     others: tuple[Finding, ...]
-    ground: Ground
+    ground: AdvicePremises
 
     @property
     def home(self) -> Allocation:
@@ -158,7 +159,7 @@ class Case:
 
     def member(self, name: str) -> Member | None:
         """The member that code calls ``name``, also one of an anonymous record; offsets are those in its own record."""
-        return _named(self.layout, name, self.ground.layouts)
+        return _member_named(self.layout, name, self.ground.layouts)
 
     def span(self, name: str) -> tuple[int, int]:
         """Offset in the object's record and size, in bytes, of the member called ``name``."""
@@ -187,7 +188,7 @@ class Case:
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
 
 
-def case_of(finding: Finding, others: Sequence[Finding], base: Ground) -> Case | None:
+def case_of(finding: Finding, others: Sequence[Finding], base: AdvicePremises) -> Case | None:
     """The case of a finding whose first object is known; ``None`` for any other."""
     target = finding.objects[0] if finding.objects else None
     if target is None or target.layout is None or target.outcome is not Outcome.RESOLVED:
@@ -195,13 +196,13 @@ def case_of(finding: Finding, others: Sequence[Finding], base: Ground) -> Case |
     return Case(finding, base.layouts.by_id(target.layout), tuple(others), base)
 
 
-def _named(layout: Layout, name: str, layouts: Layouts, depth: int = 0) -> Member | None:
+def _member_named(layout: Layout, name: str, layouts: Layouts, depth: int = 0) -> Member | None:
     """The member of that name, in the record or in the anonymous ones inside it."""
     for member in layout.members:
         if member.name == name and name:
             return member
         inner = layouts.by_id(member.record) if not member.name and member.record is not None else None
-        found = _named(inner, name, layouts, depth + 1) if inner is not None and depth < DEPTH else None
+        found = _member_named(inner, name, layouts, depth + 1) if inner is not None and depth < DEPTH else None
         if found is not None:
             return found
     return None
@@ -219,13 +220,20 @@ def main_member(case: Case) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
+class FunctionTally:
     """What one function does: samples, accesses in its code, and the members it was seen or is known to touch."""
 
     samples: int = 0
     accesses: int = 0
     reads: dict[str, None] = field(default_factory=dict)
     writes: dict[str, None] = field(default_factory=dict)
+
+    def add(self, name: str, function: MemberFunction) -> None:
+        """Add what was sampled of the function on the member called ``name``."""
+        seen = function.records if function.records is not None else function.contended + function.stores
+        self.samples += seen
+        self.reads |= {name: None} if function.contended or seen > function.stores else {}
+        self.writes |= {name: None} if function.stores or function.writes_inferred else {}
 
 
 def sampled(case: Case, names: Sequence[str]) -> dict[str, int]:
@@ -246,33 +254,26 @@ def accessors(case: Case, names: Sequence[str], holders: Sequence[str] = ()) -> 
     )
 
 
-def tallied(case: Case, names: Sequence[str]) -> dict[str, Tally]:
+def tallied(case: Case, names: Sequence[str]) -> dict[str, FunctionTally]:
     """Every function seen on the members called ``names``, or whose code touches them."""
-    found: dict[str, Tally] = {}
+    found: dict[str, FunctionTally] = {}
     for member in (member for finding in case.same for member in own_members(finding)):
         for function in member.functions if member.top in names else ():
-            _add(found.setdefault(function.name, Tally()), member.top, function)
+            found.setdefault(function.name, FunctionTally()).add(member.top, function)
     for name in names:
         for one in (one for part in case.code(name) for one in part.functions):
-            tally = found.setdefault(one.function, Tally())
+            tally = found.setdefault(one.function, FunctionTally())
             tally.accesses += one.counts.total
             tally.reads |= {name: None} if one.counts.reading else {}
             tally.writes |= {name: None} if one.counts.writing else {}
     return found
 
 
-def _add(tally: Tally, name: str, function: MemberFunction) -> None:
-    seen = function.records if function.records is not None else function.contended + function.stores
-    tally.samples += seen
-    tally.reads |= {name: None} if function.contended or seen > function.stores else {}
-    tally.writes |= {name: None} if function.stores or function.writes_inferred else {}
-
-
-# Which members of a record the code names least: a guess at what is cold where no profile tells.
-
-
 def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | None) -> dict[str, int]:
-    """How many functions touch each member, by its name; empty where the code was not followed."""
+    """How many functions touch each member, by its name; empty where the code was not followed.
+
+    Where no profile tells, those that the code names least are guessed to be cold.
+    """
     if accesses is None:
         return {}
     found: dict[str, set[str]] = {member.name: set() for member in layout.members if member.name}

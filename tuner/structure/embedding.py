@@ -14,7 +14,6 @@ from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import atoms
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
-    Finding,
     Layout,
     SlabBasis,
     StructuralAdvice,
@@ -26,11 +25,15 @@ from linesmith.tuner.structure.case import Allocation, Case, accessors, function
 from linesmith.tuner.structure.locks import SMALL_LOCK
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
 
-# An object that a record points to as a member of it: where it can lie, and which members come to lie with it.
+# Fewer contended accesses between neighbours are noise.
+LEAST_BETWEEN = 30
+# What an object has that several others hold or find by a list.
+_SHARED = re.compile(r"refcount|refcnt|kref|list_head|hlist|llist|rb_node")
+ONE_EACH = "Whether each {outer} has a {inner} of its own, and as long as it lives, no layout tells."
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding:
+class PulledIn:
     """``before`` with ``member``, a pointer to ``target``, replaced by the object: ``after``.
 
     ``beside`` are the members that share a line with it, ``moved`` those that moved behind it.
@@ -67,7 +70,7 @@ def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
     return found[0]
 
 
-def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
+def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> PulledIn:
     """The object where its pointer is, or behind all others if it may go there: whichever makes the record smaller."""
     here, target, position = _pulled(layout, layouts, wish)
     ways = (here, behind(here, position, ())) if _may_go_last(layout, layouts, position) else (here,)
@@ -75,7 +78,7 @@ def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
     return _embedding(layout, target, wish, chosen, ())
 
 
-def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> Embedding:
+def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> PulledIn:
     """The object on the last line, with all cold members behind it.
 
     Raises ``StructureRefused`` when one of them may not follow all others.
@@ -108,11 +111,8 @@ def _pulled(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[Layout, La
     whole = explained(layout)
     target = target_of(layout, wish.member, layouts)
     position = at(layout, wish.member)
-    return (
-        with_member(whole, position, embedded(whole.members[position], target, wish.size, wish.alignment)),
-        target,
-        position,
-    )
+    inside = embedded(whole.members[position], target, wish.size, wish.alignment)
+    return with_member(whole, position, inside), target, position
 
 
 def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:
@@ -123,9 +123,9 @@ def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:
     return len(parts[atom].members) == 1 and free.places(atom).stop == len(parts)
 
 
-def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> Embedding:
+def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> PulledIn:
     size = wish.size if wish.size is not None else target.size
-    return Embedding(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
+    return PulledIn(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
 
 
 def _beside(layout: Layout, name: str) -> Iterator[str]:
@@ -143,9 +143,6 @@ def coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[st
     sizes = {member.name: member.size for member in layout.members}
     known = [name for name in functions if name != keep and name in sizes]
     return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
-
-
-ONE_EACH = "Whether each {outer} has a {inner} of its own, and as long as it lives, no layout tells."
 
 
 def pulled_in(
@@ -172,7 +169,7 @@ def pulled_in(
             yield _advice(placed, home, wish, functions)
 
 
-def _advice(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:
+def _advice(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:
     return StructuralAdvice(
         StructureKind.PULL_IN,
         one.before.name,
@@ -186,7 +183,7 @@ def _advice(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[
     )
 
 
-def _sentence(one: Embedding, wish: Pulling) -> str:
+def _sentence(one: PulledIn, wish: Pulling) -> str:
     smaller = f" with {one.size} bytes" if one.size != one.target.size else ""
     cold = f", {', '.join(one.moved)} behind it" if one.moved else ""
     sizes = f"{one.before.size} + {one.target.size} -> {one.after.size} bytes"
@@ -194,26 +191,23 @@ def _sentence(one: Embedding, wish: Pulling) -> str:
     return f"{what}, aligned to {wish.alignment} bytes{cold}: {sizes}"
 
 
-def _notes(one: Embedding, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
-    yield _line_mates(one)
+def _notes(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
+    if one.beside:
+        yield f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
+    else:
+        yield f"{one.member} has its line to itself where objects begin with a line."
     if not functions and not wish.cold:
         yield "Which members are so cold that they could lie behind it no code tells."
     if one.moved and not wish.cold:
-        told = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
-        yield f"Taken for cold because the fewest functions touch them: {told}. A profile may tell otherwise."
+        counted = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
+        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
     if one.size != one.target.size:
         yield f"What does the work of {one.target.title} in {one.size} bytes is to be written first."
     yield from _alignment(one, home, wish)
     yield ONE_EACH.format(outer=one.before.name, inner=one.target.name)
 
 
-def _line_mates(one: Embedding) -> str:
-    if not one.beside:
-        return f"{one.member} has its line to itself where objects begin with a line."
-    return f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
-
-
-def _alignment(one: Embedding, home: Allocation, wish: Pulling) -> Iterator[str]:
+def _alignment(one: PulledIn, home: Allocation, wish: Pulling) -> Iterator[str]:
     """Whether the cache keeps the alignment, and how much of the answer is assumed."""
     cache = home.changed(one.after)
     if cache is None:
@@ -223,14 +217,6 @@ def _alignment(one: Embedding, home: Allocation, wish: Pulling) -> Iterator[str]
         yield f"The cache aligns its objects to {cache.geometry.alignment} bytes: create it with SLAB_HWCACHE_ALIGN."
     if cache.basis is SlabBasis.ASSUMED:
         yield f"The cache is assumed: {cache.reason}."
-
-
-# Small objects that disturb their neighbours in the slab: each can lie in the record that points to it.
-
-# Fewer contended accesses between neighbours are noise.
-LEAST_BETWEEN = 30
-# What an object has that several others hold or find by a list.
-_SHARED = re.compile(r"refcount|refcnt|kref|list_head|hlist|llist|rb_node")
 
 
 def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
@@ -243,34 +229,26 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
     if TriageKind.SEVERAL_OBJECTS not in case.kinds or case.layout.size >= CACHE_LINE_BYTES:
         return
     lines = [one for one in case.same if TriageKind.SEVERAL_OBJECTS in one.triage.kinds]
-    between = sum(_between(one) for one in lines)
-    owner = _owner(case)
+    # Contended accesses that waited, at most, for stores to another object.
+    between = sum(
+        it.contended.most
+        for one in lines
+        for it in one.cost.sharings
+        if (" of the " in it.victim.member) != (" of the " in it.writer.member)
+    )
+    # The only record with a member that points to such an object, and that member.
+    found = case.ground.pointers_to(case.layout.name)
+    names = {(record.name, member) for record, member in found if record.name != case.layout.name}
+    owner = found[0] if len(names) == 1 and found[0][0].name else None
     if between < LEAST_BETWEEN or owner is None or _shared(case.layout, case.ground.layouts):
         return
     record, pointer = owner
+    held = f"{len(lines)} line{'s' * (len(lines) > 1)} with several {case.layout.title} of {case.layout.size} bytes"
     reasons = (
-        _disturbed(case.layout, len(lines), between),
+        f"{held}: at most {between:,.0f} contended accesses wait for a store to a neighbour",
         f"{pointer} of {record.title} is the only member of any record that points to one",
     )
     yield from _advice_for_owned(case, record, pointer, reasons)
-
-
-def _disturbed(layout: Layout, lines: int, between: float) -> str:
-    held = f"{lines} line{'s' if lines > 1 else ''} with several {layout.title} of {layout.size} bytes"
-    return f"{held}: at most {between:,.0f} contended accesses wait for a store to a neighbour"
-
-
-def _between(finding: Finding) -> float:
-    """Contended accesses of a line that waited, at most, for stores to another object."""
-    names = [(one.victim.member, one.writer.member, one.contended.most) for one in finding.cost.sharings]
-    return sum(most for victim, writer, most in names if (" of the " in victim) != (" of the " in writer))
-
-
-def _owner(case: Case) -> tuple[Layout, str] | None:
-    """The only record with a member that points to such an object, and that member."""
-    found = case.ground.pointers_to(case.layout.name)
-    names = {(record.name, member) for record, member in found if record.name != case.layout.name}
-    return found[0] if len(names) == 1 and found[0][0].name else None
 
 
 def _shared(layout: Layout, layouts: Layouts) -> bool:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sharding: a contended lock with what it protects in several copies, each CPU or node with its own."""
+"""Advice for locks and counters: shard a contended lock, make it smaller, count per CPU.
+
+Sharding makes several copies of a lock with what it protects, each CPU or node with its own. A large lock beside its
+data that becomes a small one lets who takes it fetch one line, not two. One counter that all CPUs update becomes one
+for each, added up by those who read it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,6 @@ from linesmith.analyzer.model import (
     Layout,
     Member,
     Protected,
-    SharingCost,
     StructuralAdvice,
     StructureKind,
     TriageKind,
@@ -34,6 +38,19 @@ ATOMIC_SHARE = 0.5
 READ_SHARE = 0.8
 # Functions that take or release a lock for reading, by the names that Linux and POSIX give them.
 READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
+# Bytes of a small lock: a word with a bit to wait on.
+SMALL_LOCK = 8
+# A line that less of the lock's contention falls on does not matter.
+SECOND_SHARE = 0.1
+# Of the instructions that write a counter so many add to it; the others set it up.
+UPDATE_SHARE = 0.5
+# So many counters, on which so much of a line's contention falls, are advised together.
+LEAST_COUNTERS = 2
+MOST_OF_LINE = 0.5
+_LARGEST = 8
+# Inlined functions of Linux by which code updates a counter and asks what became of it. One is enough to tell that
+# somebody must know, as the last user of an object must.
+_TESTING = re.compile(r"_and_test|_and_lock|_not_zero|_negative|_unless_|refcount|kref|_dec_if")
 
 
 def sharding(case: Case) -> Iterator[StructuralAdvice]:
@@ -41,7 +58,8 @@ def sharding(case: Case) -> Iterator[StructuralAdvice]:
     lock = case.finding.lock
     if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds or is_lock(case.layout.name):
         return
-    guarded = _guarded(case, lock)
+    # What goes with the lock: members it probably protects that the profile shows and that are no atomic counters.
+    guarded = tuple(one for one in lock.members if sampled(case, (one.member,)) and not _atomic(case, one.member))
     names = (lock.name, *(one.member for one in guarded))
     yield StructuralAdvice(
         StructureKind.SHARD,
@@ -82,11 +100,6 @@ def _unseen(lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
         yield "What it protects the code does not tell: it may lie in other objects."
 
 
-def _guarded(case: Case, lock: ContendedLock) -> tuple[Protected, ...]:
-    """What goes with the lock: members it probably protects that the profile shows and that are no atomic counters."""
-    return tuple(one for one in lock.members if sampled(case, (one.member,)) and not _atomic(case, one.member))
-
-
 def _atomic(case: Case, name: str) -> bool:
     """Whether most that writes the member does so by one atomic instruction, which no lock has to guard."""
     member = case.member(name)
@@ -107,14 +120,11 @@ def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> I
     if share_reading := _read_share(case, lock.name):
         yield f"{share_reading:.0%} of their samples are of functions that take it for reading"
     for one in guarded:
-        yield f"{one.member} belongs to it: {_why(one)}"
-
-
-def _why(one: Protected) -> str:
-    if one.held:
-        named = "named alike, and " if one.named_alike else ""
-        return f"{named}{one.held} of {one.writers} functions that write it take the lock"
-    return "named alike; the functions that write it are called with the lock held, or take none"
+        reason = "named alike; the functions that write it are called with the lock held, or take none"
+        if one.held:
+            alike = "named alike, and " if one.named_alike else ""
+            reason = f"{alike}{one.held} of {one.writers} functions that write it take the lock"
+        yield f"{one.member} belongs to it: {reason}"
 
 
 def _notes(case: Case, names: Sequence[str]) -> Iterator[str]:
@@ -124,14 +134,6 @@ def _notes(case: Case, names: Sequence[str]) -> Iterator[str]:
     yield "What walks all of it, or must see it as one, takes every copy in turn."
     if len(names) > 1:
         yield "An entry must be taken out of the copy it was put in, so it has to remember which, or what chose it."
-
-
-# Shrinking: a large lock beside its data becomes a small one, so that who takes it fetches one line, not two.
-
-# Bytes of a small lock: a word with a bit to wait on.
-SMALL_LOCK = 8
-# A line that less of the lock's contention falls on does not matter.
-SECOND_SHARE = 0.1
 
 
 def shrinking(case: Case) -> Iterator[StructuralAdvice]:
@@ -175,8 +177,8 @@ def _two_lines(case: Case, name: str) -> Iterator[str]:
     counts = [_contended(one, (name,)) for one in _lines_of(case)]
     hot = [count for count in counts if count and count >= SECOND_SHARE * sum(counts)]
     if len(hot) > 1:
-        told = " and ".join(f"{count:,}" for count in hot)
-        yield f"{name} lies on {len(hot)} lines, and all of them are fought for: {told} contended accesses"
+        counted = " and ".join(f"{count:,}" for count in hot)
+        yield f"{name} lies on {len(hot)} lines, and all of them are fought for: {counted} contended accesses"
 
 
 def _data_apart(case: Case, size: int, guarded: Sequence[str]) -> Iterator[str]:
@@ -207,19 +209,6 @@ def made_smaller(layout: Layout, home: Allocation, name: str, size: int) -> Iter
         memory_after=home.then(after),
         notes=(f"What does the work of {layout.members[position].type} in {size} bytes is to be written first.",),
     )
-
-
-# Counting per CPU: one counter that all CPUs update becomes one for each, added up by those who read it.
-
-# Of the instructions that write a counter so many add to it; the others set it up.
-UPDATE_SHARE = 0.5
-# So many counters, on which so much of a line's contention falls, are advised together.
-LEAST_COUNTERS = 2
-MOST_OF_LINE = 0.5
-_LARGEST = 8
-# Inlined functions of Linux by which code updates a counter and asks what became of it. One is enough to tell that
-# somebody must know, as the last user of an object must.
-_TESTING = re.compile(r"_and_test|_and_lock|_not_zero|_negative|_unless_|refcount|kref|_dec_if")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +260,12 @@ def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
 
 def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for counters that all CPUs update and that meet on a line: none of them is the line, together they are."""
-    shared = dict.fromkeys(one.victim.member for one in case.finding.cost.sharings if _is_surely_shared(one))
+    # CPUs waited for stores of others to the very member: no thread has it for itself.
+    shared = dict.fromkeys(
+        one.victim.member
+        for one in case.finding.cost.sharings
+        if one.victim.member == one.writer.member and one.contended.least > 0
+    )
     found = [_counting(case, name) for name in shared if (it := case.member(name)) and _may_count(case, name, it)]
     names = tuple(one.name for one in found if one.hardly_read and not _is_looked_at(case, one.name))
     share = case.share_among(names)
@@ -288,11 +282,6 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         before=(case.layout,),
         notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
     )
-
-
-def _is_surely_shared(one: SharingCost) -> bool:
-    """Whether CPUs waited for stores of others to the very member: no thread has it for itself."""
-    return one.victim.member == one.writer.member and one.contended.least > 0
 
 
 def _is_looked_at(case: Case, name: str) -> bool:

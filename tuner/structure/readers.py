@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read-mostly copies: what many CPUs read and few write is read from a copy that the writer keeps up to date."""
+"""Advice for members that many read: copies to read from, reading before writing, an object of its own.
+
+What many CPUs read and few write is read from a copy that the writer keeps up to date. A store of what is there already
+takes the line from everybody for nothing. A written member that cannot be parted from its readers is pushed out to an
+object of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,9 @@ from linesmith.analyzer.layouts.placement import refusal, round_up
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Bounds,
-    ConflictPair,
     Layout,
-    Member,
     MemberAccesses,
     MemberCategory,
-    MemberFunction,
     StructuralAdvice,
     StructureKind,
     TriageKind,
@@ -26,6 +28,14 @@ from linesmith.tuner.structure.reshape import WORD, at, explained, pointer_to, w
 
 # Reads for each store from which on a store that visits every copy is cheaper than everybody's miss.
 READS_PER_WRITE = 20
+# A writer of less of the line's contended accesses is not what the line is about; nor is a pair.
+MAIN_SHARE = 0.25
+PUSH_OUT_MAIN_SHARE = 0.5
+_LARGEST = 8
+_VALUES = (MemberCategory.SCALAR, MemberCategory.ENUM, MemberCategory.UNKNOWN)
+_UNKNOWN = (
+    "Whether {name} often keeps its value no sample tells: count how often a store changes it before you do this."
+)
 
 
 def reading_copies(case: Case) -> Iterator[StructuralAdvice]:
@@ -52,17 +62,6 @@ def reading_copies(case: Case) -> Iterator[StructuralAdvice]:
         before=(case.layout,),
         notes=("A reader may see the old value for a moment after the writer has changed it.",),
     )
-
-
-# Reading before writing: a store of what is there already takes the line from everybody for nothing.
-
-# A writer of less of the line's contended accesses is not what the line is about.
-MAIN_SHARE = 0.25
-_LARGEST = 8
-_UNKNOWN = (
-    "Whether {name} often keeps its value no sample tells: count how often a store changes it before you do this."
-)
-_VALUES = (MemberCategory.SCALAR, MemberCategory.ENUM, MemberCategory.UNKNOWN)
 
 
 def reading_first(case: Case) -> Iterator[StructuralAdvice]:
@@ -105,22 +104,12 @@ def _blind(case: Case, name: str) -> list[str]:
     stored = [function for seen in case.seen(name) for function in seen.functions if function.stores]
     if any(one.counts.updates or one.counts.atomics for one in parts) or any(takes_lock(one.name) for one in stored):
         return []
-    return [one.name for one in sorted(stored, key=_stores) if _only_writes(one.name, parts)]
-
-
-def _stores(one: MemberFunction) -> int:
-    return -one.stores
+    return [one.name for one in sorted(stored, key=lambda one: -one.stores) if _only_writes(one.name, parts)]
 
 
 def _only_writes(function: str, parts: tuple[MemberAccesses, ...]) -> bool:
     found = [one.counts for part in parts for one in part.functions if one.function == function]
     return bool(found) and all(one.writes and not one.reading for one in found)
-
-
-# Pushing out: a written member that cannot be parted from its readers moves to an object of its own.
-
-# A pair of less of the line's contended accesses is not what the line is about.
-PUSH_OUT_MAIN_SHARE = 0.5
 
 
 def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
@@ -135,22 +124,20 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
         return
     if pair.weight < PUSH_OUT_MAIN_SHARE * case.finding.contended:
         return
+    reader = pair.second if pair.writer == pair.first else pair.first
     yield StructuralAdvice(
         StructureKind.PUSH_OUT,
         case.layout.name,
         (pair.writer,),
         f"put {pair.writer} into an object of its own, aligned to a line, that {case.layout.title} points to",
-        reasons=tuple(_reasons(pair, reason)),
+        reasons=(
+            f"{reader} waits for stores to {pair.writer}: {pair.weight:,} contended accesses",
+            f"no order of the members parts them: {reason}",
+        ),
         accessors=accessors(case, (pair.writer,)),
         before=(case.layout,),
         notes=tuple(_notes(case.layout, pair.writer)),
     )
-
-
-def _reasons(pair: ConflictPair, reason: str) -> Iterator[str]:
-    reader = pair.second if pair.writer == pair.first else pair.first
-    yield f"{reader} waits for stores to {pair.writer}: {pair.weight:,} contended accesses"
-    yield f"no order of the members parts them: {reason}"
 
 
 def _notes(layout: Layout, name: str) -> Iterator[str]:
@@ -164,7 +151,10 @@ def put_apart(layout: Layout, home: Allocation, name: str) -> Iterator[Structura
     position = at(layout, name)
     member = whole.members[position]
     after = with_member(whole, position, pointer_to(member))
-    own = _alone(member, layout)
+    # A record with this member alone, aligned to a line.
+    size = round_up(max(member.size, WORD), CACHE_LINE_BYTES)
+    alone = replace(member, offset=0)
+    own = replace(layout, name=member.name, size=size, members=(alone,), alignment=CACHE_LINE_BYTES)
     yield StructuralAdvice(
         StructureKind.PUSH_OUT,
         layout.name,
@@ -177,10 +167,3 @@ def put_apart(layout: Layout, home: Allocation, name: str) -> Iterator[Structura
         memory_after=(*home.then(after), *home.of_another(own, CACHE_LINE_BYTES)),
         notes=tuple(_notes(layout, name)),
     )
-
-
-def _alone(member: Member, layout: Layout) -> Layout:
-    """A record with this member alone, aligned to a line."""
-    size = round_up(max(member.size, WORD), CACHE_LINE_BYTES)
-    alone = replace(member, offset=0)
-    return replace(layout, name=member.name, size=size, members=(alone,), alignment=CACHE_LINE_BYTES)

@@ -29,7 +29,7 @@ from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, 
 from linesmith.tuner.replay.replayer import Replay, ReplayOutcome, change_interval, open_trace
 from linesmith.tuner.replay.scene import TraceScene, scene
 from linesmith.tuner.replay.simulated import View, outcomes, run
-from linesmith.tuner.structure.advise import Advised
+from linesmith.tuner.structure.advise import AdvisedFinding
 from linesmith.tuner.structure.reshape import known_members
 
 OWN_LINE = "a line of its own"
@@ -39,7 +39,7 @@ _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?l
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _ReplayedScene:
     """A scene of an opened trace, and what it costs as it was recorded."""
 
     replay: Replay
@@ -54,29 +54,33 @@ class _Bench:
 
 
 def with_gains(
-    advised: Sequence[Advised],
+    advised: Sequence[AdvisedFinding],
     areas: Iterable[ObjectArea],
     layouts: Layouts,
     trace: Path,
     accesses: AccessMap | None = None,
-) -> tuple[Advised, ...]:
+) -> tuple[AdvisedFinding, ...]:
     """The same advice, with the gains of sharding and of pulling in; ``areas`` are the objects of the profile.
 
     With ``accesses`` readers of the lock are also let take every copy. Raises ``TraceError``; what cannot be replayed
     says why in a note.
     """
-    told = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
-    records = {record.id: record for record in told}
+    moved = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
+    records = {record.id: record for record in moved}
     if not records:
         return tuple(advised)
     known = tuple(areas)
     replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
-    benches = {record: _bench(replay, number, layouts) for number, record in enumerate(records)}
+    benches = {
+        record: _ReplayedScene(replay, number, outcomes(replay, number, unchanged(here)), layouts)
+        for number, (record, here) in enumerate(zip(records, replay.scenes, strict=True))
+        if here.kinds and replay.accesses(number)
+    }
     readers = _reading(accesses)
 
     def gained(one: StructuralAdvice) -> StructuralAdvice:
         record = _moved(one)
-        return one if record is None else _gained(one, record, benches[record.id], readers)
+        return one if record is None else _gained(one, record, benches.get(record.id), readers)
 
     return tuple(replace(answer, advice=tuple(map(gained, answer.advice))) for answer in advised)
 
@@ -87,33 +91,22 @@ def _moved(one: StructuralAdvice) -> Layout | None:
     return one.before[places[one.kind]] if one.kind in places else None
 
 
-def _bench(replay: Replay, number: int, layouts: Layouts) -> _Bench | None:
-    here = replay.scenes[number]
-    if not here.kinds or not replay.accesses(number):
-        return None
-    return _Bench(replay, number, outcomes(replay, number, unchanged(here)), layouts)
-
-
 def _gained(
-    one: StructuralAdvice, record: Layout, bench: _Bench | None, readers: tuple[range, ...]
+    one: StructuralAdvice, record: Layout, bench: _ReplayedScene | None, readers: tuple[range, ...]
 ) -> StructuralAdvice:
     if bench is None:
         missing = f"The trace has no access to an object that is or holds a {record.title}."
         return replace(one, notes=(*one.notes, missing))
     try:
-        found = _sharded(one, bench, readers) if one.kind is StructureKind.SHARD else _alone(record, bench)
-        return replace(one, gains=tuple(found))
+        if one.kind is StructureKind.SHARD:
+            return replace(one, gains=tuple(_sharded(one, bench, readers)))
+        plan = aligned(bench.here, round_up(record.size, CACHE_LINE_BYTES))
+        return replace(one, gains=(_gain(bench, plan, 1, "line", "each on lines of its own"),))
     except NotSimulated as refusal:
         return replace(one, notes=(*one.notes, f"Not replayed: {refusal}."))
 
 
-def _alone(record: Layout, bench: _Bench) -> Iterator[Gain]:
-    """Every object on lines of its own."""
-    plan = aligned(bench.here, round_up(record.size, CACHE_LINE_BYTES))
-    yield _gain(bench, plan, 1, "line", "each on lines of its own")
-
-
-def _sharded(one: StructuralAdvice, bench: _Bench, readers: tuple[range, ...]) -> Iterator[Gain]:
+def _sharded(one: StructuralAdvice, bench: _ReplayedScene, readers: tuple[range, ...]) -> Iterator[Gain]:
     nodes = bench.replay.nodes
     by = ShardBy.NODE if len(set(nodes)) > 1 else ShardBy.CPU
     most = len(set(nodes)) if by is ShardBy.NODE else len(nodes)
@@ -144,7 +137,7 @@ def steps(most: int) -> list[int]:
     return [*doubled, most] if most > 1 else []
 
 
-def _gain(bench: _Bench, plan: ReplayPlan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
+def _gain(bench: _ReplayedScene, plan: ReplayPlan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
     """The plan against what was recorded, at 64 bytes and in all phases where objects have several."""
     after = outcomes(bench.replay, bench.number, plan)
     view = max((one for one in bench.before if one.line_bytes == CACHE_LINE_BYTES), key=lambda one: one.everywhere)
