@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
+from profiles.mangling import as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
 from linesmith.plugins.profiles.script_line import read_sample
 from linesmith.plugins.registry import read_profiles
 
-MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, as_base64_mail, numbered)
+MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, numbered)
 # A load of a line that is modified in another cache (L3, HITM), and a store that hits the L1.
 HITM = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
 STORE = "         5080144 |OP STORE|LVL L1 hit|SNP N/A|TLB N/A|LCK No|BLK  N/A    "
