@@ -9,9 +9,9 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.assembly import profile_of
-from linesmith.plugins.profiles.draft import Draft, drafts
+from linesmith.plugins.profiles.draft import ReportDraft, drafts
 from linesmith.plugins.profiles.scan import Scanner
-from linesmith.plugins.profiles.tokens import Cursor, tokens
+from linesmith.plugins.profiles.tokens import TextCursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
 from linesmith.plugins.text import head_text, read_text
 
@@ -40,14 +40,14 @@ class C2cReport:
 
 def reports_in(text: str, source: str) -> tuple[Profile, ...]:
     """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
-    found = drafts(Scanner(Cursor(tokens(unmail(text)))).pieces())
+    found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
     holding = [draft for draft in found if draft.holds_lines]
     if not holding:
         raise ProfileError(_nothing_in(text, source, found))
     return tuple(profile_of(draft, source) for draft in holding)
 
 
-def _nothing_in(text: str, source: str, found: list[Draft]) -> str:
+def _nothing_in(text: str, source: str, found: list[ReportDraft]) -> str:
     unread = [unread for draft in found for unread in draft.unread]
     lines = text.count("\n") + (not text.endswith("\n"))
     if not text.strip():
@@ -64,7 +64,7 @@ def _nothing_in(text: str, source: str, found: list[Draft]) -> str:
     )
 
 
-def _counted(found: list[Draft]) -> str:
+def _counted(found: list[ReportDraft]) -> str:
     """What the summary says about loads that other caches answered, and what to do about it."""
     totals = {total.key: total.count for draft in found for total in draft.totals}
     hitms = sum(totals.get(f"Load {where} HITM", 0) for where in ("Local", "Remote"))

@@ -1,164 +1,113 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The columns of ``perf c2c report`` by perf's own names (``tools/perf/builtin-c2c.c``, the ``dim_*`` tables)."""
+"""The columns of ``perf c2c report`` (``tools/perf/builtin-c2c.c``, the ``dim_*`` tables), and the headings over them.
+
+Mails often keep perf's headings, commit messages never do: git takes ``#`` for a comment. Some authors write headings
+of their own over the columns that they left: perf's words, in columns of their own.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
-from linesmith.plugins.profiles.tokens import Cursor, Kind
+from linesmith.plugins.profiles.tokens import TextCursor, WordKind
 
+# Words that can be a cell.
+SHARE = frozenset((WordKind.PERCENT,))
+ADDRESS = frozenset((WordKind.HEX,))
+NODE = frozenset((WordKind.INTEGER, WordKind.NODE))
+COUNT = frozenset((WordKind.INTEGER,))
+PROCESS = frozenset((WordKind.INTEGER, WordKind.THREAD))
+TEXT: frozenset[WordKind] = frozenset()
 
-class Shape(Enum):
-    """What the cell of a column looks like."""
-
-    SHARE = auto()
-    ADDRESS = auto()
-    NODE = auto()
-    COUNT = auto()
-    PROCESS = auto()
-    SYMBOL = auto()
-    OBJECT = auto()
-    SOURCE = auto()
-    NODES = auto()
+_LONGEST_LABEL = 3
+_FEWEST_COLUMNS = 4
+_MOST_WORDS = 96
+_MOST_TABLE_WORDS = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class ReportColumn:
     """A column, of which there is one object.
 
-    ``name`` is perf's, ``shape`` that of a cell, ``value`` what it fills (``""``: not kept), ``labels`` its headings.
+    ``cells`` are the kinds of words in it (none: text), ``value`` what it fills (``""``: not kept), ``labels`` perf's
+    headings, ``words`` those of authors, each one of several (``rmt|remote``).
     """
 
-    name: str
-    shape: Shape
+    cells: frozenset[WordKind]
     value: str = ""
     labels: tuple[str, ...] = ()
+    words: str = ""
 
 
-Columns = tuple[Column, ...]
+Columns = tuple[ReportColumn, ...]
 
-# The distribution ("Pareto"). A share column is a share of the line's raw total of the same value.
-RMT_HITM = Column("percent_rmt_hitm", Shape.SHARE, "remote", ("RmtHitm", "Rmt"))
-LCL_HITM = Column("percent_lcl_hitm", Shape.SHARE, "local", ("LclHitm", "Lcl"))
-ANY_PEER = Column("percent_peer", Shape.SHARE, "", ("Peer",))
-LCL_HIT = Column("percent_lcl_hit", Shape.SHARE, "", ("LclHit",))
-LOAD_HIT = Column("percent_load_hit", Shape.SHARE, "", ("Hit",))
-LOAD_MISS = Column("percent_load_miss", Shape.SHARE, "", ("Miss",))
-L1_HIT = Column("percent_stores_l1hit", Shape.SHARE, "stores_l1_hit", ("L1 Hit", "L1Hit"))
-L1_MISS = Column("percent_stores_l1miss", Shape.SHARE, "stores_l1_miss", ("L1 Miss", "L1Miss"))
-STORES_NA = Column("percent_stores_na", Shape.SHARE, "stores_na", ("N/A", "Any Lvl", "Anylvl"))
-OFFSET = Column("offset", Shape.ADDRESS, "offset", ("Offset", "Off"))
-OFFSET_NODE = Column("offset_node", Shape.NODE, "", ("Node",))
-PAGES = Column("dcacheline_count", Shape.COUNT, "", ("PA cnt",))
-PID = Column("pid", Shape.PROCESS, "process", ("Pid",))
-TID = Column("tid", Shape.PROCESS, "process", ("Tid",))
-CODE = Column("iaddr", Shape.ADDRESS, "code_address", ("Code address",))
-MEAN_RMT = Column("mean_rmt", Shape.COUNT, "cycles_remote", ("rmt hitm", "rmt peer"))
-MEAN_LCL = Column("mean_lcl", Shape.COUNT, "cycles_local", ("lcl hitm", "lcl peer"))
-MEAN_LOAD = Column("mean_load", Shape.COUNT, "cycles_load", ("load",))
-MEAN_PEER = Column("mean_peer", Shape.COUNT, "", ("peer",))
-RECORDS = Column("tot_recs", Shape.COUNT, "records", ("records",))
-CPUS = Column("cpucnt", Shape.COUNT, "cpus", ("cnt",))
-SYMBOL = Column("symbol", Shape.SYMBOL, "function", ("Symbol",))
-OBJECT = Column("dso", Shape.OBJECT, "object_file", ("Object",))
-SOURCE = Column("cl_srcline", Shape.SOURCE, "source", ("Source:Line",))
-NODES = Column(
-    "node",
-    Shape.NODES,
-    "nodes",
-    ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node{cpus %loads %stores}", "Node"),
-)
-UNNAMED_SHARE = Column("unnamed share", Shape.SHARE, "?")
-UNNAMED_COUNT = Column("unnamed count", Shape.COUNT)
-NUMBER = Column("cl_num_empty", Shape.COUNT, "", ("Num",))
-
-# What columns of stores count.
-STORES = tuple(column.value for column in (L1_HIT, L1_MISS, STORES_NA))
+# The distribution ("Pareto"). A share is one of the line's raw total of the same value.
+RMT_HITM = ReportColumn(SHARE, "remote", ("RmtHitm", "Rmt"), "rmt|remote")
+LCL_HITM = ReportColumn(SHARE, "local", ("LclHitm", "Lcl"), "lcl|local")
+L1_HIT = ReportColumn(SHARE, "stores_l1_hit", ("L1 Hit", "L1Hit"), "l1 hit")
+L1_MISS = ReportColumn(SHARE, "stores_l1_miss", ("L1 Miss", "L1Miss"), "l1 miss")
+STORES_NA = ReportColumn(SHARE, "stores_na", ("N/A",), "n/a")
+OFFSET = ReportColumn(ADDRESS, "offset", ("Offset", "Off"), "offset|off")
+OFFSET_NODE = ReportColumn(NODE, "", ("Node",))
+PAGES = ReportColumn(COUNT, "", ("PA cnt",))
+PID = ReportColumn(PROCESS, "process", ("Pid",))
+TID = ReportColumn(PROCESS, "process", ("Tid",))
+CODE = ReportColumn(ADDRESS, "code_address", ("Code address",), "code")
+MEAN_RMT = ReportColumn(COUNT, "cycles_remote", ("rmt hitm", "rmt peer"))
+MEAN_LCL = ReportColumn(COUNT, "cycles_local", ("lcl hitm", "lcl peer"))
+MEAN_LOAD = ReportColumn(COUNT, "cycles_load", ("load",), "load cycles")
+RECORDS = ReportColumn(COUNT, "records", ("records",), "records")
+CPUS = ReportColumn(COUNT, "cpus", ("cnt",), "cnt|cpu|cpus")
+SYMBOL = ReportColumn(TEXT, "function", ("Symbol",), "symbol|function")
+OBJECT = ReportColumn(TEXT, "object_file", ("Object",), "object")
+SOURCE = ReportColumn(TEXT, "source", ("Source:Line",), "source:line")
+_NODE_LABELS = ("Node{cpu list}", "Node{cpus %hitms %stores}", "Node{cpus %peers %stores}", "Node")
+NODES = ReportColumn(TEXT, "nodes", _NODE_LABELS, "node|nodes")
+UNNAMED_SHARE = ReportColumn(SHARE, "?")
+UNNAMED_COUNT = ReportColumn(COUNT)
 
 # In the order in which perf prints them, so that "Node" is the offset's before it is the list of nodes.
 DISTRIBUTION: Columns = (
-    LCL_HIT, RMT_HITM, LCL_HITM, ANY_PEER, LOAD_HIT, LOAD_MISS, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE,
-    PAGES, PID, TID, CODE,
-    MEAN_RMT, MEAN_LCL, MEAN_LOAD, MEAN_PEER, RECORDS, CPUS, SYMBOL, OBJECT, SOURCE, NODES,
+    RMT_HITM, LCL_HITM, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE, PAGES, PID, TID, CODE,
+    MEAN_RMT, MEAN_LCL, MEAN_LOAD, RECORDS, CPUS, SYMBOL, OBJECT, SOURCE, NODES,
 )  # fmt: skip
-
-# Share columns by how many a row has: perf up to 5.18, from 5.19 on, and the series that had peers beside HITM.
-SHARES: dict[int, Columns] = {
-    4: (RMT_HITM, LCL_HITM, L1_HIT, L1_MISS),
-    5: (RMT_HITM, LCL_HITM, L1_HIT, L1_MISS, STORES_NA),
-    6: (RMT_HITM, LCL_HITM, ANY_PEER, L1_HIT, L1_MISS, STORES_NA),
-}
+# The shares by how many a row has: perf up to 5.18, and from 5.19 on.
+SHARES: dict[int, Columns] = {number: DISTRIBUTION[:number] for number in (4, 5)}
 # The counts in front of the symbol, by how many there are: up to 4.18 there were no records.
 COUNTS: dict[int, Columns] = {
     4: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, CPUS),
     5: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, RECORDS, CPUS),
-    6: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, MEAN_PEER, RECORDS, CPUS),
 }
+# What columns of stores count.
+STORES = tuple(column.value for column in (L1_HIT, L1_MISS, STORES_NA))
+
+# The shared-lines table: the values of the counts behind the share, by the number of cells between address and share
+# and that of the counts. ``""`` is not kept. Up to 5.10 the records stand in front of the share.
+_OLD = ("total", "local", "remote", "stores", "stores_l1_hit", "stores_l1_miss", "", "", "", "loads", *5 * ("",))
+_NEW = ("total", "local", "remote", "records", "loads", "stores", "stores_l1_hit", "stores_l1_miss")
+_HITS = ("", "", "", "", "llc_hitm", "", "rmt_hitm", "", "")
+RECORDS_FIRST = (1, 3)
+TABLE_COUNTS = {(1, 15): _OLD, (3, 15): _OLD, (2, 17): (*_NEW, *_HITS), (2, 18): (*_NEW, "stores_na", *_HITS)}
+_TABLE_WORDS = frozenset((
+    "Index", "Address", "Cacheline", "Node", "PA", "cnt", "Hitm", "Snoop", "Peer", "Total", "records", "Loads",
+    "Stores", "L1Hit", "L1Miss", "N/A", "LclHitm", "RmtHitm", "Local", "Remote", "Lcl", "Rmt", "Ld", "Miss", "FB", "L1",
+    "L2", "Llc", "LclHit", "RmtHit",
+))  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class TableForm:
-    """One generation of the shared-lines table: what stands between address and share, and what follows.
+def table_values(before: int, cells: list[int]) -> tuple[str, ...]:
+    """What the counts of a table's row are, whose address and share have ``before`` cells between them.
 
-    ``labels`` are the low headings behind the share, ``values`` what each count is (``""``: not kept).
+    Of a row that was cut it is what the sums prove. In every generation total, local and remote stand first behind the
+    share; then stores and their kinds, or, from 5.11 on, records, loads and stores.
     """
-
-    name: str
-    before: tuple[str, ...]
-    labels: tuple[str, ...]
-    values: tuple[str, ...]
-    peer: bool = False
-
-
-_OLD_LABELS = (
-    "Total", "Lcl", "Rmt", "Total", "L1Hit", "L1Miss", "Lcl", "Rmt", "Ld Miss", "Loads", "FB", "L1", "L2", "Llc", "Rmt",
-)  # fmt: skip
-_OLD_VALUES = (
-    "total", "local", "remote", "stores", "stores_l1_hit", "stores_l1_miss", "", "", "", "loads", "", "", "", "", "",
-)  # fmt: skip
-_HITS = ("FB", "L1", "L2", "LclHit", "LclHitm", "RmtHit", "RmtHitm", "Lcl", "Rmt")
-_HIT_VALUES = ("", "", "", "", "llc_hitm", "", "rmt_hitm", "", "")
-_NEW_LABELS = ("records", "Loads", "Stores", "L1Hit", "L1Miss")
-_NEW_VALUES = ("total", "local", "remote", "records", "loads", "stores", "stores_l1_hit", "stores_l1_miss")
-_HITM = ("Total", "LclHitm", "RmtHitm")
-_PEER = ("Total", "Local", "Remote")
-
-TABLE_FORMS = (
-    TableForm("4.10 to 4.18", ("records",), _OLD_LABELS, _OLD_VALUES),
-    TableForm("4.19 to 5.10", ("", "", "records"), _OLD_LABELS, _OLD_VALUES),
-    TableForm("5.11 to 5.18", ("", ""), (*_HITM, *_NEW_LABELS, *_HITS), (*_NEW_VALUES, *_HIT_VALUES)),
-    TableForm("from 5.19", ("", ""), (*_HITM, *_NEW_LABELS, "N/A", *_HITS), (*_NEW_VALUES, "stores_na", *_HIT_VALUES)),
-    TableForm(
-        "peer display",
-        ("", ""),
-        (*_PEER, *_NEW_LABELS, "N/A", *_HITS),
-        (*_NEW_VALUES, "stores_na", *_HIT_VALUES),
-        peer=True,
-    ),
-)
-
-
-def table_form(before: int, counts: int, peer: bool | None) -> TableForm | None:
-    """The generation whose rows have ``before`` cells between address and share and ``counts`` behind it."""
-    for form in TABLE_FORMS:
-        if (len(form.before), len(form.values)) == (before, counts) and form.peer is bool(peer):
-            return form
-    return None
-
-
-# Reads the heading lines that name the columns of a report; mails often keep them, commit messages never do.
-
-_LONGEST_LABEL = 3
-_FEWEST_COLUMNS = 4
-_MOST_TABLE_WORDS = 32
-_FIRST_WORDS = frozenset(label.split()[0] for column in DISTRIBUTION for label in column.labels)
-_TABLE_LABELS = frozenset(
-    word
-    for form in TABLE_FORMS
-    for label in ("Index", "Address", "Cacheline", "Node", "PA cnt", "Hitm", "Snoop", "Peer", *form.labels)
-    for word in label.split()
-)
+    values = TABLE_COUNTS.get((before, len(cells)))
+    if values is not None:
+        return values
+    if len(cells) < 3 or cells[0] != cells[1] + cells[2]:
+        return ()
+    proven = len(cells) > 5 and cells[3] == cells[4] + cells[5]
+    return (_OLD if before in RECORDS_FIRST else _NEW)[: 6 if proven else 3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,91 +119,73 @@ class Heading:
     words: int
 
 
-def read_heading(cursor: Cursor, behind_peer_snoop: bool) -> Heading | None:
+_FIRST_WORDS = frozenset(label.split()[0] for column in DISTRIBUTION for label in column.labels)
+_OWN_WORDS = {column: [frozenset(word.split("|")) for word in column.words.split()] for column in DISTRIBUTION}
+# Words that stand over several columns, or beside the one that tells.
+_WORDS_BESIDE = frozenset(("hitm", "store", "stores", "data", "address", "total", "shared", "peer", "snoop"))
+_KNOWN_WORDS = _WORDS_BESIDE.union(*(choice for words in _OWN_WORDS.values() for choice in words))
+
+
+def read_heading(cursor: TextCursor, behind_peer_snoop: bool) -> Heading | None:
     """The heading of the distribution that begins at the cursor, or ``None``.
 
     ``behind_peer_snoop``: the upper of the two heading lines spoke of peer snoops.
     """
-    start = 1 if cursor.peek().text == "Num" else 0
-    columns: list[tuple[int, str]] = []
-    at, last = start, -1
+    at = 1 if cursor.peek().text == "Num" else 0
+    columns: list[ReportColumn] = []
+    labels: set[str] = set()
+    last = -1
     while (found := _column(cursor, at, last)) is not None:
-        last, label, words = found
-        columns.append((last, label))
-        at += words
-    chosen = tuple(DISTRIBUTION[index] for index, _ in columns)
-    if len(chosen) < _FEWEST_COLUMNS or not any(column.shape is Shape.SHARE for column in chosen):
+        last, label = found
+        columns.append(DISTRIBUTION[last])
+        labels.add(label)
+        at += len(label.split())
+    if len(columns) < _FEWEST_COLUMNS or not any(column.cells is SHARE for column in columns):
         return None
-    labels = {label for _, label in columns}
     peer = bool(labels & {"rmt peer", "lcl peer"}) or (behind_peer_snoop and "RmtHitm" not in labels)
-    return Heading(chosen, peer, at)
+    return Heading(tuple(columns), peer, at)
 
 
-def _column(cursor: Cursor, at: int, last: int) -> tuple[int, str, int] | None:
-    """The next column behind number ``last``, its label and the label's words; longest label first."""
+def _column(cursor: TextCursor, at: int, last: int) -> tuple[int, str] | None:
+    """The number of the next column behind number ``last``, and its label; the longest label first."""
     if cursor.peek(at).text not in _FIRST_WORDS:
         return None
     for words in range(_LONGEST_LABEL, 0, -1):
         label = " ".join(cursor.peek(at + ahead).text for ahead in range(words))
         for index in range(last + 1, len(DISTRIBUTION)):
             if label in DISTRIBUTION[index].labels:
-                return index, label, words
+                return index, label
     return None
 
 
-def table_heading(cursor: Cursor) -> tuple[int, bool] | None:
-    """Words of the low heading line of the shared-lines table at the cursor, and whether it counts peers."""
-    if cursor.peek().text != "Index" or cursor.peek(1).text not in ("Address", "Cacheline"):
-        return None
-    words = 0
-    while words < _MOST_TABLE_WORDS and cursor.peek(words).text in _TABLE_LABELS:
-        words += 1
-    return words, any(cursor.peek(at).text in ("Snoop", "Remote") for at in range(words))
-
-
-# Reads the headings that authors write over the columns that they kept: perf's words, in columns of their own.
-
-_MOST_WORDS = 96
-# The words over each column, in perf's order of the columns: one of each set stands there.
-_WORDS: tuple[tuple[Column, tuple[frozenset[str], ...]], ...] = (
-    (RMT_HITM, (frozenset(("rmt", "remote")),)),
-    (LCL_HITM, (frozenset(("lcl", "local")),)),
-    (L1_HIT, (frozenset(("l1",)), frozenset(("hit",)))),
-    (L1_MISS, (frozenset(("l1",)), frozenset(("miss",)))),
-    (STORES_NA, (frozenset(("n/a",)),)),
-    (OFFSET, (frozenset(("offset", "off")),)),
-    (CODE, (frozenset(("code",)),)),
-    (MEAN_LOAD, (frozenset(("load",)), frozenset(("cycles",)))),
-    (RECORDS, (frozenset(("records",)),)),
-    (CPUS, (frozenset(("cnt", "cpu", "cpus")),)),
-    (SYMBOL, (frozenset(("symbol", "function")),)),
-    (OBJECT, (frozenset(("object",)),)),
-    (SOURCE, (frozenset(("source:line",)),)),
-    (NODES, (frozenset(("node", "nodes")),)),
-)
-# Words that stand over several columns, or beside the one that tells.
-_BESIDE = frozenset(("hitm", "store", "stores", "data", "address", "total", "shared", "peer", "snoop"))
-_KNOWN = _BESIDE.union(*(choice for _, words in _WORDS for choice in words))
-
-
-def read_own_heading(cursor: Cursor) -> Heading | None:
+def read_own_heading(cursor: TextCursor) -> Heading | None:
     """The heading at the cursor that is not perf's own, or ``None``: words of columns only, one of them the symbol's.
 
     It may stand on several lines, between rules or not. Where the rows have other columns than it names, they are
     read by their own shape.
     """
-    if _word(cursor, 0) not in _KNOWN:
+    words: list[str] = []
+    while len(words) < _MOST_WORDS:
+        token = cursor.peek(len(words))
+        word = token.text.lower().strip("%")
+        if word not in _KNOWN_WORDS and (token.kind is not WordKind.DASHES or not words):
+            break
+        words.append(word)
+    if not words:
         return None
-    words: set[str] = set()
-    at = 0
-    while at < _MOST_WORDS and (cursor.peek(at).kind is Kind.DASHES or _word(cursor, at) in _KNOWN):
-        words.add(_word(cursor, at))
-        at += 1
-    columns = tuple(column for column, named in _WORDS if all(words & choice for choice in named))
-    if len(columns) < _FEWEST_COLUMNS or SYMBOL not in columns or columns[0].shape is not Shape.SHARE:
+    columns = tuple(
+        column for column, named in _OWN_WORDS.items() if named and all(choice.intersection(words) for choice in named)
+    )
+    if len(columns) < _FEWEST_COLUMNS or SYMBOL not in columns or columns[0].cells is not SHARE:
         return None
-    return Heading(columns, "peer" in words, at)
+    return Heading(columns, "peer" in words, len(words))
 
 
-def _word(cursor: Cursor, at: int) -> str:
-    return cursor.peek(at).text.lower().strip("%")
+def table_heading(cursor: TextCursor) -> tuple[int, bool] | None:
+    """Words of the low heading line of the shared-lines table at the cursor, and whether it counts peers."""
+    if cursor.peek().text != "Index" or cursor.peek(1).text not in ("Address", "Cacheline"):
+        return None
+    words = 0
+    while words < _MOST_TABLE_WORDS and cursor.peek(words).text in _TABLE_WORDS:
+        words += 1
+    return words, any(cursor.peek(at).text in ("Snoop", "Remote") for at in range(words))

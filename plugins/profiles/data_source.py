@@ -3,6 +3,9 @@
 
 Bits: ``union perf_mem_data_src`` of include/uapi/linux/perf_event.h, which Intel PEBS, AMD IBS, Arm SPE and PowerPC
 all fill. Counting rules: ``c2c_decode_stats`` of tools/perf/util/mem-events.c, the same from Linux 6.1 to 6.12.
+
+Where only its words are left (``LVL L3 hit``, util/mem-events.c of perf 4.1 to 6.16) they become the number again. They
+leave some bits out, and name others twice; what is put in is what the hardware that prints these words sets.
 """
 
 from __future__ import annotations
@@ -10,38 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 _LOAD, _STORE = 0x02, 0x04
 _HIT, _MISS = 0x02, 0x04
-_L1, _LFB, _L2, _L3, _LOCAL_RAM, _IO, _UNCACHED = 0x08, 0x10, 0x20, 0x40, 0x80, 0x1000, 0x2000
-_REMOTE_RAM, _REMOTE_CACHE = 0x100 | 0x200, 0x400 | 0x800
+_L1, _L2, _L3, _REMOTE_CACHE = 0x08, 0x20, 0x40, 0x400 | 0x800
 _SNOOP_HIT, _SNOOP_HITM = 0x04, 0x10
 _PEER = 0x02
-_LOCKED = 0x02
-
-
-class AccessKind(StrEnum):
-    """What the instruction did to memory; hardware marks atomic ones as locked loads or locked stores."""
-
-    LOAD = "load"
-    STORE = "store"
-    ATOMIC = "atomic"
-    OTHER = "no load and no store"
-
-
-class Level(StrEnum):
-    """Where the data came from, the farthest first; ``UNKNOWN`` where the hardware does not say."""
-
-    UNCACHED = "uncached or I/O memory"
-    REMOTE_MEMORY = "memory of another node"
-    REMOTE_CACHE = "cache of another node"
-    LOCAL_MEMORY = "memory of the own node"
-    L3 = "L3"
-    L2 = "L2"
-    FILL_BUFFER = "line fill buffer"
-    L1 = "L1"
-    UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +29,6 @@ class DataSource:
     ``stores_na`` are also those of another level than L1, for which perf has no column.
     """
 
-    kind: AccessKind
-    level: Level
     loads: int = 0
     stores: int = 0
     hitm_local: int = 0
@@ -72,29 +47,20 @@ def decoded(bits: int) -> DataSource:
         return _load(bits, level)
     if operation & _STORE:
         hit, miss = bool(level & _HIT and level & _L1), bool(level & _MISS and level & _L1)
-        kind = AccessKind.ATOMIC if _is_locked(bits) else AccessKind.STORE
-        return DataSource(
-            kind,
-            _level(bits, level),
-            stores=1,
-            stores_l1_hit=int(hit),
-            stores_l1_miss=int(miss),
-            stores_na=int(not (hit or miss)),
-        )
-    return DataSource(AccessKind.OTHER, Level.UNKNOWN)
+        return DataSource(stores=1, stores_l1_hit=int(hit), stores_l1_miss=int(miss), stores_na=int(not (hit or miss)))
+    return DataSource()
 
 
 def _load(bits: int, level: int) -> DataSource:
     snoop, peer = bits >> 19 & 0x1F, bool(bits >> 38 & _PEER)
-    hit, remote = bool(level & _HIT), _is_remote(bits)
+    # The plain remote bit; with hops (PowerPC) it also stands for other cores of the own node.
+    hit, remote = bool(level & _HIT), bool(bits >> 37 & 1) and not bits >> 43 & 7
     hitm, snoop_hit = bool(snoop & _SNOOP_HITM), bool(snoop & _SNOOP_HIT)
     l2, l3 = hit and bool(level & _L2), hit and bool(level & _L3)
     from_remote = bool(level & _REMOTE_CACHE) or remote
     remote_hitm = from_remote and hitm and not snoop_hit
     remote_peer = from_remote and peer and not (hitm or snoop_hit)
     return DataSource(
-        AccessKind.ATOMIC if _is_locked(bits) else AccessKind.LOAD,
-        _level(bits, level),
         loads=1,
         hitm_local=int(l3 and hitm),
         hitm_remote=int(remote_hitm),
@@ -102,52 +68,6 @@ def _load(bits: int, level: int) -> DataSource:
         peer_remote=int(remote_peer),
     )
 
-
-def _is_locked(bits: int) -> bool:
-    return bool(bits >> 24 & _LOCKED)
-
-
-def _is_remote(bits: int) -> bool:
-    """The plain remote bit; with hops (PowerPC) it also stands for other cores of the own node."""
-    return bool(bits >> 37 & 1) and not bits >> 43 & 7
-
-
-def _level(bits: int, level: int) -> Level:
-    """Where the data came from by the older field, or by the newer number where that says nothing."""
-    if level & (_IO | _UNCACHED):
-        return Level.UNCACHED
-    if level & _REMOTE_CACHE:
-        return Level.REMOTE_CACHE
-    if level & _REMOTE_RAM:
-        return Level.REMOTE_MEMORY
-    by_bit = ((_LOCAL_RAM, Level.LOCAL_MEMORY), (_L3, Level.L3), (_L2, Level.L2), (_LFB, Level.FILL_BUFFER))
-    for bit, found in (*by_bit, (_L1, Level.L1)):
-        if level & bit:
-            return found
-    return _NUMBERED.get((bits >> 33 & 0xF, bool(bits >> 37 & 1)), Level.UNKNOWN)
-
-
-_NUMBERED = {
-    **{(1, remote): Level.L1 for remote in (False, True)},
-    (2, False): Level.L2,
-    (3, False): Level.L3,
-    (4, False): Level.L3,
-    (11, False): Level.L3,
-    **{(number, True): Level.REMOTE_CACHE for number in (2, 3, 4, 11)},
-    (5, False): Level.FILL_BUFFER,
-    (12, False): Level.FILL_BUFFER,
-    (8, False): Level.UNCACHED,
-    (10, False): Level.UNCACHED,
-    **{(number, False): Level.LOCAL_MEMORY for number in (6, 9, 13, 14)},
-    **{(number, True): Level.REMOTE_MEMORY for number in (6, 9, 13, 14)},
-}
-
-
-# Turns the words of a data source (``LVL L3 hit``) back into the number that perf had, where only they are left.
-#
-# The words leave some bits out, and name others twice; what is put in is what the hardware that prints these words
-# sets. Bits: ``union perf_mem_data_src`` of include/uapi/linux/perf_event.h. Words: util/mem-events.c of perf 4.1 to
-# 6.16.
 
 OPERATIONS = {"N/A": 1, "LOAD": 2, "STORE": 4, "PFETCH": 8, "EXEC": 16}
 _WORD_HIT, _WORD_MISS = 1 << 6, 1 << 7

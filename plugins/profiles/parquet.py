@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles as Parquet: one row a line with its accesses and conflicts; what there is once is JSON in the metadata."""
+"""Profiles as Parquet: one row a line with its accesses and conflicts; what there is once is JSON in the metadata.
+
+A field has one column, a field of records a list of structs; integers are ``int64``, addresses ``uint64``.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,17 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from linesmith.analyzer.model import Profile, SharedLine
 from linesmith.plugins.profiles.recorded import terse
 
-# Frozen dataclasses as Arrow columns and back: a field has one column, a field of records a list of structs.
-#
-# Integers are ``int64``, addresses ``uint64``.
-
+VERSION = 2
+_MARK = b"linesmith-profile"
+_REST = b"profile"
+# Lines go into row groups of about so many accesses and conflicts, so that writing takes the memory of one group.
+_GROUP = 65_536
 _ADDRESSES = frozenset(("address", "code_address", "writer_code_address"))
 _PLAIN = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _ArrowField:
     """A field of a record: ``kind`` is what it holds one or, if ``many``, several of."""
 
     name: str
@@ -36,10 +40,6 @@ class _Field:
     many: bool
     may_be_none: bool
     default: object
-
-    @property
-    def is_required(self) -> bool:
-        return self.default is MISSING
 
     @property
     def is_list(self) -> bool:
@@ -55,16 +55,15 @@ class _Field:
         return pa.uint64() if self.name in _ADDRESSES else _PLAIN[self.kind]
 
 
-def _fields_of(kind: type[Any]) -> tuple[_Field, ...]:
+def _fields_of(kind: type[Any]) -> tuple[_ArrowField, ...]:
     hints = get_type_hints(kind)
-    return tuple(_field(one.name, hints[one.name], one.default) for one in fields(kind))
-
-
-def _field(name: str, hint: object, default: object) -> _Field:
-    if get_origin(hint) is tuple:
-        return _Field(name, get_args(hint)[0], many=True, may_be_none=False, default=default)
-    kinds = [one for one in get_args(hint) if one is not NoneType] or [hint]
-    return _Field(name, kinds[0], many=False, may_be_none=NoneType in get_args(hint), default=default)
+    found = []
+    for one in fields(kind):
+        hint, parts = hints[one.name], get_args(hints[one.name])
+        many = get_origin(hint) is tuple
+        held = next((part for part in parts if part is not NoneType), hint)
+        found.append(_ArrowField(one.name, held, many, not many and NoneType in parts, one.default))
+    return tuple(found)
 
 
 def array_of(kind: type[Any], records: Sequence[Any]) -> pa.StructArray:
@@ -81,7 +80,7 @@ def records_of(kind: type[Any], array: pa.StructArray) -> list[Any]:
     """
     wanted = _fields_of(kind)
     names = [one.name for one in array.type]
-    needed = {one.name for one in wanted if one.is_required}
+    needed = {one.name for one in wanted if one.default is MISSING}
     if not needed <= set(names) <= {one.name for one in wanted} or len(set(names)) < len(names):
         raise ValueError(f"its columns are not those of a {kind.__name__}")
     if array.null_count:
@@ -91,7 +90,7 @@ def records_of(kind: type[Any], array: pa.StructArray) -> list[Any]:
     return [kind(*row) for row, _ in zip(zip(*columns, strict=False), range(len(array)), strict=False)]
 
 
-def _column(field: _Field, values: Sequence[Any]) -> pa.Array:
+def _column(field: _ArrowField, values: Sequence[Any]) -> pa.Array:
     if not field.is_list:
         return pa.array(values, field.type)
     lists = values if field.many else [() if value is None else (value,) for value in values]
@@ -101,7 +100,7 @@ def _column(field: _Field, values: Sequence[Any]) -> pa.Array:
     return pa.ListArray.from_arrays(ends, inner)
 
 
-def _values(field: _Field, array: pa.Array) -> Iterable[Any]:
+def _values(field: _ArrowField, array: pa.Array) -> Iterable[Any]:
     """The values of a field, one a record."""
     if not field.is_list:
         return _scalars(field, array, field.may_be_none)
@@ -114,20 +113,13 @@ def _values(field: _Field, array: pa.Array) -> Iterable[Any]:
     return lists if field.many else (one[0] if one else None for one in lists)
 
 
-def _scalars(field: _Field, array: pa.Array, may_be_none: bool) -> list[Any]:
+def _scalars(field: _ArrowField, array: pa.Array, may_be_none: bool) -> list[Any]:
     if array.type != field.type:
         raise ValueError(f"its column {field.name} has the type {array.type}, not {field.type}")
     if array.null_count and not may_be_none:
         raise ValueError(f"its column {field.name} lacks a value")
     found: list[Any] = array.to_pylist()
     return found
-
-
-VERSION = 2
-_MARK = b"linesmith-profile"
-_REST = b"profile"
-# Lines go into row groups of about so many accesses and conflicts, so that writing takes the memory of one group.
-_GROUP = 65_536
 
 
 # What libraries raise for damaged files; ``OSError`` is how Arrow calls bytes that it cannot make sense of.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
 from itertools import chain
@@ -15,10 +16,15 @@ from typing import Any
 import msgspec
 
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing, install_command
-from linesmith.analyzer.model import Access, Conflict, CpuCounts, ObjectArea, Profile, SharedLine
+from linesmith.analyzer.model import Access, Conflict, CpuCounts, Profile, SharedLine
 from linesmith.plugins.text import head_text, printable_profile, read_text
 
-# Values of the model for JSON, without the fields that reading would fill in anyway.
+VERSION = 1
+PARQUET = ".parquet"
+_PARQUET_MAGIC = b"PAR1"
+_MARK = '"linesmith-profile"'
+_LINE_SIZES = (64, 128, 256)
+_LIMIT = 1 << 64
 
 
 def terse(value: object) -> object:
@@ -29,12 +35,7 @@ def terse(value: object) -> object:
     return [terse(item) for item in value] if isinstance(value, tuple) else value
 
 
-# Whether the numbers of a profile can be what they say: none is negative, none has more than 64 bits.
-
-_LIMIT = 1 << 64
-
-
-def is_plausible(profile: Profile) -> bool:
+def _is_plausible(profile: Profile) -> bool:
     """Whether every offset, count and address of the lines lies between 0 and 2^64 - 1."""
     accesses = [access for line in profile.lines for access in line.accesses]
     return (
@@ -46,30 +47,21 @@ def is_plausible(profile: Profile) -> bool:
 
 
 def _are_numbers(kind: type[Any], records: Iterable[object]) -> bool:
-    numbers: Callable[[object], tuple[int | None, ...]] = attrgetter(*_names(kind))
+    names = [one.name for one in fields(kind) if one.type in ("int", "int | None")]
+    numbers: Callable[[object], tuple[int | None, ...]] = attrgetter(*names)
     return all(0 <= (number or 0) < _LIMIT for one in records for number in numbers(one))
 
 
-def _names(kind: type[Any]) -> list[str]:
-    return [one.name for one in fields(kind) if one.type in ("int", "int | None")]
-
-
-VERSION = 1
-PARQUET = ".parquet"
-_PARQUET_MAGIC = b"PAR1"
-_MARK = '"linesmith-profile"'
-_LINE_SIZES = (64, 128, 256)
-_ADDRESSES = 1 << 64
-
-
-class _Document(msgspec.Struct, forbid_unknown_fields=True):
+class _ProfileDocument(msgspec.Struct, forbid_unknown_fields=True):
     """The file: its version, then the profile as the model has it."""
 
     version: int = msgspec.field(name="linesmith-profile")
     profile: Profile
 
 
-class _Head(msgspec.Struct):
+class _ProfileHead(msgspec.Struct):
+    """What a file of any version has."""
+
     version: int = msgspec.field(name="linesmith-profile")
 
 
@@ -88,13 +80,16 @@ class RecordedProfile:
 
         Raises ``ProfileError`` when it is damaged or of another version, ``ToolMissing`` without pyarrow.
         """
-        is_parquet = _begins(path) == _PARQUET_MAGIC
-        profile = _from_parquet(path, source) if is_parquet else _from_json(path, source)
+        begin = b""
+        with suppress(OSError), path.open("rb") as file:
+            begin = file.read(len(_PARQUET_MAGIC))
+        profile = _from_parquet(path, source) if begin == _PARQUET_MAGIC else _from_json(path, source)
         if any(line.bytes not in _LINE_SIZES for line in profile.lines):
             raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
-        if not is_plausible(profile):
+        if not _is_plausible(profile):
             raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
-        if not all(map(_is_in_memory, profile.areas)):
+        areas = profile.areas
+        if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in areas):
             raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
         return (printable_profile(replace(profile, source=source)),)
 
@@ -134,21 +129,13 @@ def _parquet() -> ModuleType:
         raise ToolMissing(message) from error
 
 
-def _begins(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_PARQUET_MAGIC))
-    except OSError:
-        return b""
-
-
 def _from_json(path: Path, source: str) -> Profile:
     data = read_text(path, source).encode()
     try:
-        version = msgspec.json.decode(data, type=_Head).version
+        version = msgspec.json.decode(data, type=_ProfileHead).version
         if version != VERSION:
             raise ProfileError(_other_version(source, str(version)))
-        return msgspec.json.decode(data, type=_Document).profile
+        return msgspec.json.decode(data, type=_ProfileDocument).profile
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ProfileError(_damaged(source, error)) from error
 
@@ -164,10 +151,6 @@ def _from_parquet(path: Path, source: str) -> Profile:
     except (*parquet.DAMAGE, RecursionError) as error:
         raise ProfileError(_damaged(source, error)) from error
     return profile
-
-
-def _is_in_memory(area: ObjectArea) -> bool:
-    return min(area.size, area.stride, area.count) > 0 and 0 <= area.address < area.end <= _ADDRESSES
 
 
 def _damaged(source: str, error: BaseException) -> str:

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CpuCounts, Profile, Remark, SampleOutcome, Sampling, SharedLine
-from linesmith.plugins.profiles.samples import Mode, NoPlaces, Places, Samples
-from linesmith.plugins.profiles.script_line import Place
+from linesmith.plugins.profiles.samples import KERNEL, Mode, OwnSpaces, Samples, SampleSpaces
+from linesmith.plugins.profiles.script_line import CodePlace
 from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
 
-# The kernel's half of the addresses of every 64-bit machine.
-_KERNEL = 1 << 63
 _ARM = ("aarch64", "arm64")
 _SHOWN = (
     "hitm_remote",
@@ -41,7 +39,7 @@ def profile_of_samples(
     events: tuple[str, ...] = (),
     nodes: Mapping[int, int] | None = None,
     remarks: tuple[Remark, ...] = (),
-    places: Places | None = None,
+    spaces: SampleSpaces | None = None,
 ) -> Profile:
     """The profile of all ``samples``, lines by cost, with every sample in one outcome.
 
@@ -54,8 +52,8 @@ def profile_of_samples(
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
-    places = places or NoPlaces()
-    builder = _Builder(found, samples, nodes or {}, by_peer, places)
+    spaces = spaces or OwnSpaces()
+    builder = _LineBuilder(found, samples, nodes or {}, by_peer, spaces)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)
     more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
@@ -66,7 +64,7 @@ def profile_of_samples(
         lines,
         (*remarks, *more),
         events=events,
-        sampling=replace(sampling, outcomes=outcomes, mappings=places.files_of(builder.pids)),
+        sampling=replace(sampling, outcomes=outcomes, mappings=spaces.files_of(builder.pids)),
     )
 
 
@@ -92,15 +90,15 @@ def _nothing_shared(source: str, outcomes: tuple[tuple[SampleOutcome, int], ...]
     )
 
 
-class _Builder:
+class _LineBuilder:
     """Makes the lines, accesses and counts by CPU out of groups in the order of line, offset, instruction, CPU."""
 
     def __init__(
-        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, places: Places
+        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, spaces: SampleSpaces
     ) -> None:
         self._samples = samples
-        self._places = places
-        self._hosts = [places.host_of(space) for space, _ in found.places]
+        self._spaces = spaces
+        self._hosts = [spaces.host_of(space) for space, _ in found.places]
         self._nodes = nodes
         self._found = found
         groups = found.groups
@@ -108,11 +106,15 @@ class _Builder:
         times = groups["samples"]
         counts = {name: found.sources.column(name)[groups["kind"]] * times for name in _COUNTS}
         counts["cost"] = counts[self._cost[0]] + counts[self._cost[1]]
-        self._lines = _Summed(groups, counts, ("line",))
-        counts["contended"] = _contended(groups, counts)
-        self._rows = _Summed(groups, counts | _latencies(groups, counts, self._cost), ("line", "offset", "ip"))
+        self._lines = _SummedGroups(groups, counts, ("line",))
+        # Peer snoops where the whole row (offset and instruction) has no HITM.
+        hitm, peer = (counts[one] + counts[other] for one, other in (_HITMS, _PEERS))
+        rows = _SummedGroups(groups, {"hitm": hitm}, ("line", "offset", "ip"))
+        lengths = np.diff(np.append(rows.starts, len(groups)))
+        counts["contended"] = np.where(np.repeat(rows.sums["hitm"], lengths) > 0, hitm, peer)
+        self._rows = _SummedGroups(groups, counts | _latencies(groups, counts, self._cost), ("line", "offset", "ip"))
         loading = {"cycles": groups["weight"] * (counts["loads"] > 0), "timed": groups["timed"] * (counts["loads"] > 0)}
-        self._cpus = _Summed(groups, counts | loading, ("line", "offset", "ip", "cpu"))
+        self._cpus = _SummedGroups(groups, counts | loading, ("line", "offset", "ip", "cpu"))
 
     @property
     def pids(self) -> set[int]:
@@ -148,7 +150,11 @@ class _Builder:
     def _accesses(self) -> Iterator[Access]:
         """One access for each line, offset and instruction; the CPUs of a row are those up to the next row."""
         starts = [*np.searchsorted(self._cpus.starts, self._rows.starts).tolist(), len(self._cpus.starts)]
-        cpus = list(self._by_cpu())
+        columns = (self._cpus.sums[name] for name in ("loads", "stores", "contended", "cycles", "timed"))
+        cpus = [
+            CpuCounts(cpu, self._nodes.get(cpu), *counts)
+            for cpu, *counts in zip(self._cpus.groups["cpu"].tolist(), *columns, strict=True)
+        ]
         sums = self._rows.sums
         names = tuple(sums)
         for row, (group, values) in enumerate(zip(self._rows.groups, zip(*sums.values(), strict=True), strict=True)):
@@ -160,7 +166,7 @@ class _Builder:
         pid, mode, ip = int(group["pid"]), int(group["mode"]), int(group["ip"])
         code = self._samples.code[int(group["code"])]
         shown: dict[str, Any] = {name: counts[name] for name in _SHOWN}
-        kernel = ip >= _KERNEL if mode == Mode.UNKNOWN else mode != Mode.USER
+        kernel = ip >= KERNEL if mode == Mode.UNKNOWN else mode != Mode.USER
         return Access(
             int(group["offset"]),
             code.function,
@@ -171,21 +177,15 @@ class _Builder:
             cycles_local=_mean(counts, "local"),
             cycles_load=_mean(counts, "load"),
             code_address=ip or None,
-            object_file=code.object_file or self._places.object_at(None if kernel else host, ip),
+            object_file=code.object_file or self._spaces.object_at(None if kernel else host, ip),
             process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
             kernel=kernel,
             callers=code.callers,
             by_cpu=by_cpu,
         )
 
-    def _by_cpu(self) -> Iterator[CpuCounts]:
-        sums = self._cpus.sums
-        columns = (sums[name] for name in ("loads", "stores", "contended", "cycles", "timed"))
-        for cpu, *counts in zip(self._cpus.groups["cpu"].tolist(), *columns, strict=True):
-            yield CpuCounts(cpu, self._nodes.get(cpu), *counts)
 
-
-class _Summed:
+class _SummedGroups:
     """Sums of columns over all groups that are next to each other and equal in some fields."""
 
     def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Counts], equal: tuple[str, ...]) -> None:
@@ -198,14 +198,6 @@ class _Summed:
         self.sums: dict[str, list[int]] = {
             name: np.add.reduceat(column, self.starts).tolist() for name, column in columns.items()
         }
-
-
-def _contended(groups: NDArray[np.void], counts: Mapping[str, Counts]) -> Counts:
-    """HITM loads, or peer snoops where the whole row (offset and instruction) has no HITM."""
-    hitm, peer = (counts[one] + counts[other] for one, other in (_HITMS, _PEERS))
-    rows = _Summed(groups, {"hitm": hitm}, ("line", "offset", "ip"))
-    lengths = np.diff(np.append(rows.starts, len(groups)))
-    return np.where(np.repeat(rows.sums["hitm"], lengths) > 0, hitm, peer)
 
 
 def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tuple[str, str]) -> dict[str, Counts]:
@@ -228,8 +220,6 @@ def _mean(counts: Mapping[str, int], name: str) -> int | None:
     return counts[f"{name}_cycles"] // timed if timed else None
 
 
-# Where functions of the kernel began at run time, which tells how far KASLR moved it.
-
 _KERNEL_FILES = ("[kernel.kallsyms]", "[kernel.vmlinux]")
 # x86-64 has its kernel in the last 2 GiB and moves it by few distances, all of which can be tried: that is surer, for
 # a static function may be there twice.
@@ -237,17 +227,17 @@ _X86_KERNEL = 0xFFFFFFFF80000000
 
 
 class SymbolStarts:
-    """The starts of the kernel's functions among the samples."""
+    """The starts of the kernel's functions at run time, which tell how far KASLR moved it."""
 
     def __init__(self) -> None:
         self._starts: dict[str, int] = {}
         self._times: Counter[str] = Counter()
 
-    def hear(self, place: Place) -> None:
+    def hear(self, place: CodePlace) -> None:
         """Take in where a sample's function begins; one that begins at two places is of no use."""
         if place.start is None or place.symbol is None or not place.object_file:
             return
-        if _KERNEL <= place.start < _X86_KERNEL and place.object_file.startswith(_KERNEL_FILES):
+        if KERNEL <= place.start < _X86_KERNEL and place.object_file.startswith(_KERNEL_FILES):
             same = self._starts.setdefault(place.symbol, place.start) == place.start
             self._times[place.symbol] += 1 if same else -(1 << 40)
 

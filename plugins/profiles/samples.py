@@ -33,9 +33,18 @@ SAMPLE = np.dtype(
     align=True,
 )
 Rows = NDArray[np.void]
+Words = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
 _BATCH = 1 << 18
 # As many lie in memory, some 350 MB; the others in a file.
 _MOST_HELD = 1 << 23
+_WORD = (1 << 64) - 1
+_MOST_CPUS = 1 << 16
+# The kernel's half of the addresses of every 64-bit machine.
+KERNEL = 1 << 63
+_REGION_BITS = 36
+# Of a data source: load or store, level, hit or HITM, lock, level's number, remote, peer, hops.
+_TELLING = 0x06 | 0x3FFF << 5 | 0x14 << 19 | 0x2 << 24 | 0xF << 33 | 1 << 37 | 0x2 << 38 | 0x7 << 43
 
 
 class Mode(IntEnum):
@@ -49,7 +58,32 @@ class Mode(IntEnum):
     GUEST_USER = 5
 
 
-class Places(Protocol):
+_MODES = {
+    "K": Mode.KERNEL, "U": Mode.USER, "H": Mode.HYPERVISOR, "G": Mode.GUEST_KERNEL, "g": Mode.GUEST_USER,
+}  # fmt: skip
+
+
+def mode_of(letter: str, address: int | None) -> Mode:
+    """Whose code it was: as ``-F misc`` says, or by the half of the addresses that the kernel has."""
+    if letter in _MODES:
+        return _MODES[letter]
+    if address is None:
+        return Mode.UNKNOWN
+    return Mode.KERNEL if address >= KERNEL else Mode.USER
+
+
+def cpus_of(ranges: str) -> list[int]:
+    """The CPUs of ``0-3,8``; raises ``ValueError`` for what is no such list, or more than any machine has."""
+    found: list[int] = []
+    for part in filter(None, ranges.strip().split(",")):
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()) or int(last or first) >= _MOST_CPUS:
+            raise ValueError("its list of CPUs cannot be read")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+class SampleSpaces(Protocol):
     """What lies where in the processes of the samples."""
 
     def host_of(self, space: int) -> int | None:
@@ -62,8 +96,8 @@ class Places(Protocol):
         """The mappings of files in these processes."""
 
 
-class NoPlaces:
-    """Places of samples that tell of no mappings: every process has its own memory."""
+class OwnSpaces:
+    """Samples that tell of no mappings: every process has its own memory."""
 
     def host_of(self, space: int) -> int | None:
         """The process with the number of the space."""
@@ -164,21 +198,8 @@ class Samples:
             self._pending.clear()
 
 
-_WORD = (1 << 64) - 1
-
-
-# Numbers small values that are far apart: lines of address spaces, and data sources.
-
-Words = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
-
-_REGION_BITS = 36
-# Of a data source: load or store, level, hit or HITM, lock, level's number, remote, peer, hops.
-_TELLING = 0x06 | 0x3FFF << 5 | 0x14 << 19 | 0x2 << 24 | 0xF << 33 | 1 << 37 | 0x2 << 38 | 0x7 << 43
-
-
 class Numbering:
-    """Gives every new value the next number."""
+    """Gives every new value the next number: lines of address spaces, and data sources, are small values far apart."""
 
     def __init__(self) -> None:
         self.values: list[int] = []

@@ -8,215 +8,67 @@ from collections import deque
 from collections.abc import Iterator
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
-from linesmith.plugins.profiles.columns import (
-    TABLE_FORMS,
-    Columns,
-    TableForm,
-    read_heading,
-    read_own_heading,
-    table_form,
-    table_heading,
-)
+from linesmith.plugins.profiles import columns as c
 from linesmith.plugins.profiles.draft import (
-    Banner,
     Callers,
     Headed,
     LineHead,
     Piece,
     Prose,
-    Section,
+    RecordedEvent,
+    ReportSection,
     TableRow,
+    Total,
     Unread,
-    known_words,
-    read_event,
-    read_total,
 )
-from linesmith.plugins.profiles.rows import Row, read_row, share_run
-from linesmith.plugins.profiles.tokens import BEHIND_BLANK, Cursor, Kind, Token
+from linesmith.plugins.profiles.rows import ReportRow, read_row, share_run
+from linesmith.plugins.profiles.tokens import BEHIND_BLANK, TextCursor, Token, WordKind
 
-# Call graphs that ``perf c2c report -g`` prints below a row.
-
-_MOST_WORDS = 512
-_MOST_LINE_WORDS = 24
+_MOST_GRAPH_WORDS = 512
+_MOST_GRAPH_LINE = 24
 _MOST_CALLERS = 127  # perf's default of kernel.perf_event_max_stack
 # Branches, and the share, count or period of one: |--12.50%--, --7--.
 _BRANCH = re.compile(r"[|-]*(?:\d{1,20}(?:\.\d{1,2}%)?-+)?")
 _FUNCTION = re.compile(r"[A-Za-z_.$~][\w.$:~<>,()*&@\[\]/-]{0,200}$")
-_ON_LINE = frozenset((Kind.GRAPH, Kind.WORD, Kind.INTEGER, Kind.HEX))
+_ON_GRAPH_LINE = frozenset((WordKind.GRAPH, WordKind.WORD, WordKind.INTEGER, WordKind.HEX))
 _OPENING, _CLOSING = re.compile(r"[<(\[{]"), re.compile(r"[>)\]}]")
-
-
-def read_callers(cursor: Cursor) -> tuple[tuple[str, ...], int] | None:
-    """The functions of the call graph at the cursor, innermost first, and the words that it took.
-
-    A line of a graph holds one function behind its branches, and what perf adds to it: ``(inlined)``, a source line.
-    The graph ends with a blank line, or where the words of something else begin in text without line ends.
-    """
-    if cursor.peek().kind is not Kind.GRAPH:
-        return None
-    collapsed = cursor.peek().gap >= 0
-    names: list[str] = []
-    at = 0
-    while at < _MOST_WORDS and (words := _entry(cursor, at, collapsed)):
-        name = _name([cursor.peek(at + ahead) for ahead in range(words)])
-        if _FUNCTION.match(name.replace(" ", "")) and len(names) < _MOST_CALLERS:
-            names.append(name)
-        at += words
-    return tuple(names), at
-
-
-def _name(line: list[Token]) -> str:
-    """The function on a line of a graph: the first word behind the branches, and more while its brackets are open."""
-    first = next((at for at, token in enumerate(line) if _BRANCH.sub("", token.text, count=1)), len(line))
-    if first == len(line):
-        return ""
-    name = _BRANCH.sub("", line[first].text, count=1)
-    for token in line[first + 1 :]:
-        if len(_OPENING.findall(name)) <= len(_CLOSING.findall(name)):
-            break
-        name += " " + token.text
-    return name
-
-
-def _entry(cursor: Cursor, at: int, collapsed: bool) -> int:
-    """Words of the graph's next line (or next word of collapsed text); 0 where the graph ends."""
-    token = cursor.peek(at)
-    if token.kind not in (Kind.GRAPH, Kind.WORD):
-        return 0
-    if token.kind is Kind.WORD and cursor.peek(at + 1).kind is Kind.HEX:
-        return 0
-    if collapsed:
-        return 1 if token.kind is Kind.GRAPH or _FUNCTION.match(token.text) else 0
-    if at and token.gap == BEHIND_BLANK:
-        return 0
-    words = 1
-    while words < _MOST_LINE_WORDS and cursor.peek(at + words).gap >= 0 and cursor.peek(at + words).kind in _ON_LINE:
-        words += 1
-    return words if cursor.peek(at + words).gap < 0 else 0
-
-
-# Rows of the shared-lines table, and the raw counts that stand between rules in the distribution.
-
-_INTEGER = frozenset((Kind.INTEGER,))
-_SHARE = frozenset((Kind.PERCENT,))
-_CELL = frozenset((Kind.INTEGER, Kind.NODE))
 _MOST_CELLS = 24
-# Up to 5.10 the records stand in front of the share.
-_OLD_CELLS = {len(form.before): form.before for form in TABLE_FORMS if "records" in form.before}
-_OLD_VALUES = ("total", "local", "remote", "stores", "stores_l1_hit", "stores_l1_miss")
-_NEW_VALUES = ("total", "local", "remote", "records", "loads", "stores")
 _TOTALS = range(3, 8)
 _SURE_TOTALS = 4  # perf prints no fewer; authors who cut columns do
-_RULES = frozenset((Kind.RULE, Kind.DASHES))
+_RULES = frozenset((WordKind.RULE, WordKind.DASHES))
 _SMALLEST_ADDRESS = 0x1000
-
-
-def read_table_row(cursor: Cursor, peer: bool | None) -> tuple[TableRow, int] | None:
-    """The table row at the cursor and its number of words; ``peer``: what the heading said, if there was one."""
-    if cursor.peek().kind is not Kind.INTEGER or cursor.peek(1).kind is not Kind.HEX:
-        return None
-    before = cursor.run(_CELL, 2, 4)
-    share = cursor.peek(2 + before)
-    if share.kind is not Kind.PERCENT or cursor.peek(3 + before).kind is not Kind.INTEGER:
-        return None
-    form, count = _form(cursor, before, peer)
-    cells = [int(cursor.peek(3 + before + at).text) for at in range(count)]
-    values = form.values if form else _first_values(before, cells)
-    counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
-    for at, value in enumerate(form.before if form else _OLD_CELLS.get(before, ()) if values else ()):
-        if value and cursor.peek(2 + at).kind is Kind.INTEGER:
-            counts.append((value, int(cursor.peek(2 + at).text)))
-    row = TableRow(
-        int(cursor.peek().text),
-        int(cursor.peek(1).text, 16),
-        float(share.text[:-1]) / 100,
-        tuple(counts),
-        form,
-        cursor.peek().line,
-    )
-    return row, 3 + before + count
-
-
-def _form(cursor: Cursor, before: int, peer: bool | None) -> tuple[TableForm | None, int]:
-    """The generation of the row at the cursor and how many counts follow its share.
-
-    The counts end with the line, or (collapsed or wrapped text) where the next row's number and address begin.
-    """
-    start = 3 + before
-    every = cursor.run(_INTEGER, start, _MOST_CELLS)
-    every -= cursor.peek(start + every).kind is Kind.HEX
-    on_line = min(1, every)
-    while on_line < every and cursor.peek(start + on_line).gap >= 0:
-        on_line += 1
-    for count in (on_line, every):
-        form = table_form(before, count, peer)
-        if form is not None:
-            return form, count
-    return None, on_line
-
-
-def _first_values(before: int, cells: list[int]) -> tuple[str, ...]:
-    """What the counts of a row are that was cut, as far as their sums prove it.
-
-    In every generation total, local and remote stand first behind the share; then stores and their kinds, or, from
-    5.11 on, records, loads and stores.
-    """
-    if len(cells) < 3 or cells[0] != cells[1] + cells[2]:
-        return ()
-    values = _OLD_VALUES if before in _OLD_CELLS else _NEW_VALUES
-    proven = len(cells) > 5 and cells[3] == cells[4] + cells[5]
-    return values[: 6 if proven else 3]
-
-
-def read_line_head(cursor: Cursor, behind_rule: bool) -> tuple[LineHead, int] | None:
-    """The head of a line in the distribution and its number of words; ``behind_rule``: a dashed line precedes it.
-
-    A head is counts and an address, followed by a rule or by the first row's shares. Between two rules
-    the address may be missing. In a copied terminal window it is the word ``Cacheline`` and the address.
-    """
-    if cursor.peek().text == "Cacheline" and cursor.peek(1).kind is Kind.HEX:
-        head = LineHead(None, int(cursor.peek(1).text, 16), (), cursor.peek().line)
-        return head, 2
-    number = cursor.run(_INTEGER, 0, _TOTALS.stop)
-    if number not in _TOTALS:
-        return None
-    has_address = cursor.peek(number).kind is Kind.HEX
-    address = int(cursor.peek(number).text, 16) if has_address else None
-    follower = cursor.peek(number + has_address).kind
-    closed = follower in _RULES or (has_address and follower is Kind.PERCENT)
-    if number < _SURE_TOTALS and not (closed and (behind_rule if address is None else _begins_line(address))):
-        return None
-    if not closed and not (behind_rule and has_address):
-        return None
-    counts = tuple(int(cursor.peek(at).text) for at in range(number))
-    words = number + has_address
-    return LineHead(None, address, counts, cursor.peek().line, _shares_below(cursor, words)), words
-
-
-def _shares_below(cursor: Cursor, at: int) -> int:
-    """How many shares the row below the rule at ``at`` begins with, 0 where no row follows."""
-    at += cursor.run(_RULES, at, _MOST_CELLS)
-    return cursor.run(_SHARE, at, _TOTALS.stop)
-
-
-def _begins_line(address: int) -> bool:
-    """Whether this can be the address of a cache line; smaller ones are offsets."""
-    return address >= _SMALLEST_ADDRESS and address % CACHE_LINE_BYTES == 0
-
-
 _MOST_PROSE = 40
-_MOST_CUT_WORDS = 3
-_MARKS = frozenset((Kind.RULE, Kind.BANNER, Kind.MARGIN))
-_SECTIONS = {section.value: section for section in Section}
+_MARKS = frozenset((WordKind.RULE, WordKind.BANNER, WordKind.MARGIN))
+# PMU, terms between slashes, modifiers: cpu/mem-loads,ldlat=30/P
+_EVENT = re.compile(r"\w{1,40}/[^/]{0,300}/\w{0,10}", re.ASCII)
+# The counts above the tables, by the names that perf prints (``print_c2c__display_stats`` and its neighbours).
+_KEYS = (
+    "Total records", "Locked Load/Store Operations", "Load Operations", "Loads - uncacheable", "Loads - IO",
+    "Loads - Miss", "Loads - no mapping", "Load Fill Buffer Hit", "Load L1D hit", "Load L2D hit", "Load LLC hit",
+    "Load Local HITM", "Load Remote HITM", "Load Remote HIT", "Load Local DRAM", "Load Remote DRAM",
+    "Load MESI State Exclusive", "Load MESI State Shared", "Load LLC Misses", "Load access blocked by data",
+    "Load access blocked by address", "Load HIT Local Peer", "Load HIT Remote Peer", "Store Operations",
+    "Store - uncacheable", "Store - no mapping", "Store L1D Hit", "Store L1D Miss", "Store No available memory level",
+    "No Page Map Rejects", "Unable to parse data source", "Total Shared Cache Lines", "Load HITs on shared lines",
+    "Fill Buffer Hits on shared lines", "L1D hits on shared lines", "L2D hits on shared lines",
+    "LLC hits on shared lines", "Load hits on peer cache or nodes", "Locked Access on shared lines",
+    "Blocked Access on shared lines", "Store HITs on shared lines", "Store L1D hits on shared lines",
+    "Total Merged records",
+)  # fmt: skip
+_BY_FIRST_WORD: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+for _key in (*_KEYS, *(section.value for section in ReportSection)):
+    _BY_FIRST_WORD.setdefault(_key.split()[0], []).append((_key, tuple(_key.split())))
+
+# A piece and the number of its words.
+Found = tuple[Piece, int]
 
 
 class Scanner:
     """The state of one walk: the columns that the last heading named, and the words not yet understood."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: TextCursor) -> None:
         self._cursor = cursor
-        self._columns: Columns | None = None
-        self._table_peer: bool | None = None
+        self._columns: c.Columns | None = None
         self._behind_rule = False
         self._below_row = False
         self._words: list[str] = []
@@ -225,79 +77,59 @@ class Scanner:
 
     def pieces(self) -> Iterator[Piece]:
         """The pieces of the text, in order."""
-        while (token := self._cursor.peek()).kind is not Kind.END:
-            piece = self._marks(token) or self._data(token) or self._names()
-            if piece is None:
+        while (token := self._cursor.peek()).kind is not WordKind.END:
+            if token.kind in _MARKS:
+                self._behind_rule = token.kind is WordKind.RULE
+                self._below_row = False
+                self._cursor.skip(1)
+                yield from self._spoken()
+                continue
+            found = self._data(token) or self._names()
+            if found is None:
                 yield from self._prose(token)
                 continue
-            words, found = piece
+            piece, words = found
             self._cursor.skip(words)
             yield from self._spoken()
-            if found is not None:
-                self._below_row = isinstance(found, (Row, Callers))
-                self._behind_rule = False
-                self._recent.clear()
-                yield found
+            self._below_row = isinstance(piece, (ReportRow, Callers))
+            self._behind_rule = False
+            self._recent.clear()
+            yield piece
         yield from self._spoken()
 
-    def _marks(self, token: Token) -> tuple[int, Piece | None] | None:
-        if token.kind not in _MARKS:
-            return None
-        self._behind_rule = token.kind is Kind.RULE
-        self._below_row = False
-        return 1, None
-
-    def _data(self, token: Token) -> tuple[int, Piece | None] | None:
+    def _data(self, token: Token) -> Found | None:
         """A row, a table row, a line's head or a call graph."""
-        if token.kind is Kind.PERCENT:
+        if token.kind is WordKind.PERCENT:
             return self._row()
-        if token.kind is Kind.GRAPH and self._below_row:
-            graph = read_callers(self._cursor)
-            return (max(graph[1], 1), Callers(graph[0])) if graph else None
-        if token.kind is not Kind.INTEGER and token.text != "Cacheline":
+        if token.kind is WordKind.GRAPH and self._below_row:
+            return read_callers(self._cursor)
+        if token.kind is not WordKind.INTEGER and token.text != "Cacheline":
             return None
-        found = read_table_row(self._cursor, self._table_peer) or read_line_head(self._cursor, self._behind_rule)
-        return (found[1], found[0]) if found else None
+        return read_table_row(self._cursor) or read_line_head(self._cursor, self._behind_rule)
 
-    def _row(self) -> tuple[int, Piece | None] | None:
+    def _row(self) -> Found | None:
         row = read_row(self._cursor, self._columns)
         if row is not None:
-            return row.words, row
+            return row, row.words
         length = share_run(self._cursor)
         if length < 3:
             return None
         text = " ".join(self._cursor.peek(at).text for at in range(length + 2)).strip()
-        return length, Unread(text, self._cursor.peek().line)
+        return Unread(text, self._cursor.peek().line), length
 
-    def _names(self) -> tuple[int, Piece | None] | None:
+    def _names(self) -> Found | None:
         """A heading, a section's title or a count of the summary."""
-        if (table := table_heading(self._cursor)) is not None:
-            words, self._table_peer = table
-            return words, Headed(self._table_peer, self._double())
+        if (table := c.table_heading(self._cursor)) is not None:
+            return self._headed(table[1], table[0])
         snooped = "Snoop" in self._recent and "Peer" in self._recent
-        heading = read_heading(self._cursor, snooped) or read_own_heading(self._cursor)
+        heading = c.read_heading(self._cursor, snooped) or c.read_own_heading(self._cursor)
         if heading is not None:
             self._columns = heading.columns
-            words = heading.words + self._rest_of_heading(heading.words)
-            return words, Headed(heading.peer, self._double())
-        if (total := read_total(self._cursor)) is not None:
-            return total[1], total[0]
-        if (event := read_event(self._cursor)) is not None:
-            return event[1], event[0]
-        known = known_words(self._cursor)
-        if known is not None and known[0] in _SECTIONS:
-            return known[1], Banner(_SECTIONS[known[0]], self._cursor.peek().line)
-        return None
+            return self._headed(heading.peer, heading.words)
+        return read_summary(self._cursor)
 
-    def _rest_of_heading(self, at: int) -> int:
-        """Words behind the columns on the line of a heading: a pager cut the last one (``No>``)."""
-        words = 0
-        while words < _MOST_CUT_WORDS and self._cursor.peek(at + words).gap >= 0:
-            words += 1
-        return words if self._cursor.peek(at + words).gap < 0 else 0
-
-    def _double(self) -> bool:
-        return any(word.startswith("Double-C") for word in self._recent)
+    def _headed(self, peer: bool, words: int) -> Found:
+        return Headed(peer, any(word.startswith("Double-C") for word in self._recent)), words
 
     def _prose(self, token: Token) -> Iterator[Piece]:
         """Keeps the token as one of the words between two pieces; a new line closes the words before."""
@@ -315,3 +147,129 @@ class Scanner:
         if self._words:
             yield Prose(" ".join(self._words), self._words_line)
         self._words.clear()
+
+
+def read_summary(cursor: TextCursor) -> Found | None:
+    """A ``key : count`` at the cursor, an event behind ``Events :`` or a line below it, or a section's title."""
+    known = _known_words(cursor)
+    if known is not None:
+        key, words = known
+        if cursor.peek(words).text == ":" and cursor.peek(words + 1).kind is WordKind.INTEGER:
+            return Total(key, int(cursor.peek(words + 1).text)), words + 2
+    at = 1 if cursor.peek().text == "Events" else 0
+    name = cursor.peek(at + 1).text
+    if cursor.peek(at).text == ":" and _EVENT.fullmatch(name):
+        return RecordedEvent(name), at + 2
+    return (ReportSection(known[0]), known[1]) if known is not None and known[0] not in _KEYS else None
+
+
+def _known_words(cursor: TextCursor) -> tuple[str, int] | None:
+    """The longest key or section title that begins at the cursor, and its number of words."""
+    best: tuple[str, int] | None = None
+    for key, words in _BY_FIRST_WORD.get(cursor.peek().text, ()):
+        same = all(cursor.peek(at).text == word for at, word in enumerate(words))
+        if same and (best is None or len(words) > best[1]):
+            best = key, len(words)
+    return best
+
+
+def read_table_row(cursor: TextCursor) -> Found | None:
+    """The row of the shared-lines table at the cursor.
+
+    Its counts end with the line, or (collapsed or wrapped text) where the next row's number and address begin.
+    """
+    if cursor.peek().kind is not WordKind.INTEGER or cursor.peek(1).kind is not WordKind.HEX:
+        return None
+    before = cursor.run(c.NODE, 2, 4)
+    share, start = cursor.peek(2 + before), 3 + before
+    if share.kind is not WordKind.PERCENT or cursor.peek(start).kind is not WordKind.INTEGER:
+        return None
+    every = cursor.run(c.COUNT, start, _MOST_CELLS)
+    every -= cursor.peek(start + every).kind is WordKind.HEX
+    number = min(1, every)
+    while number < every and cursor.peek(start + number).gap >= 0:
+        number += 1
+    if (before, number) not in c.TABLE_COUNTS and (before, every) in c.TABLE_COUNTS:
+        number = every
+    cells = [int(cursor.peek(start + at).text) for at in range(number)]
+    values = c.table_values(before, cells)
+    counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
+    records = cursor.peek(1 + before)
+    if values and before in c.RECORDS_FIRST and records.kind is WordKind.INTEGER:
+        counts.append(("records", int(records.text)))
+    address, fraction = int(cursor.peek(1).text, 16), float(share.text[:-1]) / 100
+    return TableRow(int(cursor.peek().text), address, fraction, tuple(counts), cursor.peek().line), start + number
+
+
+def read_line_head(cursor: TextCursor, behind_rule: bool) -> Found | None:
+    """The head of a line in the distribution; ``behind_rule``: a dashed line precedes it.
+
+    A head is counts and an address, followed by a rule or by the first row's shares. Between two rules
+    the address may be missing. In a copied terminal window it is the word ``Cacheline`` and the address.
+    """
+    if cursor.peek().text == "Cacheline" and cursor.peek(1).kind is WordKind.HEX:
+        return LineHead(int(cursor.peek(1).text, 16), (), cursor.peek().line), 2
+    number = cursor.run(c.COUNT, 0, _TOTALS.stop)
+    if number not in _TOTALS:
+        return None
+    has_address = cursor.peek(number).kind is WordKind.HEX
+    address = int(cursor.peek(number).text, 16) if has_address else None
+    words = number + has_address
+    follower = cursor.peek(words).kind
+    closed = follower in _RULES or (has_address and follower is WordKind.PERCENT)
+    # Smaller numbers than addresses of lines are offsets.
+    begins_line = address is not None and address >= _SMALLEST_ADDRESS and address % CACHE_LINE_BYTES == 0
+    if number < _SURE_TOTALS and not (closed and (behind_rule if address is None else begins_line)):
+        return None
+    if not closed and not (behind_rule and has_address):
+        return None
+    counts = tuple(int(cursor.peek(at).text) for at in range(number))
+    # How many shares the row below the rule begins with.
+    shares = cursor.run(c.SHARE, words + cursor.run(_RULES, words, _MOST_CELLS), _TOTALS.stop)
+    return LineHead(address, counts, cursor.peek().line, shares), words
+
+
+def read_callers(cursor: TextCursor) -> Found | None:
+    """The functions of the call graph at the cursor (``perf c2c report -g``), innermost first.
+
+    A line of a graph holds one function behind its branches, and what perf adds to it: ``(inlined)``, a source line.
+    The graph ends with a blank line. In text without line ends it is none.
+    """
+    if cursor.peek().kind is not WordKind.GRAPH or cursor.peek().gap >= 0:
+        return None
+    names: list[str] = []
+    at = 0
+    while at < _MOST_GRAPH_WORDS and (words := _graph_line(cursor, at)):
+        name = _caller([cursor.peek(at + ahead) for ahead in range(words)])
+        if _FUNCTION.match(name.replace(" ", "")) and len(names) < _MOST_CALLERS:
+            names.append(name)
+        at += words
+    return Callers(tuple(names)), max(at, 1)
+
+
+def _graph_line(cursor: TextCursor, at: int) -> int:
+    """Words of the graph's next line; 0 where the graph ends."""
+    token = cursor.peek(at)
+    if token.kind not in (WordKind.GRAPH, WordKind.WORD) or (at and token.gap == BEHIND_BLANK):
+        return 0
+    if token.kind is WordKind.WORD and cursor.peek(at + 1).kind is WordKind.HEX:
+        return 0
+    words = 1
+    while (
+        words < _MOST_GRAPH_LINE and cursor.peek(at + words).gap >= 0 and cursor.peek(at + words).kind in _ON_GRAPH_LINE
+    ):
+        words += 1
+    return words if cursor.peek(at + words).gap < 0 else 0
+
+
+def _caller(line: list[Token]) -> str:
+    """The function on a line of a graph: the first word behind the branches, and more while its brackets are open."""
+    first = next((at for at, token in enumerate(line) if _BRANCH.sub("", token.text, count=1)), len(line))
+    if first == len(line):
+        return ""
+    name = _BRANCH.sub("", line[first].text, count=1)
+    for token in line[first + 1 :]:
+        if len(_OPENING.findall(name)) <= len(_CLOSING.findall(name)):
+            break
+        name += " " + token.text
+    return name

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile, Remark, Sampling
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
-from linesmith.plugins.profiles.samples import Code, Mode, Samples
-from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE, Place, ScriptSample, read_place, read_sample
+from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
+from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE, CodePlace, ScriptSample, read_place, read_sample
 from linesmith.plugins.profiles.unmail import bare, unmail
 from linesmith.plugins.text import WIDE_MARKS, decode, head_text, read_text
 
-# The lines of ``perf script --header`` that tell where and how the samples were taken.
-
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
-_MOST_CPUS = 1 << 16
 _LONGEST = 500
 
 # The rule above and below the header of a perf.data, and what it says at any rate.
@@ -28,10 +26,44 @@ _RULE = re.compile(r"^# ========$", re.MULTILINE)
 _CMDLINE = re.compile(r"^# cmdline : ", re.MULTILINE)
 
 
-def is_header(text: str) -> bool:
-    """Whether ``text`` is nothing but the header of a perf.data, as ``perf script --header`` prints it."""
-    remarks_only = all(line.startswith("#") for line in text.splitlines() if line.strip())
-    return remarks_only and bool(_RULE.search(text)) and bool(_CMDLINE.search(text))
+_SOURCE = re.compile(r"\|OP (?:LOAD|STORE|PFETCH|EXEC|N/A|No)\|LVL ")
+_KEPT_FIELDS = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
+
+# Up to here a text is read whole, because transfer encodings are told from all of it.
+_MOST_MAIL_BYTES = 8 << 20
+_LONGEST_LINE = 16 << 10
+_HEAD_BYTES = 64 << 10
+
+_CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}))$", re.ASCII)
+_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
+_MOST_EVENTS = 64
+_MOST_CALLERS = 127
+_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
+
+
+class PerfScript:
+    """Reads the text of ``perf script`` with data sources; see ``docs/profiles.md`` for the fields."""
+
+    name = "perf-script"
+
+    def recognises(self, head: bytes) -> bool:
+        """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
+        plain = "\n".join(line.text for line in unmail(head_text(head)))
+        if _SOURCE.search(plain) or len(PLAIN_SAMPLE.findall(plain)) > 1:
+            return True
+        remarks_only = all(line.startswith("#") for line in plain.splitlines() if line.strip())
+        return remarks_only and bool(_RULE.search(plain)) and bool(_CMDLINE.search(plain))
+
+    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
+        """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""
+        text = _ScriptText()
+        for line in _clean_lines(path, source):
+            text.take(line)
+        text.close()
+        if not text.sources:
+            raise ProfileError(f"{source} {_lacking(text)}")
+        header, events, remarks = text.header, tuple(text.events), tuple(text.remarks())
+        return (profile_of_samples(text.samples, source, text.sampling, events, header.nodes, remarks),)
 
 
 @dataclass(slots=True)
@@ -44,9 +76,11 @@ class ScriptHeader:
     def hear(self, line: str) -> None:
         """Take in one line that begins with ``#``; the first of each kind counts."""
         if (node := _NODE.match(line)) is not None:
-            self.nodes |= {cpu: int(node[1]) for cpu in _cpus(node[2])}
+            # Ranges of more than any machine has are none.
+            with suppress(ValueError):
+                self.nodes |= dict.fromkeys(cpus_of(node[2]), int(node[1]))
         found = _FIELD.match(line)
-        if found and found[1] in _KEPT:
+        if found and found[1] in _KEPT_FIELDS:
             self.fields.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])
 
     @property
@@ -61,46 +95,7 @@ class ScriptHeader:
         )
 
 
-def _cpus(ranges: str) -> Iterator[int]:
-    """The CPUs of ``0-3,8``; ranges of more than any machine has are none."""
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal() and int(last or first) < _MOST_CPUS:
-            yield from range(int(first), int(last or first) + 1)
-
-
-_KEPT = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
-
-
-_SOURCE = re.compile(r"\|OP (?:LOAD|STORE|PFETCH|EXEC|N/A|No)\|LVL ")
-
-
-class PerfScript:
-    """Reads the text of ``perf script`` with data sources; see ``docs/profiles.md`` for the fields."""
-
-    name = "perf-script"
-
-    def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
-        plain = "\n".join(line.text for line in unmail(head_text(head)))
-        return bool(_SOURCE.search(plain)) or len(PLAIN_SAMPLE.findall(plain)) > 1 or is_header(plain)
-
-    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""
-        # Only here, for numpy takes a while.
-
-        return (profile_in(path, source),)
-
-
-# The lines of a text of any length, a few at a time, without what mails and terminals put around them.
-
-# Up to here a text is read whole, because transfer encodings are told from all of it.
-_MOST_MAIL_BYTES = 8 << 20
-_LONGEST_LINE = 16 << 10
-_HEAD_BYTES = 64 << 10
-
-
-def clean_lines(path: Path, source: str) -> Iterator[str]:
+def _clean_lines(path: Path, source: str) -> Iterator[str]:
     """Every line without its end; one that is longer than any that perf prints is cut.
 
     Raises ``ProfileError`` when the file cannot be read or is no text.
@@ -132,31 +127,9 @@ def _streamed(lines: Iterator[bytes]) -> Iterator[str]:
         inside = not ended
 
 
-# Collects the samples of a ``perf script`` text, with the call chains that follow them.
-
-_CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}))$", re.ASCII)
-_LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
-_KERNEL = 1 << 63
-_MOST_EVENTS = 64
-_MOST_CALLERS = 127
-_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
-
-
-def profile_in(path: Path, source: str) -> Profile:
-    """The profile of all samples in the file; raises ``ProfileError`` when no line is shared."""
-    reading = _Reading()
-    for line in clean_lines(path, source):
-        reading.take(line)
-    reading.close()
-    if not reading.sources:
-        raise ProfileError(f"{source} {_lacking(reading)}")
-    header, events, remarks = reading.header, tuple(reading.events), tuple(reading.remarks())
-    return profile_of_samples(reading.samples, source, reading.sampling, events, header.nodes, remarks)
-
-
-def _lacking(reading: _Reading) -> str:
+def _lacking(text: _ScriptText) -> str:
     """What is wrong with a text without data sources; perf says on standard error only why it stopped."""
-    if reading.plain or not reading.header.fields:
+    if text.plain or not text.header.fields:
         return f"is text of `perf script` without data sources; {_ADVICE}"
     return (
         "holds the header of a perf.data but no sample: perf prints none where one event has no data source, such as "
@@ -164,7 +137,7 @@ def _lacking(reading: _Reading) -> str:
     )
 
 
-class _Reading:
+class _ScriptText:
     """The state of one pass over the lines: the sample whose callers may still follow, and what was seen so far."""
 
     def __init__(self) -> None:
@@ -176,7 +149,7 @@ class _Reading:
         self._processes: dict[str, int] = {}
         self._starts = SymbolStarts()
         self._open: ScriptSample | None = None
-        self._callers: list[Place] = []
+        self._callers: list[CodePlace] = []
 
     def take(self, line: str) -> None:
         """Read one line: a sample, a caller of the sample before, a line of the header, or nothing."""
@@ -229,7 +202,7 @@ class _Reading:
         pid = self._process(sample)
         self._starts.hear(place)
         code = Code(place.symbol, place.object_file, sample.callers)
-        mode = _mode(task.mode, place.address)
+        mode = mode_of(task.mode, place.address)
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
 
     def _process(self, sample: ScriptSample) -> int | None:
@@ -256,13 +229,3 @@ class _Reading:
         ):
             if missing:
                 yield Remark(f"{missing} of {self.sources} samples have no {words}")
-
-
-def _mode(letter: str, address: int | None) -> Mode:
-    """Whose code it was: as perf says, or by the half of the addresses that the kernel has on 64-bit machines."""
-    modes = {"K": Mode.KERNEL, "U": Mode.USER, "H": Mode.HYPERVISOR, "G": Mode.GUEST_KERNEL, "g": Mode.GUEST_USER}
-    if letter in modes:
-        return modes[letter]
-    if address is None:
-        return Mode.UNKNOWN
-    return Mode.KERNEL if address >= _KERNEL else Mode.USER

@@ -29,7 +29,7 @@ _BARS = re.compile(
 _CUT_BARS = re.compile(r"(?:\|[A-Z]{2,3} [^|]*)+")
 _NUMBER = re.compile(r"\d+$|[0-9a-f]{4,}$", re.ASCII)
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}$", re.ASCII)
-_SECONDS = re.compile(r"(\d{1,12})\.(\d{1,9}):$", re.ASCII)
+_SECONDS = re.compile(r"\d{1,12}\.\d{1,9}:$", re.ASCII)
 _DATE, _CLOCK = re.compile(r"\d{4}-\d\d-\d\d$", re.ASCII), re.compile(r"\d\d:\d\d:\d\d\.\d{1,9}$", re.ASCII)
 _MISC = re.compile(r"[KUHGgMESp]{1,4}$")
 _CPU = re.compile(r"\[(\d{1,6})\]$", re.ASCII)
@@ -47,7 +47,7 @@ _LONGEST_ID = 7
 _LONGEST_EVENT_WORDS = 4
 
 
-class Place(NamedTuple):
+class CodePlace(NamedTuple):
     """A code address with what perf knew of it; ``None``: not printed, or perf did not know.
 
     ``start`` is where the symbol begins, if the distance to it was printed.
@@ -59,14 +59,13 @@ class Place(NamedTuple):
     start: int | None = None
 
 
-class Task(NamedTuple):
+class SampledTask(NamedTuple):
     """What stands in front of the data address; ``mode`` is a letter of ``-F misc`` (K, U, H, G, g)."""
 
     command: str = ""
     pid: int | None = None
     tid: int | None = None
     cpu: int | None = None
-    nanoseconds: int | None = None
     event: str = ""
     mode: str = ""
 
@@ -74,11 +73,11 @@ class Task(NamedTuple):
 class ScriptSample(NamedTuple):
     """One sample; ``source`` is the raw ``perf_mem_data_src``, ``weight`` mostly in CPU cycles."""
 
-    task: Task
+    task: SampledTask
     address: int | None
     source: int
     weight: int | None
-    place: Place
+    place: CodePlace
     callers: tuple[str, ...] = ()
 
 
@@ -122,12 +121,13 @@ def _address(words: list[str]) -> int | None:
     return int(words.pop(), 16)
 
 
-def _task(words: list[str]) -> Task:
+def _task(words: list[str]) -> SampledTask:
     """The fields in front of the address, read from the last one to the first."""
     event, words = _event(words)
     if words and words[-1].isdecimal() and len(words) > 1 and _SECONDS.match(words[-2]):
         words.pop()
-    nanoseconds = _time(words)
+    if words and _SECONDS.match(words[-1]):
+        words.pop()
     if len(words) > 1 and _CLOCK.match(words[-1]) and _DATE.match(words[-2]):
         del words[-2:]
     misc = _MISC.match(words[-1]) if len(words) > 1 else None
@@ -139,8 +139,11 @@ def _task(words: list[str]) -> Task:
     pid, tid = _process(words)
     mode = misc.group()[0] if misc else ""
     if words and words[0].startswith("VM:"):
-        mode, words = mode if mode in ("G", "g") else "G", _behind_machine(words)
-    return Task(" ".join(words), pid, tid, int(cpu[1]) if cpu else None, nanoseconds, event, mode)
+        # The process of the virtual machine and the number of its CPU.
+        first = 2 if words[0] == "VM:" else 1
+        words = words[first + (len(words) > first and words[first].startswith("VCPU:")) :]
+        mode = mode if mode in ("G", "g") else "G"
+    return SampledTask(" ".join(words), pid, tid, int(cpu[1]) if cpu else None, event, mode)
 
 
 def _process(words: list[str]) -> tuple[int | None, int | None]:
@@ -152,26 +155,12 @@ def _process(words: list[str]) -> tuple[int | None, int | None]:
     return (int(found[1]), int(found[2])) if found[2] else (None, int(found[1]))
 
 
-def _behind_machine(words: list[str]) -> list[str]:
-    """Without the process of the virtual machine and the number of its CPU."""
-    first = 2 if words[0] == "VM:" else 1
-    return words[first + (len(words) > first and words[first].startswith("VCPU:")) :]
-
-
 def _event(words: list[str]) -> tuple[str, list[str]]:
     """The event's name and the words in front of it; flags may stand behind it."""
     for at in range(len(words) - 1, max(len(words) - _LONGEST_EVENT_WORDS, -1), -1):
         if words[at].endswith(":") and len(words[at]) > 1 and not _SECONDS.match(words[at]):
             return words[at][:-1], words[:at]
     return "", words
-
-
-def _time(words: list[str]) -> int | None:
-    found = _SECONDS.match(words[-1]) if words else None
-    if found is None:
-        return None
-    words.pop()
-    return int(found[1]) * 1_000_000_000 + int(found[2].ljust(9, "0"))
 
 
 def _behind_cut_bars(line: str, at: int) -> int:
@@ -184,21 +173,21 @@ def _behind_cut_bars(line: str, at: int) -> int:
     return len(line)
 
 
-def _columns(text: str) -> tuple[int | None, Place]:
+def _columns(text: str) -> tuple[int | None, CodePlace]:
     """The weight and the code address behind the data source; further latencies are passed over."""
     found = _COLUMNS.match(text)
     if found is None or (found["place"] is None and not found["numbers"] and found["ip"].isdecimal()):
         numbers = text.split()
-        return (int(numbers[0]) if numbers and numbers[0].isdecimal() else None), Place()
+        return (int(numbers[0]) if numbers and numbers[0].isdecimal() else None), CodePlace()
     if found["place"] is None and found["ip"].isdecimal() and len(found["ip"]) <= _LONGEST_ID:
-        return int(found["numbers"].split()[0]), Place()
+        return int(found["numbers"].split()[0]), CodePlace()
     numbers = found["numbers"].split()
     weight = int(numbers[0]) if numbers else None
     return weight, read_place(int(found["ip"], 16), found["place"] or "")
 
 
 @lru_cache(maxsize=1 << 15)
-def read_place(address: int, text: str) -> Place:
+def read_place(address: int, text: str) -> CodePlace:
     """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
     text = " ".join(text.split()).removesuffix(" (inlined)")
     begin, end = _object_span(text)
@@ -207,7 +196,7 @@ def read_place(address: int, text: str) -> Place:
     symbol = symbol[: offset.start()] if offset else symbol
     where = _OFFSET.sub("", text[begin:end]) if end else None
     known = symbol if symbol and not symbol.startswith("[") else None
-    return Place(address, known, where, address - int(offset[1], 16) if known and offset else None)
+    return CodePlace(address, known, where, address - int(offset[1], 16) if known and offset else None)
 
 
 def _object_span(text: str) -> tuple[int, int]:

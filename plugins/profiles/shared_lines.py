@@ -16,6 +16,7 @@ Counts = NDArray[np.int64]
 MOST_LINES = 1000
 # Groups that are kept before those of equal key are added up.
 _KEPT = 1 << 21
+_UNSHARED = -2
 
 # Samples that are equal but for their latency; process, code and mode are those of one of them. ``key`` is the same
 # for the same line, offset, instruction, CPU and data source.
@@ -41,7 +42,7 @@ _IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
 
 
 @dataclass(slots=True)
-class Tally:
+class SampleTally:
     """How many samples ended where."""
 
     no_address: int = 0
@@ -61,7 +62,7 @@ class SharedLines:
     places: tuple[tuple[int, int], ...]
     groups: NDArray[np.void]
     sources: DataSources
-    tally: Tally
+    tally: SampleTally
     hitm: int
     peer: int
     count: int
@@ -78,7 +79,7 @@ def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLine
     order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
     rank = np.full(len(lines), -1, np.int64)
     rank[order] = np.arange(len(order))
-    tally = Tally()
+    tally = SampleTally()
     groups = _groups(samples, keys, sources, lines, rank, tally, line_bytes)
     places = tuple(keys.place(int(lines[at])) for at in order)
     return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
@@ -117,7 +118,7 @@ def _groups(
     sources: DataSources,
     lines: Words,
     rank: Counts,
-    tally: Tally,
+    tally: SampleTally,
     line_bytes: int,
 ) -> NDArray[np.void]:
     """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
@@ -128,7 +129,12 @@ def _groups(
         memory = _memory(rows, kind, sources)
         _count(rows, kind, memory, sources, tally)
         at = np.flatnonzero(memory)
-        ranked = _ranks(keys.of(rows["address"][at], rows["space"][at]), lines, rank)
+        # The rank of each line; -1 for shared lines without one, -2 for others.
+        key = keys.of(rows["address"][at], rows["space"][at])
+        ranked = np.full(len(key), _UNSHARED, np.int64)
+        if len(lines):
+            place = np.minimum(np.searchsorted(lines, key), len(lines) - 1)
+            ranked = np.where(lines[place] == key, rank[place], _UNSHARED)
         unshared = int((ranked == _UNSHARED).sum())
         tally.unshared += unshared
         tally.shared += len(at) - unshared
@@ -141,24 +147,13 @@ def _groups(
     return found[np.lexsort([found[name] for name in reversed(_ORDER)])]
 
 
-def _count(rows: Rows, kind: Counts, memory: NDArray[np.bool_], sources: DataSources, tally: Tally) -> None:
+def _count(rows: Rows, kind: Counts, memory: NDArray[np.bool_], sources: DataSources, tally: SampleTally) -> None:
     """Count the samples that are not of memory."""
     guest = rows["mode"] >= Mode.GUEST_KERNEL
     nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
     tally.guest += int(guest.sum())
     tally.no_access += int(nothing.sum())
     tally.no_address += len(rows) - int(guest.sum() + nothing.sum() + memory.sum())
-
-
-_UNSHARED = -2
-
-
-def _ranks(key: Words, lines: Words, rank: Counts) -> Counts:
-    """The rank of each line; -1 for shared lines without one, -2 for others."""
-    if not len(lines):
-        return np.full(len(key), _UNSHARED, np.int64)
-    at = np.minimum(np.searchsorted(lines, key), len(lines) - 1)
-    return np.where(lines[at] == key, rank[at], _UNSHARED)
 
 
 class _Grouping:

@@ -9,41 +9,9 @@ from enum import IntEnum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
-# Function names of a report: which are cut, and which are no names but addresses.
-
-# SYMBOL_WIDTH of builtin-c2c.c is 30, and "[k] " takes four of them.
-_CUT_WIDTH = 26
-# perf -v takes 21 more of them, for the address and the symbol table.
-_CUT_BEHIND_ORIGIN = 5
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]+$")
-_PLACE = re.compile(r"(.+)\+\d+$")
-
-
-def longest_symbol(symbols: Iterable[str | None]) -> int:
-    """Length of the longest name in a report, 0 without any; addresses are no names."""
-    return max((len(symbol) for symbol in symbols if symbol and not _ADDRESS.match(symbol)), default=0)
-
-
-def function_of(
-    symbol: str | None, source: str | None, longest: int, behind_origin: bool = False
-) -> tuple[str | None, bool]:
-    """The function's name and whether perf cut it.
-
-    perf cuts at 26 characters (``-v``: at 5, ``behind_origin``) unless ``--full-symbols`` was given, so a name of just
-    that length in a report without longer ones may be cut. ``source`` of the form ``name+12`` repeats the symbol and
-    may prove that the name is whole, or give it in full. An address or ``[unknown]`` is no name.
-    """
-    if symbol is None or _ADDRESS.match(symbol) or symbol == "[unknown]":
-        return None, False
-    width = _CUT_BEHIND_ORIGIN if behind_origin else _CUT_WIDTH
-    place = _PLACE.match(source) if source else None
-    whole = place.group(1) if place else ""
-    if whole == symbol or (len(symbol) == width and whole.startswith(symbol)):
-        return whole, False
-    return symbol, len(symbol) == width == longest
-
-
-# A line of text that remembers where it came from.
+FIRST, BEHIND_BLANK = -1, -2
+_WORDS = re.compile(r"(\s*)(\S+)")
+_LONGEST_WORD = 512
 
 
 class TextLine(NamedTuple):
@@ -53,12 +21,7 @@ class TextLine(NamedTuple):
     text: str
 
 
-FIRST, BEHIND_BLANK = -1, -2
-_WORDS = re.compile(r"(\s*)(\S+)")
-_LONGEST_WORD = 512
-
-
-class Kind(IntEnum):
+class WordKind(IntEnum):
     """What a word can be in a c2c report, told from its own characters only; numbers, for sets of them are quick."""
 
     PERCENT = auto()
@@ -82,14 +45,14 @@ class Token(NamedTuple):
     It is ``FIRST`` for the first word of a line, ``BEHIND_BLANK`` for that of a line behind an empty one.
     """
 
-    kind: Kind
+    kind: WordKind
     text: str
     line: int
     gap: int
 
 
 # One alternative per kind, tried in order; every alternative is linear in the length of the word.
-_SHAPES = re.compile(
+_KINDS = re.compile(
     r"""(?P<PERCENT>\d{1,5}\.\d{1,2}%)$
       | (?P<INTEGER>\d{1,18})$
       | (?P<HEX>0x[0-9a-fA-F]{1,16})$
@@ -106,16 +69,13 @@ _SHAPES = re.compile(
 )
 
 
-_BY_NAME = {kind.name: kind for kind in Kind}
-
-
 # Most words of a report come again and again: shares, small numbers, names.
 @lru_cache(maxsize=1 << 14)
-def _kind(word: str) -> Kind:
+def _kind(word: str) -> WordKind:
     if word[0].isalpha() or len(word) > _LONGEST_WORD:
-        return Kind.WORD if word != "N/A" else Kind.NODE
-    shape = _SHAPES.match(word)
-    return _BY_NAME[shape.lastgroup] if shape and shape.lastgroup else Kind.WORD
+        return WordKind.WORD if word != "N/A" else WordKind.NODE
+    found = _KINDS.match(word)
+    return WordKind[found.lastgroup] if found and found.lastgroup else WordKind.WORD
 
 
 def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
@@ -131,7 +91,7 @@ def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
         first = BEHIND_BLANK if gap < 0 else FIRST
 
 
-class Cursor:
+class TextCursor:
     """Looks ahead in a stream of tokens without keeping what is behind."""
 
     _DROP_BEHIND = 4096
@@ -140,7 +100,7 @@ class Cursor:
         self._stream = stream
         self._window: list[Token] = []
         self._at = 0
-        self._end = Token(Kind.END, "", 0, -1)
+        self._end = Token(WordKind.END, "", 0, -1)
 
     def peek(self, ahead: int = 0) -> Token:
         """The token ``ahead`` of the next one; behind the last word always a token of kind ``END``."""
@@ -164,12 +124,7 @@ class Cursor:
             del self._window[: self._at]
             self._at = 0
 
-    @property
-    def held(self) -> int:
-        """How many tokens are kept in memory now."""
-        return len(self._window)
-
-    def run(self, kinds: frozenset[Kind], start: int, limit: int) -> int:
+    def run(self, kinds: frozenset[WordKind], start: int, limit: int) -> int:
         """How many tokens from ``start`` on are of ``kinds``, at most ``limit``."""
         length = 0
         while length < limit and self.peek(start + length).kind in kinds:

@@ -1,48 +1,124 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory handed out before the allocators ran: what it holds is told by the variables that point to it."""
+"""The area of each address: every part of a kernel's memory is asked in turn what lies there.
+
+What page descriptors do not explain is here, too. What the boot allocator handed out is named by the variables that
+point to it; the per-CPU allocator (mm/percpu.c) has bit maps of its allocations, for which drgn has no helper; of
+vmalloc memory the kernel knows which function asked for it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import drgn
 from drgn.helpers.linux.cpumask import for_each_possible_cpu
 from drgn.helpers.linux.list import list_for_each_entry
 from drgn.helpers.linux.mm import for_each_vmap_area
-from drgn.helpers.linux.percpu import per_cpu
 from drgn.helpers.linux.pid import for_each_task
+from drgn.helpers.linux.sched import idle_task
 
-from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.cache_types import RecordSize
-from linesmith.plugins.snapshots.object_types import KernelMemory
-from linesmith.plugins.snapshots.pages import DirectMap
-from linesmith.plugins.snapshots.pointers import BUCKET_BYTES, words_where
+from linesmith.analyzer.model import ObjectArea, ObjectKind, Snapshot
+from linesmith.plugins.snapshots.kernel import opened
+from linesmith.plugins.snapshots.object_types import KernelMemory, typed
+from linesmith.plugins.snapshots.pages import DirectMap, Slabs
+from linesmith.plugins.snapshots.pointers import BUCKET_BYTES, WORD_BYTES, KernelRecords, words_where
+from linesmith.plugins.snapshots.variables import Modules, Variables
+
+AreaFinder = Callable[[int], ObjectArea | None]
 
 # Other variables may point into the midst of a record.
 _LOOK_BACK = 64
 _MOST_TABLE_BYTES = 64 << 20
+# Bytes per bit of the per-CPU allocator's maps (PCPU_MIN_ALLOC_SIZE).
+_GRAIN = 4
+_UNREADABLE = "only the SLUB allocator is read; slab objects of this kernel have no names"
+# Functions that ask for the stacks of interrupts.
+_INTERRUPT_STACKS = frozenset({"irq_init_percpu_irqstack", "map_irq_stack", "init_irq_stacks", "arch_alloc_vmap_stack"})
+
+
+def snapshot_of(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
+    """The areas of the kernel ``vmlinux`` in ``memory`` that hold ``addresses``; see ``SnapshotSource``."""
+    program = opened(memory, vmlinux)
+    records = KernelRecords(program)
+    slabs = Slabs(program, records.size)
+    variables = Variables(program)
+    direct = DirectMap(program, slabs, variables)
+    typed_memory = KernelMemory(program, variables, direct, records)
+    task_stacks = stacks(program)
+    finders = (
+        # May lie within the direct map and vmalloc memory, so they are asked first.
+        task_stacks.area,
+        variables.image,
+        variables.per_cpu,
+        PerCpuChunks(program).area,
+        Modules(program).area,
+        vmalloc(program, task_stacks).area,
+        direct.frame,
+        BootMemory(typed_memory, variables, direct).area,
+        direct.area,
+    )
+    build_id = program.main_module().build_id
+    return Snapshot(
+        source=str(memory),
+        areas=typed(areas_of(addresses, finders), addresses, typed_memory),
+        kernel_release=program["init_uts_ns"].name.release.string_().decode("utf-8", "backslashreplace"),
+        build_id=build_id and build_id.hex(),
+        remarks=() if slabs.readable else (_UNREADABLE,),
+    )
+
+
+def areas_of(addresses: Iterable[int], finders: Collection[AreaFinder]) -> tuple[ObjectArea, ...]:
+    """The areas that hold ``addresses``, by address; the first finder that knows one is believed.
+
+    Where two overlap, memory known by its pages only is cut; otherwise the second one is left out.
+    """
+    found: list[ObjectArea] = []
+    for address in sorted(set(addresses)):
+        if found and address < found[-1].end:
+            continue
+        area = next((area for finder in finders if (area := finder(address)) is not None), None)
+        if area is None:
+            continue
+        last = found[-1] if found else None
+        if last is not None and area.address < last.end:
+            if _is_bare(last) and area.address > last.address:
+                found[-1] = _cut(last, last.address, area.address)
+            elif _is_bare(area):
+                area = _cut(area, last.end, area.end)
+            else:
+                continue
+        found.append(area)
+    return tuple(found)
+
+
+def _is_bare(area: ObjectArea) -> bool:
+    return not area.types and area.count == 1
+
+
+def _cut(area: ObjectArea, start: int, end: int) -> ObjectArea:
+    return replace(area, address=start, size=end - start, stride=end - start)
 
 
 class BootMemory:
-    """The pointers of variables into the direct map."""
+    """The pointers of variables into the direct map, to memory that was handed out before the allocators ran."""
 
-    def __init__(self, memory: KernelMemory, direct: DirectMap, size_of: RecordSize) -> None:
+    def __init__(self, memory: KernelMemory, variables: Variables, direct: DirectMap) -> None:
         """Searches the variables."""
         within = direct.addresses.__contains__
         found = ((word, at, one) for one in memory.variables() for at, word in words_where(one, within))
         self._pointers = sorted(found, key=lambda row: row[:2])
         self._values = [value for value, _, _ in self._pointers]
-        self._memory = memory
+        self._variables = variables
         self._direct = direct
-        self._size_of = size_of
+        self._size_of = memory.records.size
 
     def area(self, address: int) -> ObjectArea | None:
         """The record, or the table of small records, that a variable says lies at ``address``."""
-        return self._pointed(address) if self._direct.is_boot_memory(address) else None
-
-    def _pointed(self, address: int) -> ObjectArea | None:
+        if not self._direct.is_boot_memory(address):
+            return None
         behind = bisect_right(self._values, address)
         candidates = (self._at(index) for index in range(behind - 1, max(behind - _LOOK_BACK, 0) - 1, -1))
         return next((area for areas in candidates for area in areas if address < area.end), None)
@@ -50,37 +126,28 @@ class BootMemory:
     def _at(self, index: int) -> Iterator[ObjectArea]:
         """What the pointer ``index`` says, once for each record that it may point to."""
         value, place, source = self._pointers[index]
-        behind = next((other for other in self._values[index : index + _LOOK_BACK] if other > value), value)
-        name = self._memory.variable(place) or "a variable"
+        name = self._variables.name_at(place) or "a variable"
         for record in source.declared(place):
             size = self._size_of(record) or 0
-            count = 1 if size > BUCKET_BYTES else _whole_table(self._room(value, behind), size)
-            if size > BUCKET_BYTES or (size and self._memory.is_pointer_variable(place)):
+            if size > BUCKET_BYTES or (size and self._variables.is_whole(place, WORD_BYTES)):
+                count = 1 if size > BUCKET_BYTES else self._room(index) // size
+                # Tables of the boot allocator have a power of two elements.
+                count = 1 << max(count.bit_length() - 1, 0)
                 detail = f"pointed to by {name}"
                 yield ObjectArea(ObjectKind.BOOT, name, value, size, size, count, (record,), detail=detail)
 
-    def _room(self, start: int, behind: int) -> int:
-        """Bytes of boot memory from ``start`` on, up to what another variable points to."""
-        pages = range(start, min(max(behind, start), start + _MOST_TABLE_BYTES), self._direct.page_bytes)
+    def _room(self, index: int) -> int:
+        """Bytes of boot memory from where the pointer ``index`` points to, up to what another variable points to."""
+        start = self._values[index]
+        behind = next((other for other in self._values[index : index + _LOOK_BACK] if other > start), start)
+        pages = range(start, min(behind, start + _MOST_TABLE_BYTES), self._direct.page_bytes)
         end = next((page for page in pages if not self._direct.is_boot_memory(page)), pages.stop)
         return end - start
 
 
-def _whole_table(room: int, size: int) -> int:
-    """Elements of a table that fits into ``room`` bytes: tables of the boot allocator have a power of two."""
-    count = room // size if size else 0
-    return 1 << count.bit_length() - 1 if count else 1
-
-
-# Memory that the per-CPU allocator handed out at run time (mm/percpu.c of the kernel).
-
-# Bytes per bit of the maps (PCPU_MIN_ALLOC_SIZE).
-_GRAIN = 4
-
-
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """One chunk: where each CPU's unit begins, and where allocations begin and end within a unit."""
+class PerCpuChunk:
+    """One chunk: where each CPU's unit begins, and a bit for each grain of a unit, set where an allocation begins."""
 
     units: tuple[tuple[int, range], ...]
     bounds: bytes
@@ -88,16 +155,16 @@ class Chunk:
     def extent(self, offset: int) -> tuple[int, int]:
         """First byte and size of the allocation that holds byte ``offset`` of a unit."""
         bit, last = offset // _GRAIN, len(self.bounds) * 8
-        first = next((index for index in range(bit, -1, -1) if self._set(index)), 0)
-        behind = next((index for index in range(bit + 1, last) if self._set(index)), last)
+        first = next((index for index in range(bit, -1, -1) if self._is_set(index)), 0)
+        behind = next((index for index in range(bit + 1, last) if self._is_set(index)), last)
         return first * _GRAIN, (behind - first) * _GRAIN
 
-    def _set(self, bit: int) -> int:
+    def _is_set(self, bit: int) -> int:
         return self.bounds[bit // 8] >> bit % 8 & 1
 
 
 class PerCpuChunks:
-    """Every chunk of the allocator."""
+    """Every chunk of the allocator of per-CPU memory at run time."""
 
     def __init__(self, program: drgn.Program) -> None:
         """Reads the chunks' bounds; a kernel for one CPU only has none."""
@@ -108,40 +175,26 @@ class PerCpuChunks:
         for chunk in self._chunks:
             for cpu, unit in chunk.units:
                 if address in unit:
-                    return _area(chunk, cpu, unit.start, address)
+                    offset, size = chunk.extent(address - unit.start)
+                    return ObjectArea(ObjectKind.PER_CPU, "alloc_percpu", unit.start + offset, size, size, cpu=cpu)
         return None
 
 
-def _area(chunk: Chunk, cpu: int, base: int, address: int) -> ObjectArea:
-    offset, size = chunk.extent(address - base)
-    return ObjectArea(ObjectKind.PER_CPU, "alloc_percpu", base + offset, size, size, cpu=cpu)
-
-
-def _chunks(program: drgn.Program) -> Iterator[Chunk]:
+def _chunks(program: drgn.Program) -> Iterator[PerCpuChunk]:
     try:
         lists, slots = program["pcpu_chunk_lists"], program["pcpu_nr_slots"].value_()
         reserved = program["pcpu_reserved_chunk"]
     except LookupError:
         return
-    if reserved:
-        yield _chunk(program, reserved)
+    chunks = [reserved] if reserved else []
     for slot in range(slots):
-        for chunk in list_for_each_entry("struct pcpu_chunk", lists[slot].address_of_(), "list"):
-            yield _chunk(program, chunk)
-
-
-def _chunk(program: drgn.Program, chunk: drgn.Object) -> Chunk:
-    base, offsets = chunk.base_addr.value_(), program["pcpu_unit_offsets"]
-    size = chunk.nr_pages.value_() * program["PAGE_SIZE"].value_()
-    starts = ((cpu, base + offsets[cpu].value_()) for cpu in for_each_possible_cpu(program))
-    units = tuple((cpu, range(start, start + size)) for cpu, start in starts)
-    return Chunk(units, program.read(chunk.bound_map, size // _GRAIN // 8))
-
-
-# Areas of vmalloc memory with the function that asked for them, and stacks wherever they lie.
-
-# Functions that ask for the stacks of interrupts.
-_INTERRUPT_STACKS = frozenset({"irq_init_percpu_irqstack", "map_irq_stack", "init_irq_stacks", "arch_alloc_vmap_stack"})
+        chunks += list_for_each_entry("struct pcpu_chunk", lists[slot].address_of_(), "list")
+    cpus, offsets = tuple(for_each_possible_cpu(program)), program["pcpu_unit_offsets"]
+    for chunk in chunks:
+        base, size = chunk.base_addr.value_(), chunk.nr_pages.value_() * program["PAGE_SIZE"].value_()
+        starts = ((cpu, base + offsets[cpu].value_()) for cpu in cpus)
+        units = tuple((cpu, range(start, start + size)) for cpu, start in starts)
+        yield PerCpuChunk(units, program.read(chunk.bound_map, size // _GRAIN // 8))
 
 
 class AreaMap:
@@ -161,26 +214,28 @@ class AreaMap:
 
 def stacks(program: drgn.Program) -> AreaMap:
     """The stacks of all tasks, idle ones included."""
-    size = _stack_bytes(program)
+    size = program["THREAD_SIZE"].value_()
+    idle = (idle_task(program, cpu) for cpu in for_each_possible_cpu(program))
+    tasks = (*for_each_task(program), *(task for task in idle if task))
     # A task that has ended gives its stack back before it leaves the list.
-    starts = {task.stack.value_() for task in _tasks(program)} - {0}
+    starts = {task.stack.value_() for task in tasks} - {0}
     return AreaMap([ObjectArea(ObjectKind.STACK, "task stack", start, size, size) for start in starts])
 
 
 def vmalloc(program: drgn.Program, stack: AreaMap) -> AreaMap:
     """Every vmalloc area; what has a caller in common with the stack of a task is a stack, also one kept for reuse."""
-    rows = list(_rows(program))
+    rows = list(_vmalloc_rows(program))
     callers = _INTERRUPT_STACKS | {caller for start, _, caller in rows if caller and stack.area(start)}
-    return AreaMap([_vmalloc_area(start, size, caller, caller in callers) for start, size, caller in rows])
+    areas = []
+    for start, size, caller in rows:
+        kind, name = (ObjectKind.STACK, "stack") if caller in callers else (ObjectKind.VMALLOC, caller or "vmalloc")
+        detail = f"allocated by {caller}" if caller else ""
+        areas.append(ObjectArea(kind, name, start, size, size, detail=detail))
+    return AreaMap(areas)
 
 
-def _vmalloc_area(start: int, size: int, caller: str | None, is_stack: bool) -> ObjectArea:
-    kind, name = (ObjectKind.STACK, "stack") if is_stack else (ObjectKind.VMALLOC, caller or "vmalloc")
-    return ObjectArea(kind, name, start, size, size, detail=f"allocated by {caller}" if caller else "")
-
-
-def _rows(program: drgn.Program) -> Iterator[tuple[int, int, str | None]]:
-    """Start, size in bytes without the guard page, and caller."""
+def _vmalloc_rows(program: drgn.Program) -> Iterator[tuple[int, int, str | None]]:
+    """Start, size in bytes without the guard page, and the function that asked for the area."""
     guard = program["PAGE_SIZE"].value_()
     for area in for_each_vmap_area(program):
         start, end = area.va_start.value_(), area.va_end.value_()
@@ -188,29 +243,9 @@ def _rows(program: drgn.Program) -> Iterator[tuple[int, int, str | None]]:
         if not vm:
             yield start, end - start, None
             continue
+        try:
+            caller = str(program.symbol(vm.caller.value_()).name)
+        except LookupError:
+            caller = None
         pages = vm.nr_pages.value_() * guard
-        yield start, pages or max(end - start - guard, guard), _function(program, vm.caller.value_())
-
-
-def _function(program: drgn.Program, address: int) -> str | None:
-    try:
-        symbol: drgn.Symbol = program.symbol(address)
-    except LookupError:
-        return None
-    return str(symbol.name)
-
-
-def _tasks(program: drgn.Program) -> Iterator[drgn.Object]:
-    yield program["init_task"]
-    yield from for_each_task(program)
-    try:
-        idle = program["idle_threads"]
-    except LookupError:
-        return
-    yield from (thread for cpu in for_each_possible_cpu(program) if (thread := per_cpu(idle, cpu)))
-
-
-def _stack_bytes(program: drgn.Program) -> int:
-    symbols = (symbol for name in ("init_stack", "init_thread_union") for symbol in program.symbols(name))
-    size = next((symbol.size for symbol in symbols if symbol.size), 0)
-    return size or 4 * int(program["PAGE_SIZE"].value_())
+        yield start, pages or max(end - start - guard, guard), caller

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Opens the memory of a kernel together with its debug information as one drgn program."""
+"""Opens the memory of a kernel together with its debug information as one drgn program.
+
+drgn wants the kernel's own description of itself, VMCOREINFO (Documentation/admin-guide/kdump/vmcoreinfo.rst). The dump
+of a guest has it as a note only when the guest wrote it to QEMU. It lies in memory all the same, unless the kernel was
+built without kexec: then it is made here, from the variables that vmlinux names.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,80 @@ import drgn
 from linesmith.analyzer.base.elf import NOTE_HEADER, ElfFile
 from linesmith.analyzer.base.errors import DebugInfoMissing, SnapshotError
 
-_ET_CORE = 4
+LIVE = Path("/proc/kcore")
+
+_ET_CORE, _NT_GNU_BUILD_ID = 4, 3
+# A note's owner, padded to four bytes: the text of VMCOREINFO stands behind it.
+_OWNER = b"VMCOREINFO\0\0"
+_MOST_BYTES = 64 * 1024
+_START_KERNEL_MAP = 0xFFFF_FFFF_8000_0000
+_ADDRESS_MASK = (1 << 64) - 1
+_SECTION_BITS = 27
+_SECTIONS_PER_ROOT = 256
+_BANNER = re.compile(rb"Linux version (\S+)")
+
+# Address and size in bytes of a symbol of vmlinux; raises LookupError.
+SymbolTable = Callable[[str], tuple[int, int]]
+
+
+def opened(memory: Path, vmlinux: Path) -> drgn.Program:
+    """The kernel ``vmlinux`` over its ``memory``: an ELF core file, or ``/proc/kcore`` for the running kernel.
+
+    Raises ``SnapshotError`` when they do not belong together or cannot be read, ``DebugInfoMissing`` when
+    ``vmlinux`` has no DWARF.
+    """
+    with MemoryFile(vmlinux) as kernel:
+        program = _live() if memory.resolve() == LIVE else _dumped(memory, kernel)
+        _expect_build_id(program, kernel, memory)
+    try:
+        program.load_debug_info([vmlinux])
+    except drgn.MissingDebugInfoError as error:
+        raise DebugInfoMissing(f"{vmlinux} has no DWARF; give the vmlinux with debug information") from error
+    if program.main_module().debug_file_status != drgn.ModuleFileStatus.HAVE:
+        raise DebugInfoMissing(f"{vmlinux} has no DWARF; give the vmlinux with debug information")
+    return program
+
+
+def _live() -> drgn.Program:
+    program = drgn.Program()
+    try:
+        program.set_kernel()
+    except (OSError, ValueError) as error:
+        raise SnapshotError(
+            f"cannot read the running kernel from {LIVE}: {error}; that takes root and CONFIG_PROC_KCORE"
+        ) from error
+    return program
+
+
+def _dumped(memory: Path, kernel: MemoryFile) -> drgn.Program:
+    linked = drgn.Program()
+    linked.extra_module(str(kernel.path), create=True).try_file(kernel.path, force=True)
+
+    def find(name: str) -> tuple[int, int]:
+        symbol = linked.symbol(name)
+        return symbol.address, symbol.size
+
+    with MemoryFile(memory) as dump:
+        if dump.kind_and_machine[0] != _ET_CORE:
+            raise SnapshotError(f"{memory} is no memory dump but another ELF file; give what dump-guest-memory wrote")
+        text = vmcoreinfo_of(dump, kernel, find)
+    program = drgn.Program(vmcoreinfo=text)
+    try:
+        program.set_core_dump(memory)
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"drgn cannot read {memory}: {error}; write it again") from error
+    return program
+
+
+def _expect_build_id(program: drgn.Program, kernel: MemoryFile, memory: Path) -> None:
+    # drgn creates the main module with the first one that is asked for.
+    next(iter(program.loaded_modules()), None)
+    found, note = program.main_module().build_id, kernel.build_id
+    if found is not None and note is not None and found != note.content:
+        raise SnapshotError(
+            f"{memory} is the memory of the kernel with the build-id {found.hex()}, not of {kernel.path} "
+            f"({note.content.hex()}); give the vmlinux of that kernel"
+        )
 
 
 class MemoryFile(ElfFile):
@@ -65,24 +143,6 @@ class MemoryFile(ElfFile):
         raise SnapshotError(f"{self.path} holds no memory at the physical address {address:#x}; dump the guest again")
 
 
-# Finds the kernel's own description of itself in its memory, or makes one from vmlinux where it wrote none.
-#
-# A guest's dump carries the VMCOREINFO note only when the guest wrote it to QEMU. It lies in memory all the same,
-# unless the kernel was built without kexec (Documentation/admin-guide/kdump/vmcoreinfo.rst of the kernel).
-
-# A note header (16-byte aligned owner of 11 characters and its terminator) stands in front of the text.
-_OWNER = b"VMCOREINFO\0\0"
-_MOST_BYTES = 64 * 1024
-_START_KERNEL_MAP = 0xFFFF_FFFF_8000_0000
-_ADDRESS_MASK = (1 << 64) - 1
-_SECTION_BITS = 27
-_SECTIONS_PER_ROOT = 256
-_BANNER = re.compile(rb"Linux version (\S+)")
-
-# Address and size in bytes of a symbol of vmlinux; raises LookupError.
-SymbolTable = Callable[[str], tuple[int, int]]
-
-
 def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile, symbols: SymbolTable) -> bytes:
     """The text of VMCOREINFO that belongs to the kernel ``vmlinux`` in the memory ``dump``.
 
@@ -100,8 +160,9 @@ def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile, symbols: SymbolTable) -
             return text
         others.append(found)
     # Some kernels wrote a wrong BUILD-ID, so the note itself has the last word.
-    for address in dump.find(_note_bytes(build_id.content)):
-        made = _made(_Image(dump, address - build_id.address, symbols))
+    note = NOTE_HEADER.pack(4, len(build_id.content), _NT_GNU_BUILD_ID) + b"GNU\0" + build_id.content
+    for address in dump.find(note):
+        made = _made(_KernelImage(dump, address - build_id.address, symbols))
         if made is not None:
             return made
     owner = (
@@ -119,10 +180,8 @@ def value_of(text: bytes, key: str) -> str | None:
 
 
 def _texts_in(dump: MemoryFile) -> Iterator[bytes]:
-    """Notes of the file itself, then those that lie in the memory."""
-    for note in dump.notes():
-        if note.owner == b"VMCOREINFO":
-            yield note.content
+    """VMCOREINFO in the notes of the file itself, then what lies in the memory."""
+    yield from (note.content for note in dump.notes() if note.owner == b"VMCOREINFO")
     for address in dump.find(_OWNER):
         owner_size, size, kind = NOTE_HEADER.unpack(dump.physical(address - NOTE_HEADER.size, NOTE_HEADER.size))
         if (owner_size, kind) == (len("VMCOREINFO") + 1, 0) and 0 < size <= _MOST_BYTES:
@@ -131,11 +190,7 @@ def _texts_in(dump: MemoryFile) -> Iterator[bytes]:
                 yield text
 
 
-def _note_bytes(build_id: bytes) -> bytes:
-    return NOTE_HEADER.pack(4, len(build_id), 3) + b"GNU\0" + build_id
-
-
-class _Image:
+class _KernelImage:
     """A kernel image in memory: ``delta`` is physical minus linked address, in bytes."""
 
     def __init__(self, dump: MemoryFile, delta: int, symbols: SymbolTable) -> None:
@@ -146,31 +201,27 @@ class _Image:
     def number(self, name: str, size: int = 8) -> int | None:
         """The little-endian number in the variable ``name``, or none without such a variable."""
         try:
-            address, _ = self.symbols(name)
+            return int.from_bytes(self.content(name, size), "little")
         except LookupError:
             return None
-        return int.from_bytes(self._dump.physical(address + self.delta, size), "little")
 
-    def text(self, name: str, size: int) -> bytes:
+    def content(self, name: str, size: int) -> bytes:
         """``size`` bytes at the symbol ``name``."""
         return self._dump.physical(self.symbols(name)[0] + self.delta, size)
 
 
-def _made(image: _Image) -> bytes | None:
+def _made(image: _KernelImage) -> bytes | None:
     """VMCOREINFO for drgn from the variables of the image, or none where the image is but a copy of some part."""
-    banner = _BANNER.match(image.text("linux_banner", 256))
+    banner = _BANNER.match(image.content("linux_banner", 256))
     if banner is None:
         return None
-    lines = [b"OSRELEASE=" + banner[1], f"PAGESIZE={_page_bytes(image)}".encode()]
+    page_bytes = image.symbols("empty_zero_page")[1] or 4096
     numbers = _x86_64(image) if image.number("phys_base") is not None else _aarch64(image)
-    return b"\n".join([*lines, *(line.encode() for line in numbers), b""])
+    lines = (f"PAGESIZE={page_bytes}", *numbers, "")
+    return b"\n".join((b"OSRELEASE=" + banner[1], *(line.encode() for line in lines)))
 
 
-def _page_bytes(image: _Image) -> int:
-    return image.symbols("empty_zero_page")[1] or 4096
-
-
-def _x86_64(image: _Image) -> tuple[str, ...]:
+def _x86_64(image: _KernelImage) -> tuple[str, ...]:
     base = image.number("phys_base") or 0
     offset = (image.delta + _START_KERNEL_MAP - base) & _ADDRESS_MASK
     five_levels = image.number("__pgtable_l5_enabled", 4) or 0
@@ -184,7 +235,7 @@ def _x86_64(image: _Image) -> tuple[str, ...]:
     )
 
 
-def _aarch64(image: _Image) -> tuple[str, ...]:
+def _aarch64(image: _KernelImage) -> tuple[str, ...]:
     shift = image.number("kimage_voffset") or 0
     offset = (image.delta + shift) & _ADDRESS_MASK
     table = (image.symbols("swapper_pg_dir")[0] + offset) & _ADDRESS_MASK
@@ -207,71 +258,3 @@ def _sections(physical_bits: int) -> tuple[str, ...]:
         f"NUMBER(MAX_PHYSMEM_BITS)={physical_bits}",
         f"LENGTH(mem_section)={roots}",
     )
-
-
-LIVE = Path("/proc/kcore")
-
-
-def opened(memory: Path, vmlinux: Path) -> drgn.Program:
-    """The kernel ``vmlinux`` over its ``memory``: an ELF core file, or ``/proc/kcore`` for the running kernel.
-
-    Raises ``SnapshotError`` when they do not belong together or cannot be read, ``DebugInfoMissing`` when
-    ``vmlinux`` has no DWARF.
-    """
-    with MemoryFile(vmlinux) as kernel:
-        program = _live() if memory.resolve() == LIVE else _dumped(memory, kernel)
-        _expect_build_id(program, kernel, memory)
-    try:
-        program.load_debug_info([vmlinux])
-    except drgn.MissingDebugInfoError as error:
-        raise DebugInfoMissing(f"{vmlinux} has no DWARF; give the vmlinux with debug information") from error
-    if program.main_module().debug_file_status != drgn.ModuleFileStatus.HAVE:
-        raise DebugInfoMissing(f"{vmlinux} has no DWARF; give the vmlinux with debug information")
-    return program
-
-
-def _live() -> drgn.Program:
-    program = drgn.Program()
-    try:
-        program.set_kernel()
-    except (OSError, ValueError) as error:
-        raise SnapshotError(
-            f"cannot read the running kernel from {LIVE}: {error}; that takes root and CONFIG_PROC_KCORE"
-        ) from error
-    return program
-
-
-def _dumped(memory: Path, kernel: MemoryFile) -> drgn.Program:
-    with MemoryFile(memory) as dump:
-        if dump.kind_and_machine[0] != _ET_CORE:
-            raise SnapshotError(f"{memory} is no memory dump but another ELF file; give what dump-guest-memory wrote")
-        text = vmcoreinfo_of(dump, kernel, _symbols_of(kernel.path))
-    program = drgn.Program(vmcoreinfo=text)
-    try:
-        program.set_core_dump(memory)
-    except (OSError, ValueError) as error:
-        raise SnapshotError(f"drgn cannot read {memory}: {error}; write it again") from error
-    return program
-
-
-def _symbols_of(vmlinux: Path) -> SymbolTable:
-    """The symbols of ``vmlinux`` at their linked addresses."""
-    program = drgn.Program()
-    program.extra_module(str(vmlinux), create=True).try_file(vmlinux, force=True)
-
-    def find(name: str) -> tuple[int, int]:
-        symbol = program.symbol(name)
-        return symbol.address, symbol.size
-
-    return find
-
-
-def _expect_build_id(program: drgn.Program, kernel: MemoryFile, memory: Path) -> None:
-    for _ in program.loaded_modules():
-        break
-    found, note = program.main_module().build_id, kernel.build_id
-    if found is not None and note is not None and found != note.content:
-        raise SnapshotError(
-            f"{memory} is the memory of the kernel with the build-id {found.hex()}, not of {kernel.path} "
-            f"({note.content.hex()}); give the vmlinux of that kernel"
-        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gives the objects that were asked for their records, where only pointers to them can tell."""
+"""Gives the objects at some addresses their records, where only pointers to them can tell."""
 
 from __future__ import annotations
 
@@ -14,41 +14,32 @@ import drgn
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.pages import DirectMap
-from linesmith.plugins.snapshots.pointers import (
-    WORD_BYTES,
-    Pointees,
-    Records,
-    TypedMemory,
-    as_array,
-    believed,
-    split,
-    votes_for,
-)
+from linesmith.plugins.snapshots.pointers import KernelRecords, TypedMemory, as_array, believed, split, votes_for
 from linesmith.plugins.snapshots.variables import Variables
-
-# The memory of a kernel whose types are known: its variables, and slab pages of caches with one type.
 
 _PIECE_BYTES = 1 << 21
 # Reading a slab page takes about 0.1 ms; a guest of 1 GiB has some thousands.
 _MOST_SLABS = 100_000
+# Kinds of memory that were handed out without a type; their areas are of one allocation each, slab pages are of many.
+_UNTYPED = (ObjectKind.SLAB, ObjectKind.PER_CPU, ObjectKind.VMALLOC, ObjectKind.PAGES)
+# Steps from a variable to an object that has to be typed, through others that had to be.
+_MOST_STEPS = 5
 
 
 class KernelMemory:
-    """Memory as a source of typed pointers; what the dump does not hold is left out."""
+    """Memory as a source of typed pointers: variables, and slab pages; what the dump does not hold is left out."""
 
-    def __init__(self, program: drgn.Program, variables: Variables, direct: DirectMap) -> None:
+    def __init__(self, program: drgn.Program, variables: Variables, direct: DirectMap, records: KernelRecords) -> None:
         """Reads nothing yet."""
         self._program = program
         self._variables = variables
         self._direct = direct
-        self._pointees = Pointees(program)
+        self.records = records
 
     def typed(self) -> Iterator[TypedMemory]:
         """All memory of known types."""
         yield from self.variables()
-        for area in self.slab_areas():
-            if len(area.types) == 1:
-                yield self._objects(area)
+        yield from (self._objects(area) for area in self.slab_areas if len(area.types) == 1)
 
     def variables(self) -> Iterator[TypedMemory]:
         """The memory of variables."""
@@ -57,35 +48,24 @@ class KernelMemory:
                 content = _present(self._program, address, min(_PIECE_BYTES, section.stop - address))
                 yield from (TypedMemory(at, piece, self._variables.pointees) for at, piece in content)
 
-    def variable(self, address: int) -> str | None:
-        """The name of the variable of the image at ``address``."""
-        return self._variables.name_at(address)
-
-    def is_pointer_variable(self, address: int) -> bool:
-        """Whether the word at ``address`` is a variable of its own, no part of a record."""
-        return self._variables.is_whole(address, WORD_BYTES)
-
     def record(self, start: int, size: int, record: str) -> TypedMemory:
         """One object of a record known otherwise."""
         return self._objects(ObjectArea(ObjectKind.SLAB, "", start, size, size, types=(record,)))
 
+    @cached_property
     def slab_areas(self) -> tuple[ObjectArea, ...]:
         """Every slab page, of large machines the first hundred thousand."""
-        return self._slab_areas
+        return tuple(islice(self._direct.slab_areas(), _MOST_SLABS))
 
     def pointer_to(self, area: ObjectArea, start: int) -> int:
         """The word that points to the object at ``start``: pointers to per-CPU memory are the same for all CPUs."""
         return start if area.cpu is None else self._variables.per_cpu_pointer(start, area.cpu)
 
-    @cached_property
-    def _slab_areas(self) -> tuple[ObjectArea, ...]:
-        return tuple(islice(self._direct.slab_areas(), _MOST_SLABS))
-
     def _objects(self, area: ObjectArea) -> TypedMemory:
         record = area.types[0]
 
         def declared(address: int) -> tuple[str, ...]:
-            return self._pointees.of_record(record, (address - area.address) % area.stride)
+            return self.records.pointees(record, (address - area.address) % area.stride)
 
         return TypedMemory(area.address, self._program.read(area.address, area.end - area.address), declared)
 
@@ -101,50 +81,12 @@ def _present(program: drgn.Program, address: int, size: int) -> Iterator[tuple[i
                 yield from _present(program, start, min(page, address + size - start))
 
 
-# Kinds of memory that were handed out without a type; their areas are of one allocation each, slab pages are of many.
-_UNTYPED = (ObjectKind.SLAB, ObjectKind.PER_CPU, ObjectKind.VMALLOC, ObjectKind.PAGES)
-# Steps from a variable to an object that has to be typed, through others that had to be.
-_MOST_STEPS = 5
-
-
-def typed(
-    areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory, records: Records
-) -> tuple[ObjectArea, ...]:
+def typed(areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory) -> tuple[ObjectArea, ...]:
     """``areas`` with a record for those objects at ``addresses`` that had none or several, as far as pointers tell."""
-    asked = _unclear_objects(tuple(areas), addresses)
-    pointers = {memory.pointer_to(area, start) for area, starts in asked.items() for start in starts}
-    votes = _votes(pointers, memory, records) if pointers else {}
-    return tuple(piece for area in areas for piece in _pieces(area, asked.get(area, ()), votes, memory, records))
-
-
-def _votes(pointers: set[int], memory: KernelMemory, records: Records) -> dict[int, Counter[str]]:
-    """What clearly typed memory points to, then what the objects typed by that point to, and so on."""
-    unclear = tuple(area for area in memory.slab_areas() if len(area.types) != 1)
-    objects = {area.address + index * area.stride: area for area in unclear for index in range(area.count)}
-    votes: dict[int, Counter[str]] = {}
-    sources: Iterable[TypedMemory] = memory.typed()
-    for _ in range(_MOST_STEPS):
-        more = votes_for(pointers | objects.keys(), sources)
-        for pointer, counted in more.items():
-            votes.setdefault(pointer, Counter()).update(counted)
-        sources = tuple(_typed_objects(more.keys() & objects.keys(), objects, votes, memory, records))
-        for source in sources:
-            del objects[source.address]
-    return votes
-
-
-def _typed_objects(
-    starts: Iterable[int],
-    objects: Mapping[int, ObjectArea],
-    votes: Mapping[int, Counter[str]],
-    memory: KernelMemory,
-    records: Records,
-) -> Iterator[TypedMemory]:
-    """The memory of those objects at ``starts`` of which one record is believed."""
-    for start in starts:
-        types = believed(votes[start], objects[start].size, records)
-        if len(types) == 1:
-            yield memory.record(start, objects[start].size, types[0])
+    unclear = _unclear_objects(tuple(areas), addresses)
+    pointers = {memory.pointer_to(area, start) for area, starts in unclear.items() for start in starts}
+    votes = _votes(pointers, memory) if pointers else {}
+    return tuple(piece for area in areas for piece in _pieces(area, unclear.get(area, ()), votes, memory))
 
 
 def _unclear_objects(areas: tuple[ObjectArea, ...], addresses: Iterable[int]) -> dict[ObjectArea, set[int]]:
@@ -159,23 +101,36 @@ def _unclear_objects(areas: tuple[ObjectArea, ...], addresses: Iterable[int]) ->
     return found
 
 
+def _votes(pointers: set[int], memory: KernelMemory) -> dict[int, Counter[str]]:
+    """What clearly typed memory points to, then what the objects typed by that point to, and so on."""
+    unclear = tuple(area for area in memory.slab_areas if len(area.types) != 1)
+    objects = {area.address + index * area.stride: area for area in unclear for index in range(area.count)}
+    votes: dict[int, Counter[str]] = {}
+    sources: Iterable[TypedMemory] = memory.typed()
+    for _ in range(_MOST_STEPS):
+        more = votes_for(pointers | objects.keys(), sources)
+        for pointer, counted in more.items():
+            votes.setdefault(pointer, Counter()).update(counted)
+        found = []
+        for start in more.keys() & objects.keys():
+            types = believed(votes[start], objects[start].size, memory.records)
+            if len(types) == 1:
+                found.append(memory.record(start, objects.pop(start).size, types[0]))
+        sources = found
+    return votes
+
+
 def _pieces(
-    area: ObjectArea,
-    starts: Iterable[int],
-    votes: Mapping[int, Counter[str]],
-    memory: KernelMemory,
-    records: Records,
+    area: ObjectArea, starts: Iterable[int], votes: Mapping[int, Counter[str]], memory: KernelMemory
 ) -> tuple[ObjectArea, ...]:
+    """``area`` with what ``votes`` tell of its objects at ``starts``."""
     counted = {start: votes[pointer] for start in starts if (pointer := memory.pointer_to(area, start)) in votes}
-    types = {start: believed(votes, area.size, records) for start, votes in counted.items()}
-    if not any(types.values()) and area.kind in (ObjectKind.VMALLOC, ObjectKind.PAGES):
-        return tuple(_array(area, votes, records) for votes in counted.values()) or (area,)
-    return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
-
-
-def _array(area: ObjectArea, votes: Counter[str], records: Records) -> ObjectArea:
-    element = as_array(votes, records.size)
+    types = {start: believed(votes, area.size, memory.records) for start, votes in counted.items()}
+    if any(types.values()) or area.kind not in (ObjectKind.VMALLOC, ObjectKind.PAGES):
+        return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
+    # One allocation, at whose start the votes are for records that are too small for it.
+    element = next((as_array(votes, memory.records.size) for votes in counted.values()), None)
     if element is None:
-        return area
+        return (area,)
     record, size = element
-    return replace(area, types=(record,), size=size, stride=size, count=area.size // size)
+    return (replace(area, types=(record,), size=size, stride=size, count=area.size // size),)

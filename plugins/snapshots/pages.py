@@ -1,35 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's map of all memory: pages by their ``struct page``, slab pages by their objects."""
+"""The kernel's map of all memory: pages by their ``struct page``, slab pages by their objects.
+
+Flags and page types say what the page allocator gave a page to (linux/page-flags.h). Page types were bits that are
+cleared when set (until 6.9 named in the preprocessor only, then as ``PG_...`` in an enum) and are numbers in the top
+byte since 6.12 (``PGTY_...``). ``PG_slab`` was a flag before 6.10. drgn tells slab pages only, since 6.10 only with the
+kernel's own VMCOREINFO, and takes some microseconds a page; here an array of descriptors is searched at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 
 import drgn
-from drgn.helpers.linux.mm import compound_head, follow_phys, page_size, pfn_to_page, phys_to_virt
+from drgn.helpers.linux.mm import compound_head, follow_phys, page_flags, page_size, pfn_to_page, phys_to_virt
 from drgn.helpers.linux.slab import get_slab_cache_aliases
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.cache_types import RecordSize, types_of
 from linesmith.plugins.snapshots.variables import Variables, image_range
 
-# Slab pages of the SLUB allocator: the cache they belong to and where their objects begin (mm/slub.c).
-
-
-@dataclass(frozen=True, slots=True)
-class SlabCache:
-    """One cache; sizes in bytes. Objects begin ``lead`` bytes into each stride, behind a debugging red zone."""
-
-    name: str
-    stride: int
-    object_bytes: int
-    lead: int
-    merged: tuple[str, ...]
-    types: tuple[str, ...]
-    detail: str
+_PREPROCESSOR_BITS = {"buddy": 0x80, "table": 0x200}
+_PREPROCESSOR_BASE = 0xF000_0000
+_MAPPED_ANONYMOUS = 1
+# The description of 64 MiB of memory in pages of 4 KiB.
+_PIECE_BYTES = 1 << 20
 
 
 class Slabs:
@@ -37,16 +34,22 @@ class Slabs:
 
     def __init__(self, program: drgn.Program, size_of: RecordSize) -> None:
         """Reads which caches were merged, as far as the kernel has kept their names (CONFIG_SYSFS)."""
-        self._size_of = size_of
-        self._page = _slab_page(program)
         self._program = program
-        self._others = _merged(program)
-        self._caches: dict[int, SlabCache] = {}
-
-    @property
-    def readable(self) -> bool:
-        """Whether the kernel has the SLUB allocator; the older SLAB and SLOB are not read."""
-        return bool(self._program.type("struct kmem_cache").has_member("oo"))
+        self._size_of = size_of
+        try:
+            self._page = program.type("struct slab")
+        except LookupError:
+            self._page = program.type("struct page")
+        try:
+            aliases = get_slab_cache_aliases(program)
+        except (LookupError, AttributeError, drgn.FaultError):
+            aliases = {}
+        self._merged: dict[str, tuple[str, ...]] = {}
+        for name, target in sorted(aliases.items()):
+            self._merged[target] = (*self._merged.get(target, ()), name)
+        # The SLUB allocator; the older SLAB and SLOB are not read.
+        self.readable = bool(program.type("struct kmem_cache").has_member("oo"))
+        self._caches: dict[int, ObjectArea] = {}
 
     def area(self, head: int, start: int) -> ObjectArea | None:
         """All objects of the slab page whose first ``struct page`` lies at ``head`` and whose memory at ``start``."""
@@ -56,60 +59,20 @@ class Slabs:
         pointer = page.slab_cache.value_()
         if pointer not in self._caches:
             self._caches[pointer] = self._cache(page.slab_cache)
-        cache = self._caches[pointer]
-        return ObjectArea(
-            ObjectKind.SLAB,
-            cache.name,
-            start + cache.lead,
-            cache.object_bytes,
-            cache.stride,
-            page.objects.value_(),
-            cache.types,
-            cache.merged,
-            detail=cache.detail,
-        )
+        first = self._caches[pointer]
+        return replace(first, address=start + first.address, count=page.objects.value_())
 
-    def _cache(self, cache: drgn.Object) -> SlabCache:
-        name, size = _text(cache.name), cache.object_size.value_()
-        others = self._others.get(name, ())
+    def _cache(self, cache: drgn.Object) -> ObjectArea:
+        """The area of a slab page at 0: objects begin behind a debugging red zone."""
+        name, size = str(cache.name.string_(), "utf-8", "backslashreplace"), cache.object_size.value_()
+        others = self._merged.get(name, ())
         lead = cache.red_left_pad.value_() if cache.type_.type.has_member("red_left_pad") else 0
         unnamed = cache.refcount.value_() - 1 - len(others)
         detail = f"serves {unnamed} more caches without known names" if unnamed > 0 else ""
         types = types_of((name, *others), size, self._size_of)
-        return SlabCache(name, cache.size.value_(), size, lead, others, types, detail)
-
-
-def _slab_page(program: drgn.Program) -> drgn.Type:
-    try:
-        return program.type("struct slab")
-    except LookupError:
-        return program.type("struct page")
-
-
-def _merged(program: drgn.Program) -> dict[str, tuple[str, ...]]:
-    """Names of the caches merged into each cache."""
-    try:
-        aliases = get_slab_cache_aliases(program)
-    except (LookupError, AttributeError, drgn.FaultError):
-        return {}
-    merged: dict[str, tuple[str, ...]] = {}
-    for name, target in sorted(aliases.items()):
-        merged[target] = (*merged.get(target, ()), name)
-    return merged
-
-
-def _text(pointer: drgn.Object) -> str:
-    return str(pointer.string_(), "utf-8", "backslashreplace")
-
-
-# What the page allocator gave a page to: flags and page types of ``struct page`` (linux/page-flags.h).
-#
-# Page types were bits that are cleared when set (until 6.9 named in the preprocessor only, then as ``PG_...`` in an
-# enum) and are numbers in the top byte since 6.12 (``PGTY_...``). ``PG_slab`` was a flag before 6.10.
-
-_PREPROCESSOR_BITS = {"buddy": 0x80, "table": 0x200}
-_PREPROCESSOR_BASE = 0xF000_0000
-_MAPPED_ANONYMOUS = 1
+        return ObjectArea(
+            ObjectKind.SLAB, name, lead, size, cache.size.value_(), types=types, merged=others, detail=detail
+        )
 
 
 class PageKind(Enum):
@@ -122,6 +85,16 @@ class PageKind(Enum):
     ANONYMOUS = auto()
     CACHE = auto()
     OTHER = auto()
+
+
+_OBJECT_KINDS = {
+    PageKind.FREE: (ObjectKind.PAGES, "free page"),
+    PageKind.TABLE: (ObjectKind.PAGE_TABLE, "page table"),
+    PageKind.BOOT: (ObjectKind.BOOT, "boot memory"),
+    PageKind.ANONYMOUS: (ObjectKind.PAGES, "anonymous memory"),
+    PageKind.CACHE: (ObjectKind.PAGE_CACHE, "page cache"),
+    PageKind.OTHER: (ObjectKind.PAGES, "pages"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +122,18 @@ class PageTypes:
 
     flags: Mapping[str, int]
     types: Mapping[str, int]
+
+    @classmethod
+    def of(cls, program: drgn.Program) -> PageTypes:
+        """As the kernel's enumerations have them."""
+        types: drgn.Type | None = None
+        for name in ("PG_buddy", "PGTY_buddy"):
+            try:
+                types = program.constant(name).type_
+            except LookupError:
+                continue
+        kinds = (program.type("enum pageflags"), types)
+        return cls(*({one.name: one.value for one in (kind and kind.enumerators) or ()} for kind in kinds))
 
     def kind(self, page: PageWords) -> PageKind:
         """The kind of a page that is the first of its allocation."""
@@ -187,69 +172,54 @@ class PageTypes:
         return bool(bit) and page_type & (base | bit) == base
 
 
-# The description of 64 MiB of memory in pages of 4 KiB.
-_PIECE_BYTES = 1 << 20
-_OBJECT_KINDS = {
-    PageKind.FREE: (ObjectKind.PAGES, "free page"),
-    PageKind.TABLE: (ObjectKind.PAGE_TABLE, "page table"),
-    PageKind.BOOT: (ObjectKind.BOOT, "boot memory"),
-    PageKind.ANONYMOUS: (ObjectKind.PAGES, "anonymous memory"),
-    PageKind.CACHE: (ObjectKind.PAGE_CACHE, "page cache"),
-    PageKind.OTHER: (ObjectKind.PAGES, "pages"),
-}
-
-
 class DirectMap:
-    """Addresses of the direct map, and the array of ``struct page`` that describes it."""
+    """The addresses of the direct map, and the array of ``struct page`` that describes it."""
 
     def __init__(self, program: drgn.Program, slabs: Slabs, variables: Variables) -> None:
         """Reads the bounds of the map and how this kernel encodes page types."""
         self._program = program
         self._slabs = slabs
         self._variables = variables
-        self._types = _page_types(program)
+        self._types = PageTypes.of(program)
         self.page_bytes = program["PAGE_SIZE"].value_()
         pages = program["max_pfn"].value_()
         start = phys_to_virt(program, 0).value_()
-        self._map = range(start, start + pages * self.page_bytes)
+        self.addresses = range(start, start + pages * self.page_bytes)
         first = pfn_to_page(program, 0)
-        self._frame_bytes = first.type_.type.size
-        self._layout = _frame_layout(first.type_.type)
-        self._frames = range(first.value_(), first.value_() + pages * self._frame_bytes)
+        frame = first.type_.type
+        self._layout = FrameLayout(frame.size, drgn.offsetof(frame, "flags"), drgn.offsetof(frame, "_mapcount"))
+        self._frames = range(first.value_(), first.value_() + pages * frame.size)
         self._page = lru_cache(maxsize=1)(self._read_page)
         # Physical memory of the image: its addresses in the direct map are aliases.
         self._image = _image_alias(program, start)
 
     def area(self, address: int) -> ObjectArea | None:
         """What lies at ``address`` of the direct map; none outside it, and where the memory has no page."""
-        if address not in self._map:
+        page = self._page_of(address)
+        if page is None:
             return None
-        number = (address - self._map.start) // self.page_bytes
-        try:
-            kind, head = self._page(number)
-        except drgn.FaultError:
-            return None
-        return self._area(kind, head, address)
-
-    @property
-    def addresses(self) -> range:
-        """All addresses of the map."""
-        return self._map
+        kind, head = page
+        start = self._start_of(head.value_())
+        if kind == PageKind.SLAB:
+            return self._slabs.area(head.value_(), start)
+        # Parts of the image that only the start needed were given back and may be anything.
+        if kind == PageKind.BOOT and self._image and address in self._image[0]:
+            return self._variables.alias(address, address + self._image[1])
+        object_kind, name = _OBJECT_KINDS[kind]
+        size = page_size(head).value_()
+        return ObjectArea(object_kind, name, start, size, size)
 
     def is_boot_memory(self, address: int) -> bool:
         """Whether the page at ``address`` was never given to the page allocator."""
-        if address not in self._map:
-            return False
-        try:
-            return self._page((address - self._map.start) // self.page_bytes)[0] == PageKind.BOOT
-        except drgn.FaultError:
-            return False
+        page = self._page_of(address)
+        return page is not None and page[0] == PageKind.BOOT
 
     def frame(self, address: int) -> ObjectArea | None:
         """The array of ``struct page``, when ``address`` lies within it."""
         if address not in self._frames:
             return None
-        size, count = self._frame_bytes, len(self._frames) // self._frame_bytes
+        size = self._layout.size
+        count = len(self._frames) // size
         return ObjectArea(ObjectKind.STRUCT_PAGE, "struct page", self._frames.start, size, size, count, ("page",))
 
     def slab_areas(self) -> Iterator[ObjectArea]:
@@ -262,62 +232,33 @@ class DirectMap:
                 # Memory has holes, and so has its description.
                 continue
             for index in self._types.slabs(content, self._layout):
-                head = piece.start + index * self._frame_bytes
+                head = piece.start + index * self._layout.size
                 area = self._slabs.area(head, self._start_of(head))
                 if area is not None:
                     yield area
 
     def _start_of(self, head: int) -> int:
-        return int(self._map.start + (head - self._frames.start) // self._frame_bytes * self.page_bytes)
+        """The address of the page that the ``struct page`` at ``head`` describes."""
+        return int(self.addresses.start + (head - self._frames.start) // self._layout.size * self.page_bytes)
+
+    def _page_of(self, address: int) -> tuple[PageKind, drgn.Object] | None:
+        """The kind of the page at ``address``, and the first ``struct page`` of its allocation."""
+        try:
+            number = (address - self.addresses.start) // self.page_bytes
+            return self._page(number) if address in self.addresses else None
+        except drgn.FaultError:
+            return None
 
     def _read_page(self, number: int) -> tuple[PageKind, drgn.Object]:
-        """The kind of a page, and the first ``struct page`` of its allocation."""
         head = compound_head(pfn_to_page(self._program, number))
-        return self._types.kind(_words(head[0].read_())), head
-
-    def _area(self, kind: PageKind, head: drgn.Object, address: int) -> ObjectArea | None:
-        start = self._start_of(head.value_())
-        if kind == PageKind.SLAB:
-            return self._slabs.area(head.value_(), start)
-        # Parts of the image that only the start needed were given back and may be anything.
-        if kind == PageKind.BOOT and self._image and address in self._image[0]:
-            return self._variables.alias(address, address + self._image[1])
-        object_kind, name = _OBJECT_KINDS[kind]
-        size = page_size(head).value_()
-        return ObjectArea(object_kind, name, start, size, size)
-
-
-def _page_types(program: drgn.Program) -> PageTypes:
-    flags = _enumerators(program.type("enum pageflags"))
-    for name in ("PGTY_buddy", "PG_buddy"):
-        try:
-            return PageTypes(flags, _enumerators(program.constant(name).type_))
-        except LookupError:
-            continue
-    return PageTypes(flags, {})
-
-
-def _frame_layout(frame: drgn.Type) -> FrameLayout:
-    return FrameLayout(frame.size, drgn.offsetof(frame, "flags"), drgn.offsetof(frame, "_mapcount"))
-
-
-def _enumerators(kind: drgn.Type) -> dict[str, int]:
-    return {item.name: item.value for item in kind.enumerators or ()}
-
-
-def _words(page: drgn.Object) -> PageWords:
-    return PageWords(
-        flags=_word(page.flags),
-        mapping=page.mapping.value_(),
-        page_type=page._mapcount.counter.value_() & 0xFFFF_FFFF,
-        references=page._refcount.counter.value_(),
-    )
-
-
-def _word(flags: drgn.Object) -> int:
-    # Since 6.18 the flags are a record of one word (memdesc_flags_t).
-    value = flags.f if flags.type_.unaliased_kind() == drgn.TypeKind.STRUCT else flags
-    return int(value.value_())
+        page = head[0].read_()
+        words = PageWords(
+            flags=page_flags(page).value_(),
+            mapping=page.mapping.value_(),
+            page_type=page._mapcount.counter.value_() & 0xFFFF_FFFF,
+            references=page._refcount.counter.value_(),
+        )
+        return self._types.kind(words), head
 
 
 def _image_alias(program: drgn.Program, start: int) -> tuple[range, int] | None:

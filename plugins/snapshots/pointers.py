@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol
 
@@ -25,6 +25,8 @@ BUCKET_BYTES = 64
 # Records that a word at an address may point to.
 Declared = Callable[[int], tuple[str, ...]]
 
+_RECORD_KINDS = (drgn.TypeKind.STRUCT, drgn.TypeKind.UNION, drgn.TypeKind.CLASS)
+
 
 @dataclass(frozen=True, slots=True)
 class TypedMemory:
@@ -33,6 +35,22 @@ class TypedMemory:
     address: int
     content: bytes
     declared: Declared
+
+
+class Records(Protocol):
+    """What the records of a kernel say about the memory that they take."""
+
+    def size(self, record: str, /) -> int | None:
+        """Bytes of the record; none when the kernel has no such record."""
+
+    def grows(self, record: str, /) -> bool:
+        """Whether the record ends in a flexible array."""
+
+
+def words_where(source: TypedMemory, wanted: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    """Address and value of every word (8 bytes, little-endian) of ``source`` whose value is ``wanted``."""
+    words = memoryview(source.content)[: len(source.content) & -WORD_BYTES].cast("Q")
+    return ((source.address + index * WORD_BYTES, word) for index, word in enumerate(words) if wanted(word))
 
 
 def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[int, Counter[str]]:
@@ -47,67 +65,81 @@ def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[in
     return votes
 
 
-def words_where(source: TypedMemory, wanted: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
-    """Address and value of every word (8 bytes, little-endian) of ``source`` whose value is ``wanted``."""
-    words = memoryview(source.content)[: len(source.content) & -WORD_BYTES].cast("Q")
-    return ((source.address + index * WORD_BYTES, word) for index, word in enumerate(words) if wanted(word))
-
-
-class Records(Protocol):
-    """What the records of a kernel say about the memory that they take."""
-
-    def size(self, record: str, /) -> int | None:
-        """Bytes of the record; none when the kernel has no such record."""
-
-    def grows(self, record: str, /) -> bool:
-        """Whether the record ends in a flexible array."""
-
-
 def believed(votes: Counter[str], object_bytes: int, records: Records) -> tuple[str, ...]:
     """Records of ``votes`` that fill the object, most voted first.
 
     Smaller ones are rather its first member (a list node, a lock): the allocator would have served a record of up to
     half the size from a smaller cache, unless its end is flexible.
     """
-    fitting = ((-count, record) for record, count in votes.items() if _fills(record, object_bytes, records))
+    fitting = []
+    for record, count in votes.items():
+        size = records.size(record) or 0
+        if 0 < size <= object_bytes and (object_bytes < 2 * size or records.grows(record)):
+            fitting.append((-count, record))
     return tuple(record for _, record in sorted(fitting))
-
-
-def _fills(record: str, object_bytes: int, records: Records) -> bool:
-    size = records.size(record) or 0
-    return 0 < size <= object_bytes and (object_bytes < 2 * size or records.grows(record))
 
 
 def as_array(votes: Counter[str], size_of: RecordSize) -> tuple[str, int] | None:
     """The small record that memory of many is an array of (the buckets of a hash table), and its size in bytes."""
-    small = ((-count, record) for record, count in votes.items() if 0 < (size_of(record) or 0) <= BUCKET_BYTES)
-    record = next((record for _, record in sorted(small)), None)
-    return (record, size_of(record) or 0) if record else None
+    sizes = {record: size_of(record) or 0 for record in votes}
+    small = ((-count, record) for record, count in votes.items() if 0 < sizes[record] <= BUCKET_BYTES)
+    _, first = min(small, default=(0, None))
+    return (first, sizes[first]) if first else None
 
 
 def split(area: ObjectArea, types: Mapping[int, tuple[str, ...]]) -> tuple[ObjectArea, ...]:
     """``area`` with the objects whose index is in ``types`` as areas of their own."""
-    pieces, first = [], 0
+    pieces: list[ObjectArea] = []
+
+    def add(first: int, count: int, records: tuple[str, ...]) -> None:
+        if count:
+            pieces.append(replace(area, address=area.address + first * area.stride, count=count, types=records))
+
+    behind = 0
     for index in sorted(types):
-        if index > first:
-            pieces.append(_part(area, first, index - first, area.types))
-        pieces.append(_part(area, index, 1, tuple(dict.fromkeys((*types[index], *area.types)))))
-        first = index + 1
-    if first < area.count:
-        pieces.append(_part(area, first, area.count - first, area.types))
+        add(behind, index - behind, area.types)
+        add(index, 1, tuple(dict.fromkeys((*types[index], *area.types))))
+        behind = index + 1
+    add(behind, area.count - behind, area.types)
     return tuple(pieces)
 
 
-def _part(area: ObjectArea, first: int, count: int, types: tuple[str, ...]) -> ObjectArea:
-    address = area.address + first * area.stride
-    return ObjectArea(
-        area.kind, area.name, address, area.size, area.stride, count, types, area.merged, area.cpu, area.detail
-    )
+class KernelRecords:
+    """The records of one program by name, as DWARF declares them; where several share a name, any one of them."""
 
+    def __init__(self, program: drgn.Program) -> None:
+        """Looks records up as they are asked for."""
+        self._program = program
+        self._declared = cache(self._find)
+        self.pointees = cache(self._pointees)
 
-# Which record a pointer within a record of known type points to, by DWARF.
+    def size(self, record: str) -> int | None:
+        """Bytes of the record; none when the kernel has no such record."""
+        kind = self._declared(record)
+        return None if kind is None else kind.size
 
-_RECORDS = (drgn.TypeKind.STRUCT, drgn.TypeKind.UNION, drgn.TypeKind.CLASS)
+    def grows(self, record: str) -> bool:
+        """Whether the record ends in a flexible array."""
+        kind = self._declared(record)
+        return kind is not None and bool(kind.members) and _is_flexible(kind.members[-1].type)
+
+    def _pointees(self, record: str, offset: int) -> tuple[str, ...]:
+        """Records that the pointer at ``offset`` bytes of ``record`` may point to; several within a union."""
+        kind = self._declared(record)
+        try:
+            return () if kind is None else tuple(dict.fromkeys(pointees(kind, offset)))
+        except (LookupError, drgn.BadDataError):
+            return ()
+
+    def _find(self, record: str) -> drgn.Type | None:
+        for tag in ("struct", "union"):
+            try:
+                kind = self._program.type(f"{tag} {record}")
+            except (LookupError, drgn.BadDataError):
+                continue
+            if kind.is_complete():
+                return kind
+        return None
 
 
 def record_name(kind: drgn.Type) -> str | None:
@@ -115,25 +147,7 @@ def record_name(kind: drgn.Type) -> str | None:
     alias = None
     while kind.kind == drgn.TypeKind.TYPEDEF:
         alias, kind = kind.name, kind.type
-    return (kind.tag or alias) if kind.kind in _RECORDS else None
-
-
-class Pointees:
-    """Pointer members of the records of one program."""
-
-    def __init__(self, program: drgn.Program) -> None:
-        """Looks members up as they are asked for."""
-        self._program = program
-        self.of_record = cache(self._of_record)
-
-    def _of_record(self, record: str, offset: int) -> tuple[str, ...]:
-        """Records that the pointer at ``offset`` bytes of ``record`` may point to; several within a union."""
-        for tag in ("struct", "union"):
-            try:
-                return tuple(dict.fromkeys(pointees(self._program.type(f"{tag} {record}"), offset)))
-            except (LookupError, drgn.BadDataError):
-                continue
-        return ()
+    return (kind.tag or alias) if kind.kind in _RECORD_KINDS else None
 
 
 def pointees(kind: drgn.Type, offset: int) -> Iterator[str]:
@@ -148,50 +162,15 @@ def pointees(kind: drgn.Type, offset: int) -> Iterator[str]:
         element = drgn.sizeof(kind.type)
         if element:
             yield from pointees(kind.type, offset % element)
-    elif kind.kind in _RECORDS and kind.is_complete():
+    elif kind.kind in _RECORD_KINDS and kind.is_complete():
         for member in kind.members:
-            yield from _in_member(member, offset)
-
-
-def _in_member(member: drgn.TypeMember, offset: int) -> Iterator[str]:
-    if member.bit_field_size is not None:
-        return
-    inside, kind = offset - member.offset, member.type
-    # A flexible array has no end, so it holds everything behind its beginning.
-    flexible = kind.kind == drgn.TypeKind.ARRAY and not kind.length
-    if inside >= 0 and (flexible or inside < drgn.sizeof(kind)):
-        yield from pointees(kind, inside)
-
-
-# Sizes of a kernel's records by name.
-
-
-class KernelRecords:
-    """Records as DWARF declares them; where several share a name, any one of them."""
-
-    def __init__(self, program: drgn.Program) -> None:
-        """Looks records up as they are asked for."""
-        self._program = program
-        self.size = cache(self._size)
-        self.grows = cache(self._grows)
-
-    def _size(self, record: str) -> int | None:
-        kind = self._declared(record)
-        return kind.size if kind is not None else None
-
-    def _grows(self, record: str) -> bool:
-        kind = self._declared(record)
-        if kind is None or not kind.members:
-            return False
-        last = kind.members[-1].type
-        return last.kind == drgn.TypeKind.ARRAY and not last.length
-
-    def _declared(self, record: str) -> drgn.Type | None:
-        for tag in ("struct", "union"):
-            try:
-                kind = self._program.type(f"{tag} {record}")
-            except (LookupError, drgn.BadDataError):
+            if member.bit_field_size is not None or offset < member.offset:
                 continue
-            if kind.is_complete():
-                return kind
-        return None
+            inside = offset - member.offset
+            # A flexible array has no end, so it holds everything behind its beginning.
+            if _is_flexible(member.type) or inside < drgn.sizeof(member.type):
+                yield from pointees(member.type, inside)
+
+
+def _is_flexible(kind: drgn.Type) -> bool:
+    return kind.kind == drgn.TypeKind.ARRAY and not kind.length

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Global and per-CPU variables: the symbol at an address, and the record type DWARF gives it."""
+"""Global and per-CPU variables, and those of modules: the symbol at an address, and the record type DWARF gives it.
+
+drgn finds symbols by address, too, but those of vmlinux in 2 ms each, and its ``SymbolIndex`` has none without a size.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,6 @@ from drgn.helpers.linux.module import for_each_module, module_address_regions
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.pointers import pointees, record_name
-
-# Which symbol covers an address.
 
 # Symbols may lie within others (a member that assembly names), but never deeply.
 _LOOK_BACK = 8
@@ -65,7 +66,7 @@ class SymbolMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class VariableShape:
     """What a variable, or its part called ``path``, is made of: ``count`` elements of ``size`` bytes.
 
     They are records where ``types`` names one. ``offset`` is that of the part, in bytes.
@@ -96,10 +97,13 @@ class Variables:
     def __init__(self, program: drgn.Program) -> None:
         """Reads the symbols of ``vmlinux`` and where the CPUs' copies of the per-CPU section begin."""
         self._program = program
-        self._symbols = SymbolMap(_data_symbols(program))
+        data = (drgn.SymbolKind.OBJECT, drgn.SymbolKind.UNKNOWN)
+        self._symbols = SymbolMap(
+            DataSymbol(symbol.address, symbol.size, symbol.name) for symbol in program.symbols() if symbol.kind in data
+        )
         self._image = image_range(program)
         self._copies = tuple(_copies(program))
-        self._parts_of = cache(self._parts)
+        self._shapes_of = cache(self._shapes)
         self._pointees_in = cache(self._pointees)
 
     def image(self, address: int) -> ObjectArea | None:
@@ -165,11 +169,12 @@ class Variables:
     ) -> ObjectArea:
         """The variable that the symbol table has at ``linked``, as it lies at ``address``."""
         offset = linked - symbol.address
-        shape = next((part for part in self._parts_of(symbol) if part.holds(offset)), Shape((), symbol.size, 1))
+        whole = VariableShape((), symbol.size, 1)
+        shape = next((part for part in self._shapes_of(symbol) if part.holds(offset)), whole)
         name, start = symbol.name + shape.path, address - offset + shape.offset
         return ObjectArea(kind, name, start, shape.size, shape.size, shape.count, shape.types, cpu=cpu)
 
-    def _parts(self, symbol: DataSymbol) -> tuple[Shape, ...]:
+    def _shapes(self, symbol: DataSymbol) -> tuple[VariableShape, ...]:
         kind = self._type_of(symbol)
         return tuple(shapes_of(kind, symbol.size)) if kind else ()
 
@@ -182,9 +187,11 @@ class Variables:
         return variable.type_ if variable.address_ == symbol.address else None
 
 
-def shapes_of(kind: drgn.Type, size: int) -> Iterator[Shape]:
+def shapes_of(kind: drgn.Type, size: int) -> Iterator[VariableShape]:
     """The shape of a variable of type ``kind`` with ``size`` bytes; of its members, where its record has no name."""
-    plain = _unaliased(kind)
+    plain = kind
+    while plain.kind == drgn.TypeKind.TYPEDEF:
+        plain = plain.type
     if plain.kind == drgn.TypeKind.STRUCT and plain.is_complete() and record_name(kind) is None:
         for member in plain.members:
             if member.name and member.bit_field_size is None:
@@ -194,25 +201,14 @@ def shapes_of(kind: drgn.Type, size: int) -> Iterator[Shape]:
         yield _shape(kind, size)
 
 
-def _shape(kind: drgn.Type, size: int) -> Shape:
+def _shape(kind: drgn.Type, size: int) -> VariableShape:
     while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
         kind = kind.type
     name = record_name(kind)
-    if name is None or not kind.is_complete():
-        return Shape((), size, 1)
-    element = drgn.sizeof(kind)
-    return Shape((name,), element, size // element) if element and size % element == 0 else Shape((), size, 1)
-
-
-def _unaliased(kind: drgn.Type) -> drgn.Type:
-    while kind.kind == drgn.TypeKind.TYPEDEF:
-        kind = kind.type
-    return kind
-
-
-def _data_symbols(program: drgn.Program) -> list[DataSymbol]:
-    data = (drgn.SymbolKind.OBJECT, drgn.SymbolKind.UNKNOWN)
-    return [DataSymbol(symbol.address, symbol.size, symbol.name) for symbol in program.symbols() if symbol.kind in data]
+    element = drgn.sizeof(kind) if name is not None and kind.is_complete() else 0
+    if name is None or not element or size % element:
+        return VariableShape((), size, 1)
+    return VariableShape((name,), element, size // element)
 
 
 def _copies(program: drgn.Program) -> list[tuple[int, range, int]]:
@@ -226,48 +222,31 @@ def _copies(program: drgn.Program) -> list[tuple[int, range, int]]:
     return [(cpu, range(base, base + end - start), start) for cpu, base in bases]
 
 
-# Variables of loaded modules, by the symbols that the kernel keeps of them.
-
-
 class Modules:
     """The memory of all modules; their records are not known, for vmlinux does not describe them."""
 
     def __init__(self, program: drgn.Program) -> None:
         """Reads the modules' regions and symbols; a kernel without modules has none."""
-        self._modules = tuple(_modules(program))
+        self._modules = []
+        for module in for_each_module(program) if program.symbols("modules") else ():
+            regions = tuple(range(start, start + size) for start, size in module_address_regions(module) if size)
+            symbols = SymbolMap(
+                DataSymbol(symbol.address, symbol.size, symbol.name)
+                for symbol in module_kallsyms(module)
+                if symbol.kind == drgn.SymbolKind.OBJECT and symbol.size
+            )
+            self._modules.append((module.name.string_().decode("utf-8", "backslashreplace"), regions, symbols))
 
     def area(self, address: int) -> ObjectArea | None:
         """The variable at ``address``, or the part of the module that no symbol covers."""
         for name, regions, symbols in self._modules:
             for region in regions:
-                if address in region:
-                    symbol = symbols.at(address)
-                    return _variable(name, symbol) if symbol else _unnamed(name, symbols.gap(address, region))
+                if address not in region:
+                    continue
+                symbol = symbols.at(address)
+                if symbol:
+                    where, size, detail = symbol.address, symbol.size, f"of the module {name}"
+                    return ObjectArea(ObjectKind.GLOBAL, symbol.name, where, size, size, detail=detail)
+                part = symbols.gap(address, region)
+                return ObjectArea(ObjectKind.VMALLOC, f"module {name}", part.start, len(part), len(part))
         return None
-
-
-def _variable(module: str, symbol: DataSymbol) -> ObjectArea:
-    detail = f"of the module {module}"
-    return ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address, symbol.size, symbol.size, detail=detail)
-
-
-def _unnamed(module: str, part: range) -> ObjectArea:
-    return ObjectArea(ObjectKind.VMALLOC, f"module {module}", part.start, len(part), len(part))
-
-
-def _modules(program: drgn.Program) -> Iterator[tuple[str, tuple[range, ...], SymbolMap]]:
-    if not program.symbols("modules"):
-        return
-    for module in for_each_module(program):
-        regions = tuple(range(start, start + size) for start, size in module_address_regions(module) if size)
-        yield (
-            module.name.string_().decode("utf-8", "backslashreplace"),
-            regions,
-            SymbolMap(_module_data_symbols(module)),
-        )
-
-
-def _module_data_symbols(module: drgn.Object) -> Iterator[DataSymbol]:
-    for symbol in module_kallsyms(module):
-        if symbol.kind == drgn.SymbolKind.OBJECT and symbol.size:
-            yield DataSymbol(symbol.address, symbol.size, symbol.name)

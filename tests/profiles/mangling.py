@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 import textwrap
@@ -75,11 +74,6 @@ def as_web_page(text: str) -> str:
     return f"<html><body>\n<pre>{html.escape(text)}</pre>\n</body></html>\n"
 
 
-def as_base64_mail(text: str) -> str:
-    body = base64.encodebytes(text.encode()).decode()
-    return f"From: a\nSubject: slow\nContent-Transfer-Encoding: base64\n\n{body}\n--boundary\n"
-
-
 def annotated(text: str) -> str:
     """The author's remarks stand between the rows."""
     lines = text.splitlines(keepends=True)
@@ -88,23 +82,7 @@ def annotated(text: str) -> str:
     )
 
 
-def quoted_and_collapsed(text: str) -> str:
-    """The search index of an archive kept the quotation marks."""
-    return collapsed(quoted(text))
-
-
-def quoted_printable_with_carriage_returns(text: str) -> str:
-    """As mail travels (RFC 5321): the breaks are of two characters, and no equal sign need be in the text."""
-    return with_carriage_returns(quoted_printable(text.replace("=", "-").replace(" \n", "\n")))
-
-
-def quoted_with_its_encoding(text: str) -> str:
-    """Someone quoted the mail as it had travelled."""
-    return quoted(quoted_printable(text))
-
-
 MANGLERS: tuple[Callable[[str], str], ...] = (
     collapsed, quoted, trimmed, indented, quoted_printable, wrapped, numbered, with_carriage_returns, with_hard_blanks,
-    as_web_page, as_base64_mail, annotated, quoted_and_collapsed, quoted_printable_with_carriage_returns,
-    quoted_with_its_encoding,
+    as_web_page, annotated,
 )  # fmt: skip

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import pytest
@@ -40,8 +39,6 @@ def joined(text: str) -> str:
         pytest.param(HEAD + FIRST + "   ^--- it hurts \ufffd (12 CPUs!)\n [snip]\n" + SECOND, id="notes between rows"),
         pytest.param(HEAD + "+ " + FIRST.lstrip() + "- " + SECOND.lstrip(),
             id="marks of a window in front of the rows"),
-        pytest.param("=3D\n" + changed("take_ticket+16   0", "take_ticket+16=\n" + " " * 40 + "=\n" + " " * 50 + "0"),
-            id="a softly broken line of blanks alone"),
         pytest.param("\ufeff" + changed("  75.00%", " \x1b[31m 75.00%\x1b[0m", "[k] take", "[k]\u00a0take"),
             id="a mark of the byte order, codes of a terminal and odd bytes"),
     ],
@@ -94,8 +91,6 @@ OF_A_PROGRAM = {"first kernel": False}
         pytest.param(changed("       30       20       10  0x", "        0        0        0  0x"),
             {"line stores_l1_hit": 0, "line stores_l1_miss": 0, "line stores_na": 0, "first stores_l1_hit": 0,
             "second stores_l1_miss": 0, "second stores_na": 0, "stores": False}, id="loads only"),
-        pytest.param(f"Two tickets:\n{NUMBERS}        Code address{COUNTS}  Symbol  Object  Source:Line  No>\n{REPORT}",
-            {"title": "Two tickets"}, id="a heading whose last word a pager cut"),
         pytest.param(joined(REPORT) + " 12 more lines follow.", {"second nodes": "0 12"},
             id="of words behind a collapsed row a number may be a node"),
         pytest.param(HEAD + FIRST, {"rows": 1}, id="a line whose rows were cut short is not filled up"),
@@ -111,9 +106,6 @@ def test_what_is_read_otherwise(text: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected", "remark"),
     [
-        pytest.param(changed(CODE, "  4711:web server", SYMBOL, ""),
-            {"first process": "4711:web server", "first records": 900, "first cpus": 64, "first nodes": "0 1"}, "",
-            id="threads without a code address and without headings"),
         pytest.param(changed(CODE, "", SYMBOL, "bench"),
             {"first function": None, "first object_file": "bench", "first code_address": None, "first records": 900},
             "", id="rows coalesced by object"),
@@ -165,11 +157,6 @@ def test_what_is_read_otherwise(text: str, expected: dict[str, Any]) -> None:
             "first hitm_local": 160, "first stores_l1_hit": 50, "first records": 456, "second cycles_load": 124,
             "second cpus": None, "second function": "give_ticket"}, "",
             id="columns that an author chose are read by their heading"),
-        pytest.param(changed("  RmtHitm  LclHitm", "      Hit     Miss", "      N/A", "", text=NUMBERS)
-            + f"        Code address{COUNTS}  Symbol  Object  Source:Line  Node\n"
-            + changed("       10  0x", "  0x", text=HEAD) + FIRST.replace("    0.00%    0.00%  ", "    0.00%  ", 1),
-            {"line hitm_remote": None, "line stores_l1_hit": 30}, "left out",
-            id="the display of all loads counts no HITM"),
     ],
 )  # fmt: skip
 def test_columns_and_counts(text: str, expected: dict[str, Any], remark: str) -> None:
@@ -178,26 +165,6 @@ def test_columns_and_counts(text: str, expected: dict[str, Any], remark: str) ->
     assert {name: found[name] for name in expected} == expected
     assert remark in found["remarks"]
     assert (CANNOT_BE_TOLD in found["remarks"]) == (remark == CANNOT_BE_TOLD)
-
-
-def test_rules_may_be_missing_in_collapsed_text() -> None:
-    text = joined(REPORT.replace("-" * 70, ""))
-    second = text.replace("0 40 400 30 20 10 0xffff888100000040", "1 40 400 30 20 10 0xffff888100000080")
-    (profile,) = read(f"{text} {second}")
-    assert [line.rank for line in profile.lines] == [0, 1]
-    assert [access.nodes for line in profile.lines for access in line.accesses] == ["0 1", "0", "0 1", "0"]
-
-
-def test_rows_that_someone_made_a_table_of() -> None:
-    def table(row: str) -> str:
-        cells = "|".join(f" {cell} " for cell in row.strip().split("  ") if cell.strip())
-        return f"|{cells}|\n"
-
-    marks = "|---|---:|---|---|---|---|---|---|\n"
-    found = values(read_one(table(PEERS[1:]) + marks + HEAD + table(FIRST) + table(SECOND)))
-    assert (found["display"], found["first peer_local"], found["first records"]) == ("peer", 200, 900)
-    assert (found["first function"], found["first nodes"]) == ("take_ticket", "0 1")
-    assert (found["second offset"], found["second source"]) == (0x10, "give_ticket+32")
 
 
 def test_row_that_cannot_be_read_is_named_with_its_line() -> None:
@@ -211,12 +178,11 @@ def test_stores_in_the_totals_alone_are_stores_too() -> None:
     assert read_one("  Store Operations                  :        120\n" + silent).has_stores
 
 
-@pytest.mark.parametrize("flat", [False, True])
-def test_rows_that_end_behind_the_symbol(flat: bool) -> None:
+def test_rows_that_end_behind_the_symbol() -> None:
     cut = changed("   [kernel.kallsyms]  take_ticket+16   0  1", "  <-- here!")
     explained = "\n\nThe offset 0x8 is hot, as queue.c:12 explains"
     cut = changed("   [kernel.kallsyms]  give_ticket+32   0", explained, text=cut)
-    rows = read_one(joined(cut) if flat else cut).lines[0].accesses
+    rows = read_one(cut).lines[0].accesses
     assert [(one.function, one.object_file, one.source) for one in rows] == [
         ("take_ticket", None, None),
         ("give_ticket", None, None),
@@ -226,14 +192,6 @@ def test_rows_that_end_behind_the_symbol(flat: bool) -> None:
 def test_the_events_of_the_details_are_kept() -> None:
     details = "  Events        : cpu_core/mem-loads,ldlat=30/P\n                : cpu_core/mem-stores/P\n"
     assert read_one(details + REPORT).events == ("cpu_core/mem-loads,ldlat=30/P", "cpu_core/mem-stores/P")
-
-
-def test_base64_body_that_ends_in_a_line_of_two_characters() -> None:
-    padded = REPORT.rstrip("\n") + " " * ((1 - len(REPORT)) % 57) + "\n"
-    body = base64.encodebytes(padded.encode()).decode()
-    assert len(body.splitlines()[-1].rstrip("=")) == 2
-    profile = read_one(f"Content-Transfer-Encoding: base64\n\n{body}\n--boundary\n")
-    assert [access.nodes for access in profile.lines[0].accesses] == ["0 1", "0"]
 
 
 @pytest.mark.parametrize(

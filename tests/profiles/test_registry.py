@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
-from profiles.mangling import as_base64_mail
 from profiles.posted import read
 
 from linesmith.analyzer.base.errors import ProfileError
@@ -25,7 +24,6 @@ REPORT = render(
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(as_base64_mail(REPORT * 200).encode(), id="a long mail in base64"),
         pytest.param(b"A long thread.\n" * 20000 + REPORT.encode(), id="far behind the beginning"),
         pytest.param(REPORT.encode("utf-16"), id="wide"),
         pytest.param(REPORT.encode("utf-8-sig"), id="with a mark of the encoding"),

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from profiles.mangling import as_base64_mail, as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
+from profiles.mangling import as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, Profile, SampleOutcome
-from linesmith.plugins.profiles.script_line import read_sample
 from linesmith.plugins.registry import read_profiles
 
-MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, as_base64_mail, numbered)
+MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, numbered)
 # A load of a line that is modified in another cache (L3, HITM), and a store that hits the L1.
 HITM = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
 STORE = "         5080144 |OP STORE|LVL L1 hit|SNP N/A|TLB N/A|LCK No|BLK  N/A    "
@@ -238,10 +237,3 @@ def test_what_stands_in_front(front: str, process: str | None, cpu: int, read: C
 def test_samples_of_a_guest_s_program_are_counted_apart(read: Callable[[str], Profile]) -> None:
     guest = f"VM: 9000 VCPU:001 qemu 9000/9001 [007] g 1.000000001: ev: 7fff0048 {HITM} 5 401136 main (/a)\n"
     assert outcomes(read(TEXT + guest)) == {SampleOutcome.SHARED_LINE: 6, SampleOutcome.GUEST: 1}
-
-
-@pytest.mark.parametrize(("written", "nanoseconds"), [("12.500001", 12_500_001_000), ("12.500001002", 12_500_001_002)])
-def test_the_time_of_a_sample_is_read_to_the_nanosecond(written: str, nanoseconds: int) -> None:
-    sample = read_sample(LOAD_LINE.replace("12.500001", written))
-    assert sample is not None
-    assert sample.task.nanoseconds == nanoseconds

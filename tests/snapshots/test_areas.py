@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.areas import AreaMap, Chunk
-from linesmith.plugins.snapshots.identify import areas_of
+from linesmith.plugins.snapshots.areas import AreaMap, PerCpuChunk, areas_of
 from linesmith.plugins.snapshots.pages import FrameLayout, PageKind, PageTypes, PageWords
 from linesmith.plugins.snapshots.variables import DataSymbol, SymbolMap
 
@@ -38,7 +37,7 @@ def test_gap_between_symbols(address: int, gap: range) -> None:
 
 def test_allocation_of_a_per_cpu_chunk() -> None:
     # A bit for 4 bytes, set where an allocation begins: at 0, 8 and 40.
-    chunk = Chunk((), bytes([0b101, 0b100]))
+    chunk = PerCpuChunk((), bytes([0b101, 0b100]))
     assert chunk.extent(0) == chunk.extent(7) == (0, 8)
     assert chunk.extent(8) == chunk.extent(39) == (8, 32)
     assert chunk.extent(63) == (40, 24)

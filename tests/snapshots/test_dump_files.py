@@ -161,5 +161,7 @@ def test_readers_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(SnapshotError, match=r"no reader of memory is called crash \(installed: drgn\)"):
         snapshot_source("crash")
     monkeypatch.setitem(sys.modules, "drgn", None)
+    # The reader loads without drgn, too.
+    monkeypatch.delitem(sys.modules, "linesmith.plugins.snapshots.identify", raising=False)
     with pytest.raises(ToolMissing, match=r"needs drgn .*; install it with: .*pip install 'linesmith\[snapshot\]'"):
         snapshot_source("drgn").read(tmp_path, tmp_path, [0])

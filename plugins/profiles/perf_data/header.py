@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import IO
 
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, Kind, Reading, text_of
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, RecordKind, RecordReader, text_of
+from linesmith.plugins.profiles.samples import cpus_of
 
 MAGICS = {b"PERFILE2": ByteOrder("<"), b"2ELIFREP": ByteOrder(">")}
 _PIPE_BYTES = 16
@@ -16,7 +17,6 @@ _FILE_BYTES = 104
 _LEAST_ATTRIBUTE = 64
 # More than any machine has; a file that says more is damaged.
 _MOST_SECTION_BYTES = 256 << 20
-_MOST_CPUS = 1 << 16
 _SIZED_BUILD_ID = 1 << 15
 _NAME_UPDATE = 2
 
@@ -33,7 +33,7 @@ class Feature(IntEnum):
     NUMA_TOPOLOGY = 14
 
 
-class Sampled(IntFlag):
+class SampleField(IntFlag):
     """Fields of a sample (``enum perf_event_sample_format``), as far as they lie in front of the data source."""
 
     IP = 1 << 0
@@ -57,7 +57,7 @@ class Sampled(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class PerfEvent:
     """A ``perf_event_attr``, as far as the form of its samples depends on it."""
 
     fields: int
@@ -69,11 +69,11 @@ class Event:
 
 
 @dataclass(slots=True)
-class Header:
+class PerfHeader:
     """The file's own words; ``ids`` are those of each event, ``builds`` the build-id of each path."""
 
     order: ByteOrder
-    events: list[Event] = field(default_factory=list)
+    events: list[PerfEvent] = field(default_factory=list)
     ids: dict[int, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     builds: dict[str, str] = field(default_factory=dict)
@@ -86,16 +86,16 @@ class Header:
     def take(self, kind: int, record: bytes) -> None:
         """Take in a record of a pipe, in which the parts of the header are records too; others are passed over."""
         match kind:
-            case Kind.HEADER_ATTR:
+            case RecordKind.HEADER_ATTR:
                 size = self.order.unpack("I", record, 12)[0]
                 self.add_event(record[8 : 8 + size], record[8 + size :])
-            case Kind.EVENT_UPDATE:
+            case RecordKind.EVENT_UPDATE:
                 what, identifier = self.order.unpack("QQ", record, 8)
                 if what == _NAME_UPDATE and identifier in self.ids:
                     self.names[self.ids[identifier]] = text_of(record[24:])
-            case Kind.FEATURE:
+            case RecordKind.FEATURE:
                 self.add_feature(self.order.unpack("Q", record, 8)[0], record[16:])
-            case Kind.BUILD_ID:
+            case RecordKind.BUILD_ID:
                 self.add_build(record)
 
     def add_event(self, attribute: bytes, ids: bytes) -> None:
@@ -106,7 +106,7 @@ class Header:
 
     def add_feature(self, feature: int, data: bytes) -> None:
         """Take in a section; those that are not known are passed over. Raises ``struct.error``."""
-        reading = Reading(data, self.order)
+        reading = RecordReader(data, self.order)
         match feature:
             case Feature.OSRELEASE:
                 self.release = reading.counted()
@@ -120,7 +120,9 @@ class Header:
             case Feature.EVENT_DESC:
                 self._add_names(reading)
             case Feature.NUMA_TOPOLOGY:
-                self._add_nodes(reading)
+                for _ in range(min(reading.number(), len(data))):
+                    node, _, _ = reading.numbers("IQQ")
+                    self.nodes |= dict.fromkeys(cpus_of(reading.counted()), node)
             case Feature.BUILD_ID:
                 self._add_builds(data)
 
@@ -132,7 +134,7 @@ class Header:
         if path and 0 < length <= 20 and any(record[12 : 12 + length]):
             self.builds.setdefault(path, record[12 : 12 + length].hex())
 
-    def _add_names(self, reading: Reading) -> None:
+    def _add_names(self, reading: RecordReader) -> None:
         """Every event's name by one of its ids."""
         count, size = reading.numbers("II")
         for number in range(min(count, len(reading.data))):
@@ -141,12 +143,6 @@ class Header:
             name = reading.counted()
             found = reading.numbers(f"{min(ids, len(reading.data))}Q")
             self.names[self.ids.get(found[0], number) if found else number] = name
-
-    def _add_nodes(self, reading: Reading) -> None:
-        for _ in range(min(reading.number(), len(reading.data))):
-            node, _, _ = reading.numbers("IQQ")
-            for cpu in _listed(reading.counted()):
-                self.nodes[cpu] = node
 
     def _add_builds(self, data: bytes) -> None:
         at = 0
@@ -159,27 +155,27 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedHeader:
     """A header with the place of the records; ``end`` is ``None`` in what came out of a pipe.
 
     perf writes how long the data are, and what the header's sections hold, when it ends: ``unfinished`` if it did not.
     """
 
-    header: Header
+    header: PerfHeader
     begin: int
     end: int | None
     unfinished: bool = False
 
 
-def open_header(file: IO[bytes], size: int) -> Opened:
+def open_header(file: IO[bytes], size: int) -> OpenedHeader:
     """Read the header of a file of ``size`` bytes; raises ``struct.error`` or ``ValueError`` for a damaged one."""
     start = file.read(_FILE_BYTES)
     if start[:8] not in MAGICS:
         raise ValueError("it does not begin as one")
     order = MAGICS[start[:8]]
-    header = Header(order)
+    header = PerfHeader(order)
     if order.unpack("Q", start, 8)[0] == _PIPE_BYTES:
-        return Opened(header, _PIPE_BYTES, None)
+        return OpenedHeader(header, _PIPE_BYTES, None)
     entry, attributes_at, attributes, begin, length = order.unpack("5Q", start, 16)
     if begin + length > size or attributes_at + attributes > size:
         raise ValueError("it is cut off")
@@ -187,13 +183,13 @@ def open_header(file: IO[bytes], size: int) -> Opened:
         raise ValueError("its list of events has no sound size")
     _read_events(file, header, (attributes_at, attributes, entry))
     if not length:
-        return Opened(header, begin, size, unfinished=True)
+        return OpenedHeader(header, begin, size, unfinished=True)
     bits = int.from_bytes(b"".join(struct.pack("<Q", word) for word in order.unpack("4Q", start, 72)), "little")
     _read_features(file, header, begin + length, bits, size)
-    return Opened(header, begin, begin + length)
+    return OpenedHeader(header, begin, begin + length)
 
 
-def _read_events(file: IO[bytes], header: Header, where: tuple[int, int, int]) -> None:
+def _read_events(file: IO[bytes], header: PerfHeader, where: tuple[int, int, int]) -> None:
     at, length, entry = where
     entries = _section(file, at, length)
     for start in range(0, length, entry):
@@ -201,7 +197,7 @@ def _read_events(file: IO[bytes], header: Header, where: tuple[int, int, int]) -
         header.add_event(entries[start : start + entry - 16], _section(file, ids_at, ids))
 
 
-def _read_features(file: IO[bytes], header: Header, at: int, bits: int, size: int) -> None:
+def _read_features(file: IO[bytes], header: PerfHeader, at: int, bits: int, size: int) -> None:
     numbers = [number for number in range(256) if bits >> number & 1]
     table = _section(file, at, 16 * len(numbers))
     for place, number in enumerate(numbers):
@@ -220,22 +216,10 @@ def _section(file: IO[bytes], at: int, length: int) -> bytes:
     return data
 
 
-def _event(attribute: bytes, order: ByteOrder) -> Event:
+def _event(attribute: bytes, order: ByteOrder) -> PerfEvent:
     """What the first 104 bytes of a ``perf_event_attr`` say; older ones are shorter, the rest is 0."""
     whole = attribute.ljust(_FILE_BYTES, b"\0")
     kind = order.unpack("I", whole)[0]
     config, _, fields, read_format = order.unpack("4Q", whole, 8)
     branches, registers = order.unpack("2Q", whole, 72)
-    return Event(fields, read_format, branches, registers, kind, config)
-
-
-def _listed(cpus: str) -> list[int]:
-    """The numbers of ``0-3,8``."""
-    found: list[int] = []
-    for part in filter(None, cpus.strip().split(",")):
-        first, _, last = part.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()) or int(last or first) >= _MOST_CPUS:
-            raise ValueError("its list of CPUs cannot be read")
-        end = int(last or first)
-        found += range(int(first), end + 1)
-    return found
+    return PerfEvent(fields, read_format, branches, registers, kind, config)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples out of hardware traces (AUX data, as of Arm SPE), which perf decodes and prints one a line.
+"""What perf itself has to do: samples out of hardware traces (AUX data, as of Arm SPE), and names (``--by-symbol``).
 
-Everything else is read without perf: printing a sample takes perf longer than reading and counting it takes us.
+Everything else is read without perf: printing a sample takes perf longer than reading and counting it takes us. The
+file has addresses only; perf knows the kernel that runs, its cache of builds (``~/.debug``), and files where they were.
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
 from linesmith.analyzer.base.child import Streams, child, find, wait
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing
-from linesmith.analyzer.model import Access, Profile, SharedLine
-from linesmith.plugins.profiles.samples import Code, Mode, Samples
+from linesmith.analyzer.model import Access, Profile
+from linesmith.plugins.profiles.samples import Code, Samples, mode_of
 from linesmith.plugins.profiles.script_line import read_sample
 
 _PACKAGE = "linux-perf"
 _FIELDS = ("pid", "tid", "cpu", "misc", "time", "event", "addr", "data_src", "weight", "ip", "sym", "dso")
 _NEEDED = ("addr", "data_src", "ip")
 _MISSING = re.compile(r"Cannot print '(\w+)' field")
-_MODES = {"K": Mode.KERNEL, "U": Mode.USER, "H": Mode.HYPERVISOR, "G": Mode.GUEST_KERNEL, "g": Mode.GUEST_USER}
-_KERNEL = 1 << 63
+_SYMBOLS_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
+_ROW = re.compile(rb"\s*([0-9a-f]{1,16}) (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)\s*$")
+_UNKNOWN = b"[unknown]"
 _END_SECONDS = 60
 _MOST_COMPLAINT = 1 << 16
 
@@ -52,7 +53,8 @@ def _printed(path: Path, source: str, fields: Sequence[str], samples: Samples) -
     with tempfile.TemporaryFile() as complaints:
         streams = Streams(subprocess.DEVNULL, subprocess.PIPE, complaints)
         with child(script(path.resolve(), fields), Path.cwd(), streams) as process:
-            count = sum(_add(line, samples) for line in _lines(process.stdout))
+            lines = (line.decode("utf-8", "replace").rstrip("\n") for line in process.stdout or ())
+            count = sum(_add(line, samples) for line in lines)
             status = wait(process, "perf script", _END_SECONDS)
         complaints.seek(0)
         said = complaints.read(_MOST_COMPLAINT).decode("utf-8", "replace")
@@ -64,11 +66,6 @@ def _printed(path: Path, source: str, fields: Sequence[str], samples: Samples) -
     return None
 
 
-def _lines(output: IO[bytes] | None) -> Iterator[str]:
-    for line in output or ():
-        yield line.decode("utf-8", "replace").rstrip("\n")
-
-
 def _add(line: str, samples: Samples) -> bool:
     """Add the sample on the line; whether it is one."""
     found = read_sample(line)
@@ -76,10 +73,8 @@ def _add(line: str, samples: Samples) -> bool:
         samples.unread += bool(line.strip())
         return False
     task, place = found.task, found.place
-    ip = place.address
-    mode = _MODES.get(task.mode, Mode.KERNEL if ip is not None and ip >= _KERNEL else Mode.USER)
-    code = Code(place.symbol, place.object_file)
-    samples.add(found.address, found.source, ip, found.weight, task.cpu, task.pid, code, mode)
+    code, mode = Code(place.symbol, place.object_file), mode_of(task.mode, place.address or 0)
+    samples.add(found.address, found.source, place.address, found.weight, task.cpu, task.pid, code, mode)
     return True
 
 
@@ -94,16 +89,6 @@ def _refusal(source: str, said: str) -> ProfileError | ToolMissing:
     return ProfileError(f"{source} has hardware traces that perf does not decode ({words[:200]!a}); record it again")
 
 
-# Names of functions for a perf.data file, as perf finds them where it was recorded (``--by-symbol``).
-#
-# The file has addresses only. perf knows the kernel that runs, what lies in its cache of builds (``~/.debug``), and
-# the files where they were.
-
-_SYMBOLS_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
-_ROW = re.compile(rb"\s*([0-9a-f]{1,16}) (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)\s*$")
-_UNKNOWN = b"[unknown]"
-
-
 def with_names(path: Path, profile: Profile) -> Profile:
     """The profile with a function for every code address that perf can name.
 
@@ -116,16 +101,13 @@ def with_names(path: Path, profile: Profile) -> Profile:
             f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
             "machine that was recorded, or give the ELF file of the same build"
         )
-    return replace(profile, lines=tuple(_with_names(line, names) for line in profile.lines))
 
+    def renamed(access: Access) -> Access:
+        found = names.get(access.code_address or 0)
+        return access if found is None else replace(access, function=found[0], object_file=found[1])
 
-def _with_names(line: SharedLine, names: dict[int, tuple[str, str]]) -> SharedLine:
-    return replace(line, accesses=tuple(_with_name(access, names) for access in line.accesses))
-
-
-def _with_name(access: Access, names: dict[int, tuple[str, str]]) -> Access:
-    found = names.get(access.code_address or 0)
-    return access if found is None else replace(access, function=found[0], object_file=found[1])
+    lines = (replace(line, accesses=tuple(map(renamed, line.accesses))) for line in profile.lines)
+    return replace(profile, lines=tuple(lines))
 
 
 def _named(path: Path, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import FileMapping
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, Kind, Words, text_of
-from linesmith.plugins.profiles.samples import Mode, Rows
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, RecordKind, text_of
+from linesmith.plugins.profiles.samples import Mode, Rows, Words
 
 KERNEL = -1
 _KERNEL_NAME = "[kernel.kallsyms]"
@@ -30,7 +30,7 @@ _NEVER = (0, 0, 0, 0)
 _MOST_MAPPINGS = 2_000_000
 
 
-class Mapping(NamedTuple):
+class MappedPiece(NamedTuple):
     """A piece of an address space; ``identity`` is device, inode and generation, zeros for anonymous memory."""
 
     start: int
@@ -49,11 +49,11 @@ class Mapping(NamedTuple):
 class AddressSpace:
     """The mappings of a process; a new one takes the place of what it covers."""
 
-    def __init__(self, mappings: list[Mapping] | None = None) -> None:
+    def __init__(self, mappings: list[MappedPiece] | None = None) -> None:
         self.mappings = list(mappings or ())
         self._starts = [one.start for one in self.mappings]
 
-    def add(self, new: Mapping) -> None:
+    def add(self, new: MappedPiece) -> None:
         """Lay a mapping over what is there."""
         if new.end <= new.start:
             return
@@ -72,7 +72,7 @@ class AddressSpace:
         self.mappings[first:last] = pieces
         self._starts[first:last] = [one.start for one in pieces]
 
-    def at(self, address: int) -> Mapping | None:
+    def at(self, address: int) -> MappedPiece | None:
         """What lies at an address."""
         number = bisect_right(self._starts, address) - 1
         return self.mappings[number] if number >= 0 and address < self.mappings[number].end else None
@@ -90,19 +90,19 @@ class Processes:
     _mappings: int = 0
     _numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     _hosts: list[int] = field(default_factory=list)
-    _parts: dict[int, list[tuple[int, Mapping]]] = field(default_factory=dict)
-    _tables: dict[int, _Table] = field(default_factory=dict)
+    _parts: dict[int, list[tuple[int, MappedPiece]]] = field(default_factory=dict)
+    _tables: dict[int, _PieceTable] = field(default_factory=dict)
 
     def take(self, kind: int, record: bytes) -> None:
         """Take in a record about processes. Raises ``struct.error``, or ``ValueError`` for too many mappings."""
         match kind:
-            case Kind.MMAP | Kind.MMAP2:
+            case RecordKind.MMAP | RecordKind.MMAP2:
                 self._map(kind, record)
-            case Kind.COMM:
+            case RecordKind.COMM:
                 pid, tid = self._ids(record)
                 if pid == tid:
                     self.commands[pid] = text_of(record[16:])
-            case Kind.FORK:
+            case RecordKind.FORK:
                 pid, parent = self._ids(record)
                 if pid != parent and parent in self.spaces:
                     self.spaces.setdefault(pid, AddressSpace(self.spaces[parent].mappings))
@@ -115,24 +115,24 @@ class Processes:
     def _map(self, kind: int, record: bytes) -> None:
         misc = self.order.unpack("H", record, 4)[0]
         pid, _, start, length, offset = self.order.unpack("iiQQQ", record, 8)
-        named = record[72:] if kind == Kind.MMAP2 else record[40:]
+        named = record[72:] if kind == RecordKind.MMAP2 else record[40:]
         path = text_of(named)
         if misc & _MODE in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
             return
         if pid == KERNEL and path.startswith(_KERNEL_NAME) and path != _KERNEL_NAME and self.anchor is None:
             self.anchor = (path.removeprefix(_KERNEL_NAME), offset)
-        if kind == Kind.MMAP2 and misc & _HAS_BUILD_ID:
+        if kind == RecordKind.MMAP2 and misc & _HAS_BUILD_ID:
             self.builds.setdefault(path, record[44 : 44 + min(record[40], 20)].hex())
         identity = _NEVER
-        if kind == Kind.MMAP2 and not misc & _HAS_BUILD_ID:
+        if kind == RecordKind.MMAP2 and not misc & _HAS_BUILD_ID:
             major, minor, inode, generation = self.order.unpack("IIQQ", record, 40)
             identity = (major, minor, inode, generation)
         self._mappings += 1
         if self._mappings > _MOST_MAPPINGS:
             raise ValueError(f"it tells of more than {_MOST_MAPPINGS} mappings")
         end = min(start + length, (1 << 64) - 1)
-        shared = kind == Kind.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
-        self.spaces.setdefault(pid, AddressSpace()).add(Mapping(start, end, offset, path, identity, shared))
+        shared = kind == RecordKind.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
+        self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))
 
     def located(self, rows: Rows) -> Rows:
         """The samples with spaces; addresses in a file are those of the first process that has it mapped there."""
@@ -142,19 +142,16 @@ class Processes:
         by_process = user[order]
         pids, starts = np.unique(rows["pid"][by_process], return_index=True)
         for pid, at in zip(pids.tolist(), np.split(by_process, starts[1:]), strict=False):
-            table = self._table(pid)
+            # Made when the process is first met: by then all its mappings are known.
+            if pid not in self._tables:
+                own = self.spaces.get(pid, AddressSpace())
+                self._tables[pid] = _PieceTable(own, [self._host(one, pid) for one in own.mappings], pid)
+            table = self._tables[pid]
             rows["address"][at], rows["space"][at] = table.moved(rows["address"][at])
             rows["ip"][at], _ = table.moved(rows["ip"][at])
         return rows
 
-    def _table(self, pid: int) -> _Table:
-        """The mappings of a process, made when it is first met: by then all are known."""
-        if pid not in self._tables:
-            own = self.spaces.get(pid, AddressSpace())
-            self._tables[pid] = _Table(own, [self._host(one, pid) for one in own.mappings], pid)
-        return self._tables[pid]
-
-    def _host(self, mapping: Mapping, pid: int) -> tuple[int, int]:
+    def _host(self, mapping: MappedPiece, pid: int) -> tuple[int, int]:
         """The space of a mapping, and how far its addresses are from those in the first process that has its file."""
         if not mapping.is_of_file:
             return pid + 1, 0
@@ -199,7 +196,7 @@ class Processes:
         )
 
 
-class _Table:
+class _PieceTable:
     """The mappings of a process as columns, each with its space and how far it is moved."""
 
     def __init__(self, space: AddressSpace, hosts: list[tuple[int, int]], pid: int) -> None:

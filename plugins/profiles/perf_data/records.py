@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The records of a perf.data stream, many at a time."""
+"""The records of a perf.data stream, many at a time; it has the byte order of the machine that recorded it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ToolMissing
+from linesmith.plugins.profiles.samples import Words
 
-# Numbers and strings in a perf.data file, which has the byte order of the machine that recorded it.
-
-Words = NDArray[np.uint64]
+# Probes at which records of one size are counted before a record is looked at by itself.
+_RUNS = 500
+_FIRST_PROBE = 32
+_HEAD = 8
+_UNPACKED_BYTES = 1 << 20
+_NONE = np.empty(0, np.int64)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -50,7 +54,7 @@ class ByteOrder:
         return words >> _HALF, words >> np.uint64(16) & short, words & short
 
 
-class Reading:
+class RecordReader:
     """Reads one thing after the other; raises ``struct.error`` behind the end."""
 
     def __init__(self, data: bytes, order: ByteOrder, at: int = 0) -> None:
@@ -76,10 +80,6 @@ class Reading:
         self.at += length
         return text_of(self.data[self.at - length : self.at])
 
-    def rest(self) -> bytes:
-        """All that is left."""
-        return self.data[self.at :]
-
 
 def text_of(data: bytes) -> str:
     """The string up to its zero; bytes that are no UTF-8 are replaced, control characters too."""
@@ -87,13 +87,7 @@ def text_of(data: bytes) -> str:
     return text if text.isprintable() else "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
-# Probes at which records of one size are counted before a record is looked at by itself.
-_RUNS = 500
-_FIRST_PROBE = 32
-_HEAD = 8
-
-
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """Types of records that are read (``enum perf_event_type``, ``enum perf_user_event_type``)."""
 
     MMAP = 1
@@ -115,11 +109,11 @@ class Kind(IntEnum):
 
 
 # Behind these come as many bytes as they say, which are no records.
-_WITH_DATA = frozenset((Kind.TRACING_DATA, Kind.AUXTRACE))
+_WITH_DATA = frozenset((RecordKind.TRACING_DATA, RecordKind.AUXTRACE))
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RecordBlock:
     """Whole records: ``data``, its ``words`` from byte ``base`` on, and where in the words each begins.
 
     ``size`` is in bytes, a multiple of 8 but for records that perf makes itself (parts of the header, compressed ones).
@@ -139,7 +133,7 @@ class Block:
         return self.data[begin : begin + int(self.size[number])]
 
 
-class Walker:
+class RecordWalker:
     """Cuts a stream into records; a record may come in two pieces of the stream."""
 
     def __init__(self, order: ByteOrder) -> None:
@@ -152,7 +146,7 @@ class Walker:
         """Whether the stream may end here."""
         return not (self._left or self._skip)
 
-    def feed(self, data: bytes) -> Iterator[Block]:
+    def feed(self, data: bytes) -> Iterator[RecordBlock]:
         """The records that end in ``data``. Raises ``ValueError`` for a record that is none."""
         data = self._left + data
         at = self._skipped(0, len(data))
@@ -170,15 +164,15 @@ class Walker:
         self._skip -= skipped
         return at + skipped
 
-    def _block(self, data: bytes, at: int) -> Block:
+    def _block(self, data: bytes, at: int) -> RecordBlock:
         """Every whole record up to one with data behind it, or one that ends within a word."""
         words = self._order.words(data, at)
         start = _starts(words, self._order, len(data) - at)
         kind, misc, size = (column.astype(np.int64) for column in self._order.heads(words[start]))
         if len(kind) and kind[-1] in _WITH_DATA:
-            form = "I" if kind[-1] == Kind.TRACING_DATA else "Q"
+            form = "I" if kind[-1] == RecordKind.TRACING_DATA else "Q"
             self._skip = -(-self._order.unpack(form, data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
-        return Block(data, at, words, start, kind, misc, size)
+        return RecordBlock(data, at, words, start, kind, misc, size)
 
 
 def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
@@ -201,13 +195,10 @@ def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
     return np.concatenate(found)
 
 
-_NONE = np.empty(0, np.int64)
-
-
 def _head(words: Words, at: int, order: ByteOrder) -> tuple[int, int]:
     """Type of the record, and its size in bytes; only those that perf makes itself may end within a word."""
     kind, _, size = (int(one[0]) for one in order.heads(words[at : at + 1]))
-    if size < _HEAD or (size % 8 and kind < Kind.HEADER_ATTR):
+    if size < _HEAD or (size % 8 and kind < RecordKind.HEADER_ATTR):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
     return kind, size
 
@@ -248,11 +239,6 @@ def _each(words: Words, at: int, order: ByteOrder) -> list[int]:
     return found
 
 
-# Unpacks the compressed records of a perf.data file with libzstd, which perf uses too.
-
-_PIECE = 1 << 20
-
-
 class _Buffer(ctypes.Structure):
     """``ZSTD_inBuffer`` and ``ZSTD_outBuffer`` of zstd.h."""
 
@@ -260,7 +246,7 @@ class _Buffer(ctypes.Structure):
 
 
 class Unpacker:
-    """One stream of any number of frames. Raises ``ToolMissing`` where there is no libzstd."""
+    """libzstd, which perf uses too, on one stream of any number of frames; raises ``ToolMissing`` where it is not."""
 
     def __init__(self) -> None:
         name = ctypes.util.find_library("zstd") or "libzstd.so.1"
@@ -271,19 +257,17 @@ class Unpacker:
                 "the profile is compressed, and libzstd is not installed (package libzstd1); install it, "
                 "or record without -z"
             ) from error
-        for function in ("ZSTD_createDStream", "ZSTD_decompressStream"):
-            getattr(self._library, function).restype = (
-                ctypes.c_void_p if function == "ZSTD_createDStream" else ctypes.c_size_t
-            )
+        self._library.ZSTD_createDStream.restype = ctypes.c_void_p
+        self._library.ZSTD_decompressStream.restype = ctypes.c_size_t
         self._stream = ctypes.c_void_p(self._library.ZSTD_createDStream())
-        self._output = ctypes.create_string_buffer(_PIECE)
+        self._output = ctypes.create_string_buffer(_UNPACKED_BYTES)
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
         """What ``data``, the next part of the stream, unpacks to. Raises ``ValueError`` when it is damaged."""
         given = ctypes.create_string_buffer(data, len(data))
         packed = _Buffer(ctypes.cast(given, ctypes.c_void_p), len(data), 0)
         while True:
-            plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _PIECE, 0)
+            plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _UNPACKED_BYTES, 0)
             status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))
             if self._library.ZSTD_isError(ctypes.c_size_t(status)):
                 raise ValueError("a compressed record cannot be unpacked")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perf.data of ``perf c2c record`` and ``perf mem record``, whichever machine recorded it."""
+"""perf.data of ``perf c2c record`` and ``perf mem record``, whichever machine recorded it.
+
+Samples become columns, in the order of the fields that ``perf_output_sample`` in the kernel has; the other records tell
+what lies where.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,18 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
-from linesmith.plugins.profiles.perf_data.header import Event, Header, Opened, Sampled, open_header
-from linesmith.plugins.profiles.perf_data.perf import add_decoded
+from linesmith.plugins.profiles.perf_data.header import OpenedHeader, PerfEvent, PerfHeader, SampleField, open_header
+from linesmith.plugins.profiles.perf_data.perf import add_decoded, with_names
 from linesmith.plugins.profiles.perf_data.processes import Processes
-from linesmith.plugins.profiles.perf_data.records import Block, ByteOrder, Kind, Unpacker, Walker, Words
+from linesmith.plugins.profiles.perf_data.records import (
+    ByteOrder,
+    RecordBlock,
+    RecordKind,
+    RecordWalker,
+    Unpacker,
+)
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
-from linesmith.plugins.profiles.samples import SAMPLE, Mode, Rows, Samples
+from linesmith.plugins.profiles.samples import SAMPLE, Mode, Rows, Samples, Words
 
 _MAGICS = (b"PERFILE2", b"2ELIFREP")
 
@@ -35,8 +45,6 @@ class PerfData:
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of the file. Raises ``ProfileError`` when it is damaged or has no shared line."""
-        # Brings numpy, which commands do without that read no perf.data.
-
         try:
             return (read_perf_data(path, source),)
         except OSError as error:
@@ -44,22 +52,20 @@ class PerfData:
 
     def with_names(self, path: Path, profile: Profile) -> Profile:
         """The profile with the functions that perf can name here. Raises ``ProfileError`` or ``ToolMissing``."""
-        from linesmith.plugins.profiles.perf_data.perf import with_names
-
         return with_names(path, profile)
 
-
-# The fields of samples, taken out of their records (the order is that of ``perf_output_sample`` in the kernel).
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
 _READ_OF_EACH = (1 << 2, 1 << 4)
 _HARDWARE_INDEX, _BRANCH_COUNTERS = 1 << 17, 1 << 19
 _MODE = 7
+_PIECE = 4 << 20
+_MOST_LOST = 1 << 48
 
 
 @dataclass(slots=True)
-class _Cursor:
+class _SampleCursor:
     """Where each sample is read next; behind its end it stands still and the sample is damaged."""
 
     words: Words
@@ -81,85 +87,76 @@ class _Cursor:
         self.at = np.minimum(self.at + count, self.end + 1)
 
 
-def sample_rows(block: Block, numbers: NDArray[np.int64], event: Event, order: ByteOrder) -> tuple[Rows, int]:
+def sample_rows(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, order: ByteOrder) -> tuple[Rows, int]:
     """The samples with these numbers in the block, all of one event, and how many more of them are damaged."""
     start = block.start[numbers]
-    cursor = _Cursor(block.words, start + 1, start + block.size[numbers] // 8)
+    cursor = _SampleCursor(block.words, start + 1, start + block.size[numbers] // 8)
     rows = np.zeros(len(numbers), SAMPLE)
     rows["cpu"] = rows["pid"] = -1
     rows["mode"] = block.misc[numbers] & _MODE
     _fixed(rows, cursor, event, order)
     _variable(cursor, event, order)
-    if event.fields & (Sampled.WEIGHT | Sampled.WEIGHT_STRUCT):
+    if event.fields & (SampleField.WEIGHT | SampleField.WEIGHT_STRUCT):
         weight = cursor.take()
         whole = np.minimum(weight, np.uint64(0xFFFFFFFF))
-        rows["weight"] = whole if event.fields & Sampled.WEIGHT else weight & np.uint64(0xFFFFFFFF)
-    if event.fields & Sampled.DATA_SRC:
+        rows["weight"] = whole if event.fields & SampleField.WEIGHT else weight & np.uint64(0xFFFFFFFF)
+    if event.fields & SampleField.DATA_SRC:
         rows["source"] = cursor.take()
     sound = cursor.sound
     return rows[sound], int(len(rows) - sound.sum())
 
 
-def identifiers(block: Block, numbers: NDArray[np.int64], event: Event) -> Words:
+def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent) -> Words:
     """The id of each sample; every event of a file with several kinds of samples has it at the same place."""
-    if event.fields & Sampled.IDENTIFIER:
-        at = 1
-    else:
-        before = (Sampled.IP, Sampled.TID, Sampled.TIME, Sampled.ADDR)
-        at = 1 + sum(1 for one in before if event.fields & one)
+    before = (SampleField.IP, SampleField.TID, SampleField.TIME, SampleField.ADDR)
+    at = 1 if event.fields & SampleField.IDENTIFIER else 1 + sum(1 for one in before if event.fields & one)
     place = np.minimum(block.start[numbers] + at, len(block.words) - 1)
     return block.words[place]
 
 
-def _fixed(rows: Rows, cursor: _Cursor, event: Event, order: ByteOrder) -> None:
+def _fixed(rows: Rows, cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> None:
     """The fields of one word each, from the first to the period."""
     fields = event.fields
-    cursor.skip(1 if fields & Sampled.IDENTIFIER else 0)
-    if fields & Sampled.IP:
+    cursor.skip(1 if fields & SampleField.IDENTIFIER else 0)
+    if fields & SampleField.IP:
         rows["ip"] = cursor.take()
-    if fields & Sampled.TID:
+    if fields & SampleField.TID:
         rows["pid"] = order.halves(cursor.take())[0].astype(np.uint32).view(np.int32)
-    cursor.skip(1 if fields & Sampled.TIME else 0)
-    if fields & Sampled.ADDR:
+    cursor.skip(1 if fields & SampleField.TIME else 0)
+    if fields & SampleField.ADDR:
         rows["address"] = cursor.take()
-    cursor.skip(sum(1 for one in (Sampled.ID, Sampled.STREAM_ID) if fields & one))
-    if fields & Sampled.CPU:
+    cursor.skip(sum(1 for one in (SampleField.ID, SampleField.STREAM_ID) if fields & one))
+    if fields & SampleField.CPU:
         rows["cpu"] = order.halves(cursor.take())[0].astype(np.uint32).view(np.int32)
-    cursor.skip(1 if fields & Sampled.PERIOD else 0)
+    cursor.skip(1 if fields & SampleField.PERIOD else 0)
 
 
-def _variable(cursor: _Cursor, event: Event, order: ByteOrder) -> None:
+def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> None:
     """Pass over the fields of any length in front of the weight."""
     fields = event.fields
-    if fields & Sampled.READ:
+    if fields & SampleField.READ:
         each = 1 + sum(1 for one in _READ_OF_EACH if event.read_format & one)
         times = sum(1 for one in _READ_TIMES if event.read_format & one)
         cursor.skip(_count(cursor) * each + times if event.read_format & _GROUP else each + times)
-    if fields & Sampled.CALLCHAIN:
+    if fields & SampleField.CALLCHAIN:
         cursor.skip(_count(cursor))
-    if fields & Sampled.RAW:
+    if fields & SampleField.RAW:
         # Its length of 32 bits and its bytes fill whole words together.
         cursor.skip((order.halves(cursor.take())[0].astype(np.int64) + 4) // 8 - 1)
-    if fields & Sampled.BRANCH_STACK:
+    if fields & SampleField.BRANCH_STACK:
         counters = 1 if event.branches & _BRANCH_COUNTERS else 0
         count = _count(cursor)
         cursor.skip(count * (3 + counters) + (1 if event.branches & _HARDWARE_INDEX else 0))
-    if fields & Sampled.REGS_USER:
+    if fields & SampleField.REGS_USER:
         cursor.skip((cursor.take() != 0) * event.registers.bit_count())
-    if fields & Sampled.STACK_USER:
+    if fields & SampleField.STACK_USER:
         size = _count(cursor)
         cursor.skip(size // 8 + (size > 0))
 
 
-def _count(cursor: _Cursor) -> NDArray[np.int64]:
+def _count(cursor: _SampleCursor) -> NDArray[np.int64]:
     """The next word as a count, at most a little more than any record holds."""
     return np.minimum(cursor.take(), np.uint64(1 << 20)).astype(np.int64)
-
-
-# From the records of a perf.data file to a profile: samples become columns, the rest tells what lies where.
-
-_PIECE = 4 << 20
-_MOST_LOST = 1 << 48
 
 
 def read_perf_data(path: Path, source: str) -> Profile:
@@ -183,19 +180,19 @@ def read_perf_data(path: Path, source: str) -> Profile:
 class _Stream:
     """The records of one file, taken in one after the other."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedHeader) -> None:
         self._opened = opened
-        self._header: Header = opened.header
+        self._header: PerfHeader = opened.header
         self._processes = Processes(self._header.order)
         self._samples = Samples()
         self._unpacker: Unpacker | None = None
-        self._inner = Walker(self._header.order)
+        self._inner = RecordWalker(self._header.order)
         self._traced = False
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
         file.seek(self._opened.begin)
-        outer = Walker(self._header.order)
+        outer = RecordWalker(self._header.order)
         for data in _pieces(file, self._opened):
             for block in outer.feed(data):
                 self._take(block)
@@ -227,7 +224,7 @@ class _Stream:
             self._located(),
             source,
             sampling,
-            self._event_names(),
+            tuple(header.names.get(at, f"{one.type}:{one.config:#x}") for at, one in enumerate(header.events)),
             header.nodes,
             (unfinished,) if self._opened.unfinished else (),
             processes,
@@ -242,32 +239,28 @@ class _Stream:
             found.add_rows(self._processes.located(rows))
         return found
 
-    def _event_names(self) -> tuple[str, ...]:
-        events = self._header.events
-        return tuple(
-            self._header.names.get(number, f"{event.type}:{event.config:#x}") for number, event in enumerate(events)
-        )
-
-    def _take(self, block: Block) -> None:
+    def _take(self, block: RecordBlock) -> None:
         """A pipe tells of an event in front of its samples, which may be in the same block."""
-        for number in np.flatnonzero(block.kind == Kind.HEADER_ATTR).tolist():
-            self._take_other(Kind.HEADER_ATTR, block, number)
+        for number in np.flatnonzero(block.kind == RecordKind.HEADER_ATTR).tolist():
+            self._take_other(RecordKind.HEADER_ATTR, block, number)
         self._take_samples(block)
-        for number in np.flatnonzero((block.kind != Kind.SAMPLE) & (block.kind != Kind.HEADER_ATTR)).tolist():
+        for number in np.flatnonzero(
+            (block.kind != RecordKind.SAMPLE) & (block.kind != RecordKind.HEADER_ATTR)
+        ).tolist():
             self._take_other(int(block.kind[number]), block, number)
 
-    def _take_other(self, kind: int, block: Block, number: int) -> None:
+    def _take_other(self, kind: int, block: RecordBlock, number: int) -> None:
         order, record = self._header.order, block.record(number)
         match kind:
-            case Kind.MMAP | Kind.MMAP2 | Kind.COMM | Kind.FORK:
+            case RecordKind.MMAP | RecordKind.MMAP2 | RecordKind.COMM | RecordKind.FORK:
                 self._processes.take(kind, record)
-            case Kind.LOST:
+            case RecordKind.LOST:
                 self._samples.lost += min(order.unpack("Q", record, 16)[0], _MOST_LOST)
-            case Kind.LOST_SAMPLES:
+            case RecordKind.LOST_SAMPLES:
                 self._samples.lost += min(order.unpack("Q", record, 8)[0], _MOST_LOST)
-            case Kind.AUXTRACE_INFO:
+            case RecordKind.AUXTRACE_INFO:
                 self._traced = True
-            case Kind.COMPRESSED | Kind.COMPRESSED2:
+            case RecordKind.COMPRESSED | RecordKind.COMPRESSED2:
                 self._take_packed(kind, record)
             case _:
                 self._header.take(kind, record)
@@ -275,15 +268,15 @@ class _Stream:
     def _take_packed(self, kind: int, record: bytes) -> None:
         """The records within a compressed one; the newer kind tells its length, for it is padded."""
         packed = record[8:]
-        if kind == Kind.COMPRESSED2:
+        if kind == RecordKind.COMPRESSED2:
             packed = record[16 : 16 + self._header.order.unpack("Q", record, 8)[0]]
         self._unpacker = self._unpacker or Unpacker()
         for plain in self._unpacker.unpack(packed):
             for block in self._inner.feed(plain):
                 self._take(block)
 
-    def _take_samples(self, block: Block) -> None:
-        numbers = np.flatnonzero(block.kind == Kind.SAMPLE)
+    def _take_samples(self, block: RecordBlock) -> None:
+        numbers = np.flatnonzero(block.kind == RecordKind.SAMPLE)
         events = self._header.events
         if not len(numbers):
             return
@@ -291,8 +284,7 @@ class _Stream:
             raise ValueError("it has samples, but tells of no event")
         forms = list(dict.fromkeys((one.fields, one.read_format, one.branches, one.registers) for one in events))
         if len(forms) == 1:
-            rows, damaged = sample_rows(block, numbers, events[0], self._header.order)
-            self._add(rows, damaged)
+            self._add(*sample_rows(block, numbers, events[0], self._header.order))
             return
         found = identifiers(block, numbers, events[0])
         for identifier in np.unique(found).tolist():
@@ -308,7 +300,7 @@ class _Stream:
         self._samples.add_rows(rows)
 
 
-def _pieces(file: IO[bytes], opened: Opened) -> Iterator[bytes]:
+def _pieces(file: IO[bytes], opened: OpenedHeader) -> Iterator[bytes]:
     """The data of the file; behind it come the sections of the header."""
     while opened.end is None or file.tell() < opened.end:
         left = _PIECE if opened.end is None else min(_PIECE, opened.end - file.tell())
