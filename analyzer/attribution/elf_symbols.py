@@ -18,11 +18,12 @@ from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import ElfIdentity
 
 _OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
+_SYMBOL_FIELDS = ("name", "info", "other", "section", "value", "size")
 _SYMTAB, _DYNSYM, _PT_LOAD = 2, 11, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ElfSymbol:
     """A named range of the file's addresses; ``size`` is 0 where the table does not say."""
 
     name: str
@@ -31,19 +32,18 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """What the loader maps: ``size`` bytes at ``address``, the first ``file_size`` of them from ``offset`` on."""
+class LoadSegment:
+    """What the loader maps: ``size`` bytes at ``address``, the first of them from ``offset`` in the file on."""
 
     offset: int
     address: int
-    file_size: int
     size: int
 
 
 class ElfSymbols:
     """The symbols of one 64-bit file."""
 
-    def __init__(self, table: NDArray[np.void], names: bytes, segments: tuple[Segment, ...]) -> None:
+    def __init__(self, table: NDArray[np.void], names: bytes, segments: tuple[LoadSegment, ...]) -> None:
         self._table = table[(table["section"] != 0) & (table["name"] != 0)]
         self._names = names
         self.segments = segments
@@ -52,39 +52,35 @@ class ElfSymbols:
         """Where the symbol called ``name`` begins; the first of several."""
         return next((one.address for one in self.called(name)), None)
 
-    def called(self, name: str) -> tuple[Symbol, ...]:
+    def called(self, name: str) -> tuple[ElfSymbol, ...]:
         """Every symbol of that name."""
         # Linkers let a name be the end of a longer one, so that each place where it ends a string counts.
         wanted, found = name.encode() + b"\0", []
+        ordered, rows = self._by_name
         at = self._names.find(wanted)
         while at >= 0:
-            found += [self._symbol(row) for row in self._named(at)]
+            first, last = np.searchsorted(ordered, (at, at + 1))
+            found += [self._symbol(row) for row in rows[first:last]]
             at = self._names.find(wanted, at + 1)
         return tuple(found)
-
-    def _named(self, place: int) -> NDArray[np.void]:
-        """The rows whose name begins at a place of the string table."""
-        ordered, rows = self._by_name
-        first, last = np.searchsorted(ordered, (place, place + 1))
-        return rows[first:last]
 
     @cached_property
     def _by_name(self) -> tuple[NDArray[np.uint32], NDArray[np.void]]:
         rows = self._table[np.argsort(self._table["name"], kind="stable")]
         return rows["name"].copy(), rows
 
-    def function_at(self, address: int) -> Symbol | None:
+    def function_at(self, address: int) -> ElfSymbol | None:
         """The function that holds the code at an address."""
         starts, rows = self._functions
         number = bisect_right(starts, address) - 1
         found = self._symbol(rows[number]) if number >= 0 else None
         return found if found and address < found.address + max(found.size, 1) else None
 
-    def objects(self, name: str) -> tuple[Symbol, ...]:
+    def objects(self, name: str) -> tuple[ElfSymbol, ...]:
         """Every variable of that name that lies at one address; not those that each thread has."""
         return tuple(one for one in self.called(name) if one in self.variables(one.address, one.address + 1))
 
-    def variables(self, begin: int, end: int) -> Iterator[Symbol]:
+    def variables(self, begin: int, end: int) -> Iterator[ElfSymbol]:
         """The variables that reach into a range of addresses; only those with a size are known."""
         starts, rows = self._variables
         first = max(bisect_right(starts, begin) - 1, 0)
@@ -102,10 +98,10 @@ class ElfSymbols:
     def _variables(self) -> tuple[list[int], NDArray[np.void]]:
         return _sorted(self._table[((self._table["info"] & 0xF) == _OBJECT) & (self._table["size"] > 0)])
 
-    def _symbol(self, row: np.void) -> Symbol:
+    def _symbol(self, row: np.void) -> ElfSymbol:
         begin = int(row["name"])
         name = self._names[begin : self._names.find(b"\0", begin)].decode("utf-8", "replace")
-        return Symbol(name, int(row["value"]), int(row["size"]))
+        return ElfSymbol(name, int(row["value"]), int(row["size"]))
 
 
 def _sorted(rows: NDArray[np.void]) -> tuple[list[int], NDArray[np.void]]:
@@ -123,7 +119,7 @@ def read_symbols(identity: ElfIdentity) -> ElfSymbols:
     return ElfSymbols(table, names, found[2])
 
 
-def _read(path: Path) -> tuple[NDArray[np.void], bytes, tuple[Segment, ...]]:
+def _read(path: Path) -> tuple[NDArray[np.void], bytes, tuple[LoadSegment, ...]]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _parsed(data)
@@ -131,7 +127,7 @@ def _read(path: Path) -> tuple[NDArray[np.void], bytes, tuple[Segment, ...]]:
         raise ElfError(f"{path}: its symbols cannot be read ({error}); give the file as it was built") from error
 
 
-def _parsed(data: mmap.mmap) -> tuple[NDArray[np.void], bytes, tuple[Segment, ...]]:
+def _parsed(data: mmap.mmap) -> tuple[NDArray[np.void], bytes, tuple[LoadSegment, ...]]:
     if data[:5] != b"\x7fELF\x02":
         raise ValueError("it is no 64-bit ELF file")
     order = "<" if data[5] == 1 else ">"
@@ -140,7 +136,13 @@ def _parsed(data: mmap.mmap) -> tuple[NDArray[np.void], bytes, tuple[Segment, ..
     )
     segments_at, sections_at = struct.unpack_from(order + "QQ", data, 32)
     _, segments, section_bytes, sections, _ = struct.unpack_from(order + "5H", data, 54)
-    loaded = tuple(_segments(data, order, segments_at, segments))
+    loaded = []
+    for number in range(segments):
+        kind, _, offset, address, _, _, size, _ = struct.unpack_from(
+            order + "IIQQQQQQ", data, segments_at + number * 56
+        )
+        if kind == _PT_LOAD:
+            loaded.append(LoadSegment(offset, address, size))
     headers = [
         struct.unpack_from(order + "IIQQQQIIQQ", data, sections_at + number * section_bytes)
         for number in range(sections)
@@ -151,15 +153,5 @@ def _parsed(data: mmap.mmap) -> tuple[NDArray[np.void], bytes, tuple[Segment, ..
                 names = headers[header[6]]
                 count = min(header[5], len(data) - header[4]) // symbol.itemsize
                 table = np.frombuffer(data[header[4] : header[4] + count * symbol.itemsize], symbol)
-                return table, data[names[4] : names[4] + names[5]] + b"\0", loaded
-    return np.empty(0, symbol), b"\0", loaded
-
-
-_SYMBOL_FIELDS = ("name", "info", "other", "section", "value", "size")
-
-
-def _segments(data: mmap.mmap, order: str, at: int, count: int) -> Iterator[Segment]:
-    for number in range(count):
-        kind, _, offset, address, _, file_size, size, _ = struct.unpack_from(order + "IIQQQQQQ", data, at + number * 56)
-        if kind == _PT_LOAD:
-            yield Segment(offset, address, file_size, size)
+                return table, data[names[4] : names[4] + names[5]] + b"\0", tuple(loaded)
+    return np.empty(0, symbol), b"\0", tuple(loaded)
