@@ -32,7 +32,7 @@ from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.lint.rules.catalogue import Side, Subject
+from linesmith.analyzer.lint.rules.catalogue import LintedBuild, LintedRecord, RecordVersion
 from linesmith.analyzer.model import TypeIntent, Violation
 
 NAMED = "named by --type"
@@ -101,7 +101,7 @@ def _case(paragraph: str, before: str) -> Case:
     return Case(title, before, record, tuned, "program" in names, lines, told)
 
 
-def subject(case: Case, folder: Path) -> Subject:
+def subject(case: Case, folder: Path) -> LintedRecord:
     """The struct of a case in its builds."""
     sources = {name: _source(case, *signs) for name, signs in (("old", "<-"), ("new", ">+")) if signs[1] in case.lines}
     for name, source in sources.items():
@@ -113,11 +113,12 @@ def subject(case: Case, folder: Path) -> Subject:
     )
     head = _side(folder / "new.o", case)
     base = _side(folder / "old.o", case) if "old" in sources else None
-    was = base.layouts.variants(case.record)[0] if base else None
-    return Subject(head.layouts.variants(case.record)[0], head, was, base, case.tuned, case.intents)
+    now = RecordVersion(head.layouts.variants(case.record)[0], head)
+    before = RecordVersion(base.layouts.variants(case.record)[0], base) if base else None
+    return LintedRecord(now, before, case.tuned, case.intents, base=base)
 
 
-def changed(folder: Path, old: str, new: str, *more: str) -> Subject:
+def changed(folder: Path, old: str, new: str, *more: str) -> LintedRecord:
     """The struct with these members, and with these and other lines of a case."""
     return subject(_case("\n".join(("changed", f"- {old}", f"+ {new}", *more)), ""), folder)
 
@@ -125,7 +126,7 @@ def changed(folder: Path, old: str, new: str, *more: str) -> Subject:
 def violations(rule: str, case: Case, folder: Path) -> tuple[str, ...]:
     """What the rule says of a case, as its paragraph has it."""
     change = subject(case, folder)
-    return tuple(line for one in broken(rule, change) for line in _lines(one, case, change.new.line or 0))
+    return tuple(line for one in broken(rule, change) for line in _lines(one, case, change.layout.line or 0))
 
 
 def _source(case: Case, before: str, members: str) -> str:
@@ -139,9 +140,9 @@ def _numbered(match: re.Match[str]) -> str:
     return ", ".join(f"{match[1]}{number}" for number in range(int(match[2]), int(match[3]) + 1))
 
 
-def _side(elf: Path, case: Case) -> Side:
+def _side(elf: Path, case: Case) -> LintedBuild:
     layouts = read_layouts(elf).layouts
-    side = Side(layouts, KERNEL, lambda layout: accesses_of(layout, layouts, read_accesses(elf).accesses))
+    side = LintedBuild(layouts, KERNEL, lambda layout: accesses_of(layout, layouts, read_accesses(elf).accesses))
     return replace(side, slabs=False) if case.program else side
 
 

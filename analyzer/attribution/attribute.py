@@ -43,7 +43,6 @@ from linesmith.analyzer.attribution.hypotheses import (
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import LineObject, Outcome, SharedLine
-from linesmith.analyzer.slab.possible import SlabStarts
 
 EXAMINED = 200
 # Hypotheses whose log odds are worse than this change no answer.
@@ -54,67 +53,185 @@ MOST_SUPPORT = 12.0
 SURE = 0.85
 # How likely two objects in a row are both hot, where one is.
 TWO_IN_A_ROW = 0.1
+# Share of the samples outside the first object from which on a second one is looked for.
 LEFT_OVER = 0.15
+_NO_OFFSETS = "the profile gives no offsets for this line"
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Explanation:
+    """A hypothesis with its log likelihood, the part of it that the clues gain, and the share of samples explained."""
+
     hypothesis: Hypothesis
     likelihood: float
     gain: float
     explained: float
 
 
+@dataclass(frozen=True, slots=True)
+class _LineClues:
+    """The clues of a line, and what hypotheses about it are judged by."""
+
+    clues: Sequence[Clue]
+    line: SharedLine
+    containment: Containment
+    neighbours: Neighbourhood | None
+
+    def explanation(self, one: Hypothesis) -> _Explanation:
+        """How well a hypothesis explains the clues."""
+        starts = self.neighbours.starts if self.neighbours else None
+        gain = 0.0
+        reasoned = samples = elsewhere = 0
+        for clue in self.clues:
+            place = clue.offset - one.start
+            in_row = starts.in_row(one.layout, place) if starts else place
+            elsewhere += in_row != place
+            likelihood, reason = probability(clue, one.layout, in_row, self.containment)
+            gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
+            samples += clue.samples
+            reasoned += clue.samples if reason else 0
+        whole = prior(one, self.line, self.containment, starts) + gain + (log(TWO_IN_A_ROW) if elsewhere else 0.0)
+        return _Explanation(one, whole, gain, reasoned / samples if samples else 0.0)
+
+    def best(self, allowed: Allowed | None = None) -> LineObject | None:
+        """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
+        proposer = self.neighbours.proposer if self.neighbours else Proposer(self.containment)
+        promising = proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
+        if not promising:
+            return None
+        ranked = _ranked(map(self.explanation, promising))
+        if self.neighbours is not None:
+            ranked = _ranked(_supported(ranked, self.neighbours, self.line))
+        winner = self._smallest(ranked)
+        owner = inf if allowed else self._odds_of_owner(winner)
+        rival = self._rival(winner, ranked)
+        found = self._answer(winner, rival, owner)
+        if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
+            return found
+        # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
+        outer = [winner.hypothesis] + ([rival.hypothesis] if rival is not None and owner == inf else [])
+        for part in ranked:
+            if all(inside(part.hypothesis, one, self.containment) for one in outer):
+                inner = self._answer(part, self._rival(part, ranked), self._odds_of_owner(part))
+                if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
+                    return inner
+        return found
+
+    def _odds_of_owner(self, one: _Explanation) -> float:
+        return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)
+
+    def _smallest(self, ranked: Sequence[_Explanation]) -> _Explanation:
+        """The best explanation, or the innermost one within it that explains all that it explains."""
+        best = ranked[0]
+        parts = [one for one in ranked if inside(one.hypothesis, best.hypothesis, self.containment)]
+        enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
+        return min([best, *enough], key=lambda one: self.containment.layouts.by_id(one.hypothesis.layout).size)
+
+    def _rival(self, one: _Explanation, ranked: Iterable[_Explanation]) -> _Explanation | None:
+        """The best explanation by another place."""
+        others = (other for other in ranked if other is not one)
+        return next((it for it in others if not same_place(one.hypothesis, it.hypothesis, self.containment)), None)
+
+    def _answer(self, winner: _Explanation, rival: _Explanation | None, owner: float) -> LineObject:
+        """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
+        odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
+        margin = min(odds, owner) / (1.0 + min(odds, owner))
+        described = self.described(winner)
+        runner_up = self.described(rival) if rival else None
+        outcome = Outcome.CANNOT_TELL
+        if owner < odds and margin < SURE:
+            reason = "only locks, links and the like are known here, which lie in many types"
+        elif margin < SURE and runner_up and runner_up.type == described.type:
+            starts = f"two starts ({described.start} and {runner_up.start})"
+            reason = f"{described.type} explains the line from {starts} almost equally well"
+        elif margin < SURE:
+            reason = "two types explain the line almost equally well"
+        elif doubt := lone(self.clues):
+            reason = doubt
+        elif winner.explained < MOSTLY:
+            reason = "no type explains most of the samples"
+        elif doubt := hearsay(winner.hypothesis, self.clues, self.containment) or contradiction(
+            winner.hypothesis, self.clues, self.containment
+        ):
+            reason = doubt
+        elif (holders := self.containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
+            outcome = Outcome.INNER_TYPE_ONLY
+            reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
+        elif doubt := one_offset(self.clues):
+            reason = doubt
+        else:
+            outcome, reason = Outcome.RESOLVED, ""
+        return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
+
+    def described(self, one: _Explanation) -> LineObject:
+        """The object that a hypothesis means."""
+        record, start = one.hypothesis
+        layout = self.containment.layouts.by_id(record)
+        holders = tuple(dict.fromkeys(holder.name for holder in self.containment.holders(record)))
+        phase = start % self.line.bytes
+        return LineObject(layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders)
+
+
+def _ranked(explanations: Iterable[_Explanation]) -> list[_Explanation]:
+    return sorted(explanations, key=lambda one: (-one.likelihood, one.hypothesis))
+
+
+def _supported(ranked: Iterable[_Explanation], neighbours: Neighbourhood, line: SharedLine) -> Iterator[_Explanation]:
+    """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
+    best = -inf
+    for one in ranked:
+        most = min(max(one.gain, 0.0), MOST_SUPPORT)
+        if one.likelihood + most < best - HOPELESS:
+            yield one
+            continue
+        more = max(-MOST_SUPPORT, min(neighbours.support(one.hypothesis, line), most))
+        with_others = replace(one, likelihood=one.likelihood + more)
+        best = max(best, with_others.likelihood)
+        yield with_others
+
+
 def attribute(
-    line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood | None = None
+    line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood | None = None
 ) -> tuple[LineObject, ...]:
     """The objects on a line, best explained first; a second one when much of the line is left unexplained.
 
-    What a long object covers of the lines ``around`` it must fit as well.
+    What a long object covers of the ``neighbours`` of the line it must fit as well.
     """
     if not any(access.offset is not None for access in line.accesses):
-        return (_unknown(Outcome.NO_OFFSETS, "the profile gives no offsets for this line"),)
-    clues = clues_of(line.accesses, evidence)
-    first = _best(clues, around, line, containment)
-    if first is None:
-        return (_unknown(Outcome.NO_EVIDENCE, _why_no_evidence(line, evidence)),)
-    rest = _left_over(clues, first, containment)
-    second = _best(rest, around, line, containment) if rest else None
-    if second is None or _overlapping(first, second, containment):
+        return (LineObject("", None, 0, 0, 0.0, Outcome.NO_OFFSETS, reason=_NO_OFFSETS),)
+    whole = _LineClues(clues_of(line.accesses, evidence), line, containment, neighbours)
+    first = whole.best()
+    if first is None or first.layout is None:
+        return (LineObject("", None, 0, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, evidence)),)
+    place = Hypothesis(first.layout, first.start)
+    held, rest = within(whole.clues, place, containment)
+    total = sum(clue.samples for clue in whole.clues)
+    if not rest or not total or sum(clue.samples for clue in rest) / total < LEFT_OVER:
         return (first,)
-    return _beside(first, second, clues, around, line, containment), second
-
-
-def _beside(
-    first: LineObject,
-    second: LineObject,
-    clues: Sequence[Clue],
-    around: Neighbourhood | None,
-    line: SharedLine,
-    containment: Containment,
-) -> LineObject:
-    """The first object, judged without what a sure second one explains: that does not speak against it."""
-    if first.layout is None or second.outcome is not Outcome.RESOLVED:
-        return first
-    held, _ = within(clues, Hypothesis(first.layout, first.start), containment)
-    alone = _best(held, around, line, containment)
-    same = alone is not None and (alone.layout, alone.start) == (first.layout, first.start)
-    return replace(alone, score=first.score) if alone is not None and same else first
+    second = replace(whole, clues=rest).best()
+    if second is None or second.layout is None or overlap(place, Hypothesis(second.layout, second.start), containment):
+        return (first,)
+    if second.outcome is Outcome.RESOLVED:
+        # What a sure second object explains does not speak against the first one.
+        alone = replace(whole, clues=held).best()
+        if alone is not None and (alone.layout, alone.start) == place:
+            first = replace(alone, score=first.score)
+    return first, second
 
 
 def attribute_as(
-    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood | None = None
+    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood | None = None
 ) -> tuple[LineObject, ...]:
     """As ``attribute``, but for the ``wanted`` type where that explains a line too.
 
     That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
     """
-    found = attribute(line, evidence, containment, around)
+    found = attribute(line, evidence, containment, neighbours)
     if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
         return found
     only = [layout.id for layout in containment.layouts.variants(wanted)]
     clues = clues_of(line.accesses, evidence)
-    best = _best(clues, around, line, containment, lambda layouts, _, __: np.isin(layouts, only))
+    best = _LineClues(clues, line, containment, neighbours).best(lambda layouts, _, __: np.isin(layouts, only))
     if best is None or best.score < MOSTLY:
         return found
     reason = f"because {wanted} was asked for; {best.reason}".strip("; ")
@@ -122,13 +239,12 @@ def attribute_as(
 
 
 def attribute_to(
-    one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment, around: Neighbourhood
+    one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood
 ) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
-    verdict = _judge(one, clues_of(line.accesses, evidence), line, containment, around.starts)
-    if verdict.explained < MOSTLY:
-        return None
-    return replace(_describe(verdict, line.bytes, containment), margin=1.0)
+    whole = _LineClues(clues_of(line.accesses, evidence), line, containment, neighbours)
+    explanation = whole.explanation(one)
+    return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
 
 
 def attribute_begun(
@@ -145,7 +261,7 @@ def attribute_begun(
     share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
     if not known or len(fitting) < len(known) or share < MOSTLY:
         return None
-    described = _describe(_Verdict(one, 0.0, 0.0, share), line.bytes, containment)
+    described = _LineClues(clues, line, containment, None).described(_Explanation(one, 0.0, 0.0, share))
     return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
 
 
@@ -155,7 +271,7 @@ def attribute_at(
     line: SharedLine,
     evidence: Evidence,
     containment: Containment,
-    around: Neighbourhood | None = None,
+    neighbours: Neighbourhood | None = None,
 ) -> LineObject | None:
     """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
 
@@ -167,11 +283,7 @@ def attribute_at(
         return fitting
 
     held = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
-    return _best(clues_of(held, evidence), around, line, containment, fits)
-
-
-def _unknown(outcome: Outcome, reason: str) -> LineObject:
-    return LineObject("", None, 0, 0, 0.0, outcome, reason=reason)
+    return _LineClues(clues_of(held, evidence), line, containment, neighbours).best(fits)
 
 
 def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
@@ -181,154 +293,3 @@ def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
     if not any(evidence_of(access, evidence).records for access in line.accesses):
         return f"the ELF file declares nothing that {', '.join(sorted(filter(None, names))[:3])} could touch"
     return "no type of the ELF file has members at these offsets that these functions could touch"
-
-
-def _best(
-    clues: Sequence[Clue],
-    around: Neighbourhood | None,
-    line: SharedLine,
-    containment: Containment,
-    allowed: Allowed | None = None,
-) -> LineObject | None:
-    """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
-    proposer = Proposer(containment) if around is None else around.proposer
-    promising = proposer.best(clues, line.bytes, EXAMINED, allowed)
-    starts = None if around is None else around.starts
-    judged = [_judge(one, clues, line, containment, starts) for one in promising]
-    if not judged:
-        return None
-    verdicts = _ranked(judged if around is None else _supported(_ranked(judged), around, line))
-    winner = _smallest(verdicts, containment)
-    owner = inf if allowed else odds_of_owner(winner.hypothesis, clues, line.bytes, containment)
-    rival = _rival(winner, verdicts, containment)
-    found = _answer(winner, rival, owner, clues, line.bytes, containment)
-    if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
-        return found
-    for part in _parts(winner, rival if owner == inf else None, verdicts, containment):
-        owner = odds_of_owner(part.hypothesis, clues, line.bytes, containment)
-        inner = _answer(part, _rival(part, verdicts, containment), owner, clues, line.bytes, containment)
-        if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
-            return inner
-    return found
-
-
-def _smallest(verdicts: Sequence[_Verdict], containment: Containment) -> _Verdict:
-    """The best verdict, or the innermost one within it that explains all that it explains."""
-    best = verdicts[0]
-    parts = [one for one in verdicts if inside(one.hypothesis, best.hypothesis, containment)]
-    enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
-    return min([best, *enough], key=lambda one: containment.layouts.by_id(one.hypothesis.layout).size)
-
-
-def _rival(one: _Verdict, verdicts: Sequence[_Verdict], containment: Containment) -> _Verdict | None:
-    """The best verdict that is another place."""
-    others = (other for other in verdicts if other is not one)
-    return next((other for other in others if not same_place(one.hypothesis, other.hypothesis, containment)), None)
-
-
-def _parts(
-    winner: _Verdict, rival: _Verdict | None, verdicts: Sequence[_Verdict], containment: Containment
-) -> list[_Verdict]:
-    """What the winner, and its rival, hold there: of the lock one may be sure, and not of whose it is."""
-    around = [it.hypothesis for it in (winner, rival) if it is not None]
-    return [one for one in verdicts if all(inside(one.hypothesis, outer, containment) for outer in around)]
-
-
-def _judge(
-    one: Hypothesis, clues: Sequence[Clue], line: SharedLine, containment: Containment, starts: SlabStarts | None
-) -> _Verdict:
-    gain = 0.0
-    reasoned = samples = beside = 0
-    for clue in clues:
-        place = clue.offset - one.start
-        in_row = starts.in_row(one.layout, place) if starts else place
-        beside += in_row != place
-        likelihood, reason = probability(clue, one.layout, in_row, containment)
-        gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
-        samples += clue.samples
-        reasoned += clue.samples if reason else 0
-    likelihood = prior(one, line, containment, starts) + gain + (log(TWO_IN_A_ROW) if beside else 0.0)
-    return _Verdict(one, likelihood, gain, reasoned / samples if samples else 0.0)
-
-
-def _ranked(verdicts: Iterable[_Verdict]) -> list[_Verdict]:
-    return sorted(verdicts, key=lambda verdict: (-verdict.likelihood, verdict.hypothesis))
-
-
-def _supported(ranked: Iterable[_Verdict], around: Neighbourhood, line: SharedLine) -> Iterator[_Verdict]:
-    """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
-    best = -inf
-    for one in ranked:
-        most = min(max(one.gain, 0.0), MOST_SUPPORT)
-        if one.likelihood + most < best - HOPELESS:
-            yield one
-            continue
-        more = max(-MOST_SUPPORT, min(around.support(one.hypothesis, line), most))
-        with_others = replace(one, likelihood=one.likelihood + more)
-        best = max(best, with_others.likelihood)
-        yield with_others
-
-
-def _answer(
-    winner: _Verdict,
-    rival: _Verdict | None,
-    owner: float,
-    clues: Sequence[Clue],
-    line_bytes: int,
-    containment: Containment,
-) -> LineObject:
-    """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
-    odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
-    margin = min(odds, owner) / (1.0 + min(odds, owner))
-    described = _describe(winner, line_bytes, containment)
-    runner_up = _describe(rival, line_bytes, containment) if rival else None
-    if owner < odds and margin < SURE:
-        reason = "only locks, links and the like are known here, which lie in many types"
-        outcome = Outcome.CANNOT_TELL
-    elif margin < SURE:
-        outcome, reason = Outcome.CANNOT_TELL, _why_unsure(described, runner_up)
-    elif doubt := lone(clues):
-        outcome, reason = Outcome.CANNOT_TELL, doubt
-    elif winner.explained < MOSTLY:
-        outcome, reason = Outcome.CANNOT_TELL, "no type explains most of the samples"
-    elif doubt := hearsay(winner.hypothesis, clues, containment) or contradiction(
-        winner.hypothesis, clues, containment
-    ):
-        outcome, reason = Outcome.CANNOT_TELL, doubt
-    elif (holders := containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
-        outcome = Outcome.INNER_TYPE_ONLY
-        reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
-    elif doubt := one_offset(clues):
-        outcome, reason = Outcome.CANNOT_TELL, doubt
-    else:
-        outcome, reason = Outcome.RESOLVED, ""
-    return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
-
-
-def _why_unsure(first: LineObject, second: LineObject | None) -> str:
-    if second and second.type == first.type:
-        return f"{first.type} explains the line from two starts ({first.start} and {second.start}) almost equally well"
-    return "two types explain the line almost equally well"
-
-
-def _describe(verdict: _Verdict, line_bytes: int, containment: Containment) -> LineObject:
-    one = verdict.hypothesis
-    layout = containment.layouts.by_id(one.layout)
-    holders = tuple(dict.fromkeys(holder.name for holder in containment.holders(one.layout)))
-    start, phase = one.start, one.start % line_bytes
-    return LineObject(layout.name, layout.id, start, phase, verdict.explained, Outcome.RESOLVED, containers=holders)
-
-
-def _left_over(clues: Sequence[Clue], first: LineObject, containment: Containment) -> tuple[Clue, ...]:
-    """The clues outside the first object, if they are a good part of the line."""
-    if first.layout is None:
-        return ()
-    _, rest = within(clues, Hypothesis(first.layout, first.start), containment)
-    total = sum(clue.samples for clue in clues)
-    return tuple(rest) if total and sum(clue.samples for clue in rest) / total >= LEFT_OVER else ()
-
-
-def _overlapping(first: LineObject, second: LineObject, containment: Containment) -> bool:
-    if first.layout is None or second.layout is None:
-        return True
-    return overlap(Hypothesis(first.layout, first.start), Hypothesis(second.layout, second.start), containment)

@@ -7,6 +7,7 @@ is the outermost that the code is known to work on: who reads a lock of an ``ino
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -104,10 +105,9 @@ def _touched(
     spots: Mapping[Spot, AccessCounts], sampled: Sampled, record: int, offset: int, containment: Containment
 ) -> bool:
     """Whether one of the spots is this place of the record, or of one that names the same memory."""
-    if sampled.suits(spots.get(containment.folded(record, offset), _NOTHING)):
-        return True
-    others = containment.overlays(record)
-    return any(sampled.suits(spots.get(containment.folded(one, offset), _NOTHING)) for one in others)
+    return sampled.suits(spots.get(containment.folded(record, offset), _NOTHING)) or any(
+        sampled.suits(spots.get(containment.folded(one, offset), _NOTHING)) for one in containment.overlays(record)
+    )
 
 
 def by_function(
@@ -122,10 +122,12 @@ def by_function(
         if base in wanted or (cut and base.startswith(cut)):
             numbers.setdefault(base, []).append(number)
     outermost = _Outermost(accesses, containment)
-    return {
-        name: _touches(_shared(_rows(group, accesses), accesses), BY_FUNCTION, outermost)
-        for name, group in numbers.items()
-    }
+    found = {}
+    for name, group in numbers.items():
+        rows = np.concatenate([accesses.rows_of_function(number) for number in group]).astype(np.int64)
+        # What a CPU or thread reaches as its own mostly meets no line that CPUs share.
+        found[name] = _touches(rows[accesses.outcome[rows] != _OWN], BY_FUNCTION, outermost)
+    return found
 
 
 def by_instruction(addresses: Iterable[int], accesses: AccessMap, containment: Containment) -> dict[int, CodeTouches]:
@@ -192,17 +194,6 @@ class _Outermost:
         return {self.containment.folded(one.record, offset - one.offset) for one in large}
 
 
-def _rows(functions: Iterable[int], accesses: AccessMap) -> NDArray[np.int64]:
-    parts = [accesses.rows_of_function(number) for number in functions]
-    return np.concatenate(parts).astype(np.int64)
-
-
-def _shared(rows: NDArray[np.int64], accesses: AccessMap) -> NDArray[np.int64]:
-    """The rows that can meet a line that CPUs share: what a CPU or thread reaches as its own is mostly none."""
-    shared: NDArray[np.int64] = rows[accesses.outcome[rows] != _OWN]
-    return shared
-
-
 def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> CodeTouches:
     accesses = outermost.accesses
     outcomes = accesses.outcome[rows]
@@ -212,7 +203,7 @@ def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> Co
     spots: dict[Spot, AccessCounts] = {}
     inside: dict[Spot, AccessCounts] = {}
     resolved = _NOTHING
-    places: dict[str, int] = {}
+    places: Counter[str] = Counter()
     elements: set[Spot] = set()
     for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
         place, kind = divmod(key, 4)
@@ -226,22 +217,14 @@ def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> Co
         spots[spot] = _sum(spots.get(spot, _NOTHING), one)
         for within in outermost.inside(spot):
             inside[within] = _sum(inside.get(within, _NOTHING), one)
-        words = accesses.types[int(accesses.place_type[place])] + _member(accesses, place)
-        places[words] = places.get(words, 0) + count
+        path = accesses.place_path[place]
+        member = f".{path}" if path else f"+{int(accesses.place_offset[place]):#x}"
+        places[accesses.types[int(accesses.place_type[place])] + member] += count
     most = tuple(sorted(places, key=lambda words: (-places[words], words)))
     counted = accesses.counts(counting.astype(np.uint32))
     return CodeTouches(spots, inside, resolved, counted, trust, most, frozenset(elements))
 
 
-def _member(accesses: AccessMap, place: int) -> str:
-    path = accesses.place_path[place]
-    return f".{path}" if path else f"+{int(accesses.place_offset[place]):#x}"
-
-
 def _sum(one: AccessCounts, other: AccessCounts) -> AccessCounts:
-    return AccessCounts(
-        one.reads + other.reads,
-        one.writes + other.writes,
-        one.updates + other.updates,
-        one.atomics + other.atomics,
-    )
+    reads, writes = one.reads + other.reads, one.writes + other.writes
+    return AccessCounts(reads, writes, one.updates + other.updates, one.atomics + other.atomics)

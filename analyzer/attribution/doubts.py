@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Why the best explanation of a line must be doubted all the same."""
+"""What is held against the best explanation of a line, and what the lines close by say of it.
+
+Of an object with nested records the one is named that says most: an ``address_space`` rather than the ``inode`` around
+it. What meets on a line are members; seen from a record around the one that is accessed they would be one member.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from linesmith.analyzer.attribution.hypotheses import Hypothesis, Proposer, prio
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability, quality, touched
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Entered, Layout, Leaf, LineObject, Outcome, SharedLine
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Layout, Leaf, LineObject, Outcome, SharedLine
 from linesmith.analyzer.slab.possible import SlabStarts
 
 # Clues of at least this weight are taken for certain; an object must explain this share of the line's samples.
@@ -27,13 +31,24 @@ MOST_MISFITS = 0.25
 WELL_KNOWN = 0.7
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
+# A nested record must hold this share of the accesses to stand for the whole object.
+NEARLY_ALL = 0.9
+# Lines of one report this close (bytes) may belong to one object.
+NEIGHBOURHOOD = 4096
+# How many explanations of a line are looked at more closely.
+EXAMINED = 8
 # Distinct places on a line that a building block can have, in bytes from one to the next.
 WORD = 8
 
 
+def _certain(clues: Sequence[Clue]) -> Sequence[Clue]:
+    """The clues that are taken for certain, all where there are none."""
+    return [clue for clue in clues if clue.weight >= MOSTLY] or clues
+
+
 def lone(clues: Sequence[Clue]) -> str:
     """Why a line is no pattern: one function at one offset, which may be any of several places that it touches."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
+    certain = _certain(clues)
     if len(certain) != 1 or len(certain[0].spots) == 1:
         return ""
     places = f": it touches {len(certain[0].spots)} places that could lie there" if certain[0].spots else ""
@@ -42,7 +57,7 @@ def lone(clues: Sequence[Clue]) -> str:
 
 def one_offset(clues: Sequence[Clue]) -> str:
     """Why a line is hardly a pattern: all is at one offset, where each function may mean several places."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
+    certain = _certain(clues)
     if len({clue.offset for clue in certain}) > 1 or any(len(clue.spots) == 1 for clue in certain):
         return ""
     return "one offset is no pattern: each function there touches several places"
@@ -87,8 +102,7 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment
 
 def hearsay(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
     """Why the winner must be doubted: no function is known to work on what it has there, at most to be able to."""
-    certain = [clue for clue in clues if clue.weight >= MOSTLY] or clues
-    surest = max(quality(clue, one.layout, clue.offset - one.start, containment) for clue in certain)
+    surest = max(quality(clue, one.layout, clue.offset - one.start, containment) for clue in _certain(clues))
     return "" if surest >= RETURNED else "the functions seen are not known to work on it"
 
 
@@ -103,17 +117,26 @@ def odds_of_owner(one: Hypothesis, clues: Sequence[Clue], line_bytes: int, conta
         return inf
     trust = max(clue.touches.trust for clue in clues)
     places = (line_bytes / WORD) ** (len(blocks) - 1)
-    return trust / (1.0 - trust) * places / max(1, _owners({block for block, _ in blocks}, containment))
+    records = {record for record, _ in blocks}
+    holding = [frozenset(place.container for place in containment.places(record)) for record in records]
+    owners = frozenset.intersection(*holding) - records
+    within = {holder for owner in owners for holder, _ in containment.embeddings(owner)}
+    return trust / (1.0 - trust) * places / max(1, len(owners - within))
 
 
 def _building_blocks(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> set[tuple[int, int]]:
     """The building blocks that the code touches, as (record, place on the line); none where it names the owner."""
     blocks: set[tuple[int, int]] = set()
-    for clue in [clue for clue in clues if clue.weight >= MOSTLY] or clues:
+    for clue in _certain(clues):
+        variables = {name for name, reach in clue.known.records.items() if reach.quality >= INLINED}
         for leaf, number in _known_as(clue, one, containment):
-            if number < 1 or _named(clue, leaf, number, containment):
+            around = {containment.layouts.by_id(it.record).name for it in leaf.entered[:number]}
+            if number < 1 or around & variables:
                 return set()
-            block = _outermost_block(leaf, number, containment)
+            # The outermost block between the hypothesis's own record and the one that is known, or that one.
+            inner = leaf.entered[1 : number + 1]
+            outermost = (it for it in inner if containment.direct_holders(it.record) >= BUILDING_BLOCK)
+            block = next(outermost, leaf.entered[number])
             blocks.add((block.record, one.start + block.offset))
     return blocks
 
@@ -134,36 +157,6 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
                 yield leaf, number
 
 
-def _outermost_block(leaf: Leaf, number: int, containment: Containment) -> Entered:
-    """The outermost building block between the hypothesis's own record and the one that is known, or that one."""
-    inner = leaf.entered[1 : number + 1]
-    blocks = (one for one in inner if containment.direct_holders(one.record) >= BUILDING_BLOCK)
-    return next(blocks, leaf.entered[number])
-
-
-def _named(clue: Clue, leaf: Leaf, number: int, containment: Containment) -> bool:
-    """Whether the function has a variable of a record around the one that is known."""
-    around = {containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
-    return any(reach.quality >= INLINED for name, reach in clue.known.records.items() if name in around)
-
-
-def _owners(blocks: set[int], containment: Containment) -> int:
-    """How many types hold all these blocks, those around another such type not counted."""
-    holding = [frozenset(place.container for place in containment.places(block)) for block in blocks]
-    common = frozenset.intersection(*holding) - blocks
-    around = {holder for one in common for holder, _ in containment.embeddings(one)}
-    return len(common - around)
-
-
-# Of nested records the one that says most: an ``address_space`` rather than the ``inode`` around it.
-#
-# What meets on a line are members; seen from a record around the one that is accessed they would be one member.
-
-# A nested record must hold this share of the accesses to stand for the whole object.
-NEARLY_ALL = 0.9
-_KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
-
-
 def narrowed(
     one: LineObject, seen: Sequence[Access], line: SharedLine, containment: Containment, wanted: str | None
 ) -> LineObject:
@@ -171,10 +164,10 @@ def narrowed(
 
     ``seen`` are the accesses to it. A ``wanted`` record is named, if it is the object or one in it.
     """
-    if one.layout is None or one.outcome not in _KNOWN or one.type == wanted:
+    if one.layout is None or one.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY) or one.type == wanted:
         return one
     outer = containment.layouts.by_id(one.layout)
-    layout, begin = _innermost(outer, _enclosing(outer, one.start, seen, containment), seen, containment, wanted)
+    layout, begin = _innermost(outer, one.start, seen, containment, wanted)
     if layout.id == outer.id:
         return one
     start = one.start + begin
@@ -182,18 +175,24 @@ def narrowed(
     where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
-    told = where if not sure or one.outcome is Outcome.RESOLVED else replace(where, outcome=Outcome.RESOLVED, reason="")
-    return replace(told, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
+    if sure and one.outcome is not Outcome.RESOLVED:
+        where = replace(where, outcome=Outcome.RESOLVED, reason="")
+    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
 
 
 def narrowed_all(
     objects: Sequence[LineObject], line: SharedLine, containment: Containment, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """The objects of a line that no snapshot knows, each as the nested record that says most."""
-    return tuple(
-        one if one.origin else narrowed(one, _seen(one, line, containment), line, containment, wanted)
-        for one in objects
-    )
+    found = []
+    for one in objects:
+        if one.layout is not None and not one.origin:
+            held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
+            seen = [access for access in line.accesses if access.offset in held]
+            found.append(narrowed(one, seen, line, containment, wanted))
+        else:
+            found.append(one)
+    return tuple(found)
 
 
 def weight(access: Access) -> int:
@@ -201,34 +200,15 @@ def weight(access: Access) -> int:
     return access.contended + access.stores or access.records or 0
 
 
-def _seen(one: LineObject, line: SharedLine, containment: Containment) -> tuple[Access, ...]:
-    """The accesses of the line that lie in the object."""
-    if one.layout is None:
-        return ()
-    held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
-    return tuple(access for access in line.accesses if access.offset in held)
-
-
-def _enclosing(
-    outer: Layout, start: int, seen: Sequence[Access], containment: Containment
-) -> dict[tuple[str, int], int]:
-    """Samples within each nested record, by its name and its offset in ``outer``."""
-    enclosed: dict[tuple[str, int], int] = {}
+def _innermost(
+    outer: Layout, start: int, seen: Sequence[Access], containment: Containment, wanted: str | None
+) -> tuple[Layout, int]:
+    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
+    enclosed: Counter[tuple[str, int]] = Counter()
     for access in seen:
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
         for record in {step for leaf in leaves for step in leaf.chain}:
-            enclosed[record] = enclosed.get(record, 0) + weight(access)
-    return enclosed
-
-
-def _innermost(
-    outer: Layout,
-    enclosed: dict[tuple[str, int], int],
-    seen: Sequence[Access],
-    containment: Containment,
-    wanted: str | None,
-) -> tuple[Layout, int]:
-    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
+            enclosed[record] += weight(access)
     total = sum(map(weight, seen))
     best = outer, 0
     for (name, begin), held in enclosed.items():
@@ -240,16 +220,8 @@ def _innermost(
     return best
 
 
-# What lines close by say for or against an object that reaches so far.
-
-# Lines of one report this close (bytes) may belong to one object.
-NEIGHBOURHOOD = 4096
-# How many explanations of a line are looked at more closely.
-EXAMINED = 8
-
-
 @dataclass(frozen=True)
-class Alone:
+class _OwnObject:
     """How well the clues of a line are explained by the best object that lies there by itself.
 
     ``gains`` are log likelihoods, one for each clue; ``prior`` is that of the object.
@@ -277,72 +249,51 @@ class Neighbourhood:
     ) -> None:
         """``starts`` is what slabs leave possible on these lines, where that is known."""
         self.starts = starts
+        self.proposer = Proposer(containment)
         self._lines = {line.address: line for line in lines if line.address is not None}
         self._evidence = evidence
         self._containment = containment
-        self.proposer = Proposer(containment)
         self._addresses = sorted(self._lines)
-        self._explained: dict[int, Alone] = {}
+        self._own_objects: dict[int, _OwnObject] = {}
 
     def support(self, one: Hypothesis, line: SharedLine) -> float:
-        """What the lines around ``line`` say for an object that covers them, against objects of their own."""
+        """What the lines around ``line`` say for an object that covers them, against objects of their own.
+
+        One piece of code counts once, however many lines it touched: what is wrongly known of it is so everywhere.
+        """
         if line.address is None:
             return 0.0
         end = one.start + self._containment.layouts.by_id(one.layout).size
         reach = range(max(one.start, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
         first = bisect_right(self._addresses, line.address + reach.start - line.bytes)
-        covered = self._addresses[first : bisect_left(self._addresses, line.address + reach.stop)]
-        told = [
-            _told(one, other - line.address, end, self._alone(other), self._containment)
-            for other in covered
-            if other != line.address
-        ]
-        return _summed(told)
+        by_code: dict[tuple[int, int], list[float]] = {}
+        priors = 0.0
+        for address in self._addresses[first : bisect_left(self._addresses, line.address + reach.stop)]:
+            if address == line.address:
+                continue
+            own, way = self._own_object(address), address - line.address
+            known = zip(own.codes, own.clues, own.gains, strict=True)
+            covered = [it for it in known if one.start <= it[1].offset + way < end]
+            priors += -own.prior if covered else 0.0
+            for code, clue, gain in covered:
+                by_code.setdefault(code, []).append(_gain(clue, way, one, self._containment) - gain)
+        return priors + sum(sum(gains) / len(gains) for gains in by_code.values())
 
-    def _alone(self, address: int) -> Alone:
-        if address not in self._explained:
+    def _own_object(self, address: int) -> _OwnObject:
+        found = self._own_objects.get(address)
+        if found is None:
             line = self._lines[address]
-            self._explained[address] = _alone(line, clues_of(line.accesses, self._evidence), self.proposer, self.starts)
-        return self._explained[address]
-
-
-def _alone(line: SharedLine, clues: tuple[Clue, ...], proposer: Proposer, starts: SlabStarts | None) -> Alone:
-    best = Alone(clues, (0.0,) * len(clues), 0.0)
-    for one in proposer.best(clues, line.bytes, EXAMINED):
-        each = tuple(_gain(clue, 0, one, proposer.containment) for clue in clues)
-        tried = Alone(clues, each, prior(one, line, proposer.containment, starts))
-        best = max(best, tried, key=lambda it: it.prior + sum(it.gains))
-    return best
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What one line says for an object that covers it: by each clue, and because it needs no object of its own."""
-
-    clues: tuple[tuple[tuple[int, int], float], ...]
-    prior: float
-
-
-def _told(one: Hypothesis, way: int, end: int, alone: Alone, containment: Containment) -> _Told:
-    """Of a line that lies ``way`` bytes on; ``end`` is the first byte behind the object."""
-    known = zip(alone.codes, alone.clues, alone.gains, strict=True)
-    covered = [it for it in known if one.start <= it[1].offset + way < end]
-    clues = tuple((code, _gain(clue, way, one, containment) - gain) for code, clue, gain in covered)
-    return _Told(clues, -alone.prior if clues else 0.0)
-
-
-def _summed(told: Iterable[_Told]) -> float:
-    """One piece of code counts once, however many lines it touched: what is known wrongly of it is so everywhere."""
-    by_code: dict[tuple[int, int], list[float]] = {}
-    priors = 0.0
-    for one in told:
-        priors += one.prior
-        for code, gain in one.clues:
-            by_code.setdefault(code, []).append(gain)
-    return priors + sum(sum(gains) / len(gains) for gains in by_code.values())
+            clues = clues_of(line.accesses, self._evidence)
+            found = _OwnObject(clues, (0.0,) * len(clues), 0.0)
+            for one in self.proposer.best(clues, line.bytes, EXAMINED):
+                gains = tuple(_gain(clue, 0, one, self._containment) for clue in clues)
+                tried = _OwnObject(clues, gains, prior(one, line, self._containment, self.starts))
+                found = max(found, tried, key=lambda it: it.prior + sum(it.gains))
+            self._own_objects[address] = found
+        return found
 
 
 def _gain(clue: Clue, way: int, one: Hypothesis, containment: Containment) -> float:
-    """The log likelihood of a clue on a line ``way`` bytes on, beside that of a leaf without a reason."""
+    """The log likelihood of a clue on a line ``way`` bytes on, against that of a leaf without a reason."""
     likelihood, _ = probability(clue, one.layout, clue.offset + way - one.start, containment)
     return clue.weight * log(likelihood / UNEXPLAINED_LEAF)

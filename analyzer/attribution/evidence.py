@@ -124,11 +124,16 @@ def gather(
         for record, reach in _one_pointer_further(reaches, layouts):
             _strengthen(reaches, record, reach)
         _discount_parts(reaches, layouts)
-    read, written = _displacements(operands)
+    every: dict[str, set[int]] = {}
+    written: dict[str, set[int]] = {}
+    for operand in operands:
+        every.setdefault(operand.function, set()).add(operand.displacement)
+        if operand.writes:
+            written.setdefault(operand.function, set()).add(operand.displacement)
     functions = {
         name: FunctionEvidence(
             found.get(name, {}),
-            frozenset(read.get(name, ())),
+            frozenset(every.get(name, ())),
             frozenset(written.get(name, ())),
             really.get(name, UNTOUCHED),
         )
@@ -142,32 +147,15 @@ def evidence_of(access: Access, evidence: Evidence) -> FunctionEvidence:
 
     A symbol that perf cut stands for all functions that begin so.
     """
-    known = _evidence_of_function(access, evidence.functions)
+    name, functions = symbol_name(access), evidence.functions
+    if name is None:
+        known = NOTHING
+    elif found := functions.get(name) or functions.get(f"native_{name}"):
+        known = found
+    else:
+        known = _evidence_of_prefix(name, functions) if access.symbol_cut else _posix_evidence(name)
     instruction = None if access.code_address is None else evidence.instructions.get(access.code_address)
     return known if instruction is None else replace(known, touches=instruction)
-
-
-def _evidence_of_function(access: Access, functions: Mapping[str, FunctionEvidence]) -> FunctionEvidence:
-    name = symbol_name(access)
-    if name is None:
-        return NOTHING
-    if name in functions:
-        return functions[name]
-    if f"native_{name}" in functions:
-        return functions[f"native_{name}"]
-    if access.symbol_cut:
-        return _evidence_of_prefix(name, functions)
-    return _posix_evidence(name)
-
-
-def _displacements(operands: Iterable[Operand]) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
-    every: dict[str, set[int]] = {}
-    written: dict[str, set[int]] = {}
-    for operand in operands:
-        every.setdefault(operand.function, set()).add(operand.displacement)
-        if operand.writes:
-            written.setdefault(operand.function, set()).add(operand.displacement)
-    return every, written
 
 
 def _direct_reach(item: Touched) -> Reach:
@@ -188,13 +176,10 @@ def _discount_parts(reaches: dict[str, Reach], layouts: Layouts) -> None:
     whole = [record for record, reach in reaches.items() if reach.quality >= INLINED]
     parts = {part for record in whole for part in _parts(record, layouts)}
     for record, reach in reaches.items():
-        local = reach.quality < DIRECT or (not reach.via.startswith("parameter") and _is_link(record, layouts))
+        link = any(layout.size <= LINK_BYTES for layout in layouts.variants(record)[:1])
+        local = reach.quality < DIRECT or (link and not reach.via.startswith("parameter"))
         if record in parts and local:
             reaches[record] = replace(reach, quality=min(reach.quality, POINTS_INTO_ANOTHER))
-
-
-def _is_link(record: str, layouts: Layouts) -> bool:
-    return any(layout.size <= LINK_BYTES for layout in layouts.variants(record)[:1])
 
 
 def _parts(record: str, layouts: Layouts) -> set[str]:
@@ -211,20 +196,12 @@ def _parts(record: str, layouts: Layouts) -> set[str]:
 def _one_pointer_further(reaches: Mapping[str, Reach], layouts: Layouts) -> list[tuple[str, Reach]]:
     further = []
     for record, reach in reaches.items():
-        pointers = _pointer_targets(record, layouts)
-        if len(pointers) > HUB_POINTERS:
-            continue
-        quality = reach.quality * ONE_POINTER_FURTHER
-        further += [(target, Reach(quality, False, f"{record}.{name}")) for target, name in pointers.items()]
+        members = [member for layout in layouts.variants(record)[:1] for member in layout.members]
+        pointers = {m.target: m.name for m in members if m.target and m.category is MemberCategory.POINTER}
+        if len(pointers) <= HUB_POINTERS:
+            quality = reach.quality * ONE_POINTER_FURTHER
+            further += [(target, Reach(quality, False, f"{record}.{name}")) for target, name in pointers.items()]
     return further
-
-
-def _pointer_targets(record: str, layouts: Layouts) -> dict[str, str]:
-    variants = layouts.variants(record)
-    if not variants:
-        return {}
-    members = variants[0].members
-    return {m.target: m.name for m in members if m.target and m.category is MemberCategory.POINTER}
 
 
 def _strengthen(reaches: dict[str, Reach], record: str, reach: Reach) -> None:

@@ -24,24 +24,15 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import SharedLine
 from linesmith.analyzer.slab.possible import SlabStarts
 
-# Which part of a kernel's address space an address lies in, as far as every start of the kernel keeps to it.
-#
-# Sources: Documentation/arch/x86/x86_64/mm.rst, arch/x86/mm/kaslr.c (bases move, their order and the room of the
-# vmalloc area stay), Documentation/arch/arm64/memory.rst.
-
 # Physical memory is mapped here, and nothing else is: x86-64 with four and with five levels of page tables, up to the
-# lowest address that the array of struct page can have behind the vmalloc area; arm64.
+# lowest address that the array of struct page can have behind the vmalloc area; arm64. Slab objects lie there, never
+# a ``struct page``. Sources: Documentation/arch/x86/x86_64/mm.rst, arch/x86/mm/kaslr.c (bases move, their order and
+# the room of the vmalloc area stay), Documentation/arch/arm64/memory.rst.
 _LINEAR_MAPS = (
     range(0xFFFF_8880_0000_0000, 0xFFFF_A880_0000_0000),
     range(0xFF11_0000_0000_0000, 0xFF43_0000_0000_0000),
     range(0xFFFF_0000_0000_0000, 0xFFFF_8000_0000_0000),
 )
-
-
-def in_linear_map(address: int) -> bool:
-    """Whether slab objects and pages lie there, but never a ``struct page``, which describes them from elsewhere."""
-    return any(address in one for one in _LINEAR_MAPS)
-
 
 # Which hypotheses are asked for: by columns of layouts, starts and sizes.
 Column = NDArray[np.int64]
@@ -65,7 +56,7 @@ class Hypothesis(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposals:
+class _CluePlaces:
     """Where an access of a function may lie: columns of ``layout``, ``offset`` in it, and the log of how likely.
 
     ``alignment`` and ``size`` are those of the layout, in bytes. ``of`` keeps alive what they were made from.
@@ -84,7 +75,7 @@ class Proposer:
 
     def __init__(self, containment: Containment) -> None:
         self.containment = containment
-        self._known: dict[_Code, _Proposals] = {}
+        self._known: dict[_Code, _CluePlaces] = {}
 
     def best(
         self, clues: Sequence[Clue], line_bytes: int, most: int, allowed: Allowed | None = None
@@ -93,7 +84,7 @@ class Proposer:
         keys: list[Column] = []
         gains: list[NDArray[np.float64]] = []
         for clue in clues:
-            one = self._proposals(clue)
+            one = self._places_of(clue)
             start = clue.offset - one.offset
             fits = (start % one.alignment == 0) & (start < line_bytes) & (start + one.size > 0)
             if allowed is not None:
@@ -107,21 +98,17 @@ class Proposer:
         foremost = distinct[np.argsort(-summed, kind="stable")[:most]].tolist()
         return [Hypothesis(key // (2 * FARTHEST), key % (2 * FARTHEST) - FARTHEST) for key in foremost]
 
-    def _proposals(self, clue: Clue) -> _Proposals:
-        key = _code_of(clue)
-        found = self._known.get(key)
+    def _places_of(self, clue: Clue) -> _CluePlaces:
+        # Of instructions that are known, only what they touch matters.
+        declared = 0 if clue.by_instruction else id(clue.known.records)
+        code = declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
+        found = self._known.get(code)
         if found is None:
-            found = self._known[key] = _columns(clue, self.containment)
+            found = self._known[code] = _places(clue, self.containment)
         return found
 
 
-def _code_of(clue: Clue) -> _Code:
-    """What the proposals of a clue depend on: of instructions that are known, only what they touch."""
-    declared = 0 if clue.by_instruction else id(clue.known.records)
-    return declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
-
-
-def _columns(clue: Clue, containment: Containment) -> _Proposals:
+def _places(clue: Clue, containment: Containment) -> _CluePlaces:
     found: dict[tuple[int, int], float] = {}
     for (layout, start), likelihood in _met(clue, containment).items():
         for place in containment.places(layout):
@@ -130,10 +117,6 @@ def _columns(clue: Clue, containment: Containment) -> _Proposals:
     for layout, start in clue.touches.inside if clue.spots else ():
         if containment.layouts.by_id(layout).name:
             found[layout, start] = max(touch_likelihood(clue), found.get((layout, start), 0.0))
-    return _as_arrays(clue, found, containment)
-
-
-def _as_arrays(clue: Clue, found: Mapping[tuple[int, int], float], containment: Containment) -> _Proposals:
     layouts = np.array([layout for layout, _ in found], np.int64)
     distinct, which = np.unique(layouts, return_inverse=True)
     records = [containment.layouts.by_id(layout) for layout in distinct.tolist()]
@@ -141,7 +124,7 @@ def _as_arrays(clue: Clue, found: Mapping[tuple[int, int], float], containment: 
     sizes = np.array([one.size for one in records], np.int64)
     offsets = np.array([start for _, start in found], np.int64)
     gains = np.log(np.array(list(found.values()), np.float64) / OUTSIDE)
-    return _Proposals(clue.known.records, layouts, offsets, gains, alignment[which], sizes[which])
+    return _CluePlaces(clue.known.records, layouts, offsets, gains, alignment[which], sizes[which])
 
 
 def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
@@ -163,31 +146,28 @@ def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
 
 
 def prior(one: Hypothesis, line: SharedLine, containment: Containment, starts: SlabStarts | None) -> float:
-    """Log: by the starts that slabs leave a type at the line's address, where that is known."""
-    if line.address is not None and containment.overlays(one.layout) and in_linear_map(line.address):
-        return _even_prior(one, line.bytes, containment) - ELSEWHERE
-    known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts else None
-    return _even_prior(one, line.bytes, containment) if known is None else known
+    """Log: by the starts that slabs leave a type at the line's address, where that is known; else even over them all.
 
-
-def _even_prior(one: Hypothesis, line_bytes: int, containment: Containment) -> float:
-    """Even over the starts a type can have; allocators begin more objects on a line than anywhere else."""
+    Allocators begin more objects on a line than anywhere else.
+    """
+    mapped = line.address is not None and any(line.address in one for one in _LINEAR_MAPS)
+    elsewhere = mapped and bool(containment.overlays(one.layout))
+    known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts and not elsewhere else None
+    if known is not None:
+        return known
     layout = containment.layouts.by_id(one.layout)
-    starts = (layout.size + line_bytes) / max(layout.natural_alignment, layout.alignment or 1)
-    return log(ON_LINE_START if one.start % line_bytes == 0 else 1.0) - log(starts)
+    possible = (layout.size + line.bytes) / max(layout.natural_alignment, layout.alignment or 1)
+    even = log(ON_LINE_START if one.start % line.bytes == 0 else 1.0) - log(possible)
+    return even - ELSEWHERE if elsewhere else even
 
 
 def same_place(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
     """Whether both are the same bytes: one is embedded in the other just there, or both name one piece of memory."""
-    if one.start == other.start and _one_memory(one.layout, other.layout, containment):
-        return True
+    if one.start == other.start:
+        names = {containment.layouts.by_id(it.layout).name for it in (one, other)}
+        if len(names) == 1 or other.layout in containment.overlays(one.layout):
+            return True
     return inside(one, other, containment) or inside(other, one, containment)
-
-
-def _one_memory(one: int, other: int, containment: Containment) -> bool:
-    """Whether two records that begin together are one: of one name, or laid over each other."""
-    names = {containment.layouts.by_id(layout).name for layout in (one, other)}
-    return len(names) == 1 or other in containment.overlays(one)
 
 
 def inside(inner: Hypothesis, outer: Hypothesis, containment: Containment) -> bool:
@@ -205,7 +185,7 @@ def within(clues: Iterable[Clue], one: Hypothesis, containment: Containment) -> 
     """The clues that lie in the object, and those that do not."""
     end = one.start + containment.layouts.by_id(one.layout).size
     held: list[Clue] = []
-    beyond: list[Clue] = []
+    rest: list[Clue] = []
     for clue in clues:
-        (held if one.start <= clue.offset < end else beyond).append(clue)
-    return held, beyond
+        (held if one.start <= clue.offset < end else rest).append(clue)
+    return held, rest

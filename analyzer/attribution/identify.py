@@ -3,7 +3,8 @@
 
 What a snapshot calls by one type is that type; a slab cache that serves several (``kmalloc-512``) leaves the
 type to a vote of the functions seen, among the types that fit at the known start. Of nested records the one is
-named that holds what is hot: an ``address_space`` rather than the ``inode`` around it. docs/attribution.md.
+named that holds what is hot: an ``address_space`` rather than the ``inode`` around it. docs/attribution.md. What
+the snapshot says of their memory tells as well which lines of a recording may hold an object of a type.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from linesmith.analyzer.attribution.attribute import attribute_at
 from linesmith.analyzer.attribution.doubts import Neighbourhood, narrowed, weight
 from linesmith.analyzer.attribution.evidence import Evidence, evidence_of
-from linesmith.analyzer.attribution.line_members import agrees, instruction_of
+from linesmith.analyzer.attribution.line_members import KNOWN, agrees, instruction_of
 from linesmith.analyzer.attribution.lock import has_lock, takes_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
 from linesmith.analyzer.layouts.containment import Containment
@@ -41,7 +42,7 @@ def identify(
     known: ObjectMap,
     evidence: Evidence,
     containment: Containment,
-    around: Neighbourhood | None = None,
+    neighbours: Neighbourhood | None = None,
     wanted: str | None = None,
 ) -> tuple[LineObject, ...]:
     """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
@@ -56,9 +57,20 @@ def identify(
         if place is not None:
             met.setdefault(place, []).append(access)
     ordered = sorted(met.items(), key=lambda item: (-sum(map(weight, item[1])), item[0].start))
-    found = (_in_row(_object(place, seen, line, evidence, containment, around), place, line) for place, seen in ordered)
-    whole = zip(ordered, found, strict=True)
-    return tuple(narrowed(one, seen, line, containment, wanted) for (_, seen), one in whole)
+    found = []
+    for place, seen in ordered:
+        one = _object(place, seen, line, evidence, containment, neighbours)
+        if place.area.kind in _VARIABLES:
+            inside = line.address + one.start - place.start
+            one = replace(one, row=_variable_row(place.area, inside))
+        found.append(narrowed(one, seen, line, containment, wanted))
+    return tuple(found)
+
+
+def _variable_row(area: ObjectArea, inside: int) -> VariableRow:
+    """The variable that an object is, or is an element or part of, ``inside`` bytes from the begin of one."""
+    name = area.name.rpartition("[")[0] if area.count > 1 else area.name
+    return VariableRow(name, area.address + inside, area.stride, area.count)
 
 
 def _object(
@@ -67,31 +79,22 @@ def _object(
     line: SharedLine,
     evidence: Evidence,
     containment: Containment,
-    around: Neighbourhood | None,
+    neighbours: Neighbourhood | None,
 ) -> LineObject:
-    start = place.start - (line.address or 0)
-    layout = _told(place.area, containment)
+    area, start = place.area, place.start - (line.address or 0)
+    layout = _only_type(area, containment)
     if layout is not None:
-        return _typed(layout, start, seen, line, place.area, evidence, containment)
-    voted = attribute_at(start, place.area.size, line, evidence, containment, around)
+        return _typed(layout, start, seen, line, area, evidence, containment)
+    voted = attribute_at(start, area.size, line, evidence, containment, neighbours)
     sure = voted is not None and voted.outcome is Outcome.RESOLVED
-    if voted is not None and (sure or place.area.kind is ObjectKind.SLAB) and place.area.kind not in _TYPELESS:
-        return _voted(voted, place.area, seen, line, evidence, containment)
-    return _untyped(place.area, start, line)
-
-
-def _in_row(one: LineObject, place: PlacedObject, line: SharedLine) -> LineObject:
-    """The object with the variable that it is, or is an element or part of."""
-    area = place.area
-    if area.kind not in _VARIABLES:
-        return one
-    name = area.name.rpartition("[")[0] if area.count > 1 else area.name
-    inside = (line.address or 0) + one.start - place.start
-    return replace(one, row=VariableRow(name, area.address + inside, area.stride, area.count))
-
-
-def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
     slab = area.kind is ObjectKind.SLAB
+    if voted is not None and (sure or slab) and area.kind not in _TYPELESS:
+        if voted.layout is None or voted.outcome not in KNOWN:
+            return replace(voted, origin=_origin(area), size=area.size)
+        layout = containment.layouts.by_id(voted.layout)
+        typed = _typed(layout, voted.start, seen, line, area, evidence, containment)
+        by_vote = replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up)
+        return replace(by_vote, reason="start by the snapshot, type by the functions seen", by_address=False)
     return LineObject(
         "",
         None,
@@ -107,7 +110,7 @@ def _untyped(area: ObjectArea, start: int, line: SharedLine) -> LineObject:
     )
 
 
-def _told(area: ObjectArea, containment: Containment) -> Layout | None:
+def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
     """The layout of the only type that a snapshot names, if the ELF file has one that fits.
 
     drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
@@ -117,30 +120,10 @@ def _told(area: ObjectArea, containment: Containment) -> Layout | None:
     fitting = [layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size]
     if fitting and fitting[0].size == area.size:
         return fitting[0]
-    scoped = [_exact(name, area.size, containment) for name in containment.by_last_name.get(area.types[0], ())]
-    exact = [layout for layout in scoped if layout is not None]
+    exact = []
+    for name in containment.by_last_name.get(area.types[0], ()):
+        exact += [layout for layout in containment.layouts.variants(name) if layout.size == area.size][:1]
     return exact[0] if len(exact) == 1 else next(iter(fitting), None)
-
-
-def _exact(name: str, size: int, containment: Containment) -> Layout | None:
-    return next((layout for layout in containment.layouts.variants(name) if layout.size == size), None)
-
-
-def _voted(
-    voted: LineObject,
-    area: ObjectArea,
-    seen: Sequence[Access],
-    line: SharedLine,
-    evidence: Evidence,
-    containment: Containment,
-) -> LineObject:
-    if voted.layout is None or voted.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY):
-        return replace(voted, origin=_origin(area), size=area.size)
-    layout = containment.layouts.by_id(voted.layout)
-    typed = _typed(layout, voted.start, seen, line, area, evidence, containment)
-    reason = "start by the snapshot, type by the functions seen"
-    sure = replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up)
-    return replace(sure, reason=reason, by_address=False)
 
 
 def _typed(
@@ -209,37 +192,27 @@ def _origin(area: ObjectArea) -> str:
     return f"{words}; {area.detail}" if area.detail else words
 
 
-# Which lines of a recording may hold an object of a type, by what the snapshot says of their memory.
-
-
 def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
     """The lines whose memory has the ``wanted`` type, a type that holds it by value, or a type that is not known."""
-    known = ObjectMap(profile.areas)
-    holders = _holders(wanted, containment)
-    return tuple(line for line in profile.lines if _may_hold(line, known, holders))
+    known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
+    return tuple(
+        line
+        for line in profile.lines
+        if line.address is None or any(not types or holders & types for types in _types(line, known))
+    )
 
 
 def lines_known_to_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
     """The lines whose memory is known to be of the ``wanted`` type, or of one that holds it by value."""
-    known = ObjectMap(profile.areas)
-    holders = _holders(wanted, containment)
-    return tuple(line for line in profile.lines if _holds(line, known, holders))
+    known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
+    placed = (line for line in profile.lines if line.address is not None)
+    return tuple(line for line in placed if any(holders & types for types in _types(line, known)))
 
 
 def _holders(wanted: str, containment: Containment) -> frozenset[str]:
     layouts = containment.layouts
     places = (place for layout in layouts.variants(wanted) for place in containment.places(layout.id))
     return frozenset({wanted, *(layouts.by_id(place.container).name for place in places)})
-
-
-def _may_hold(line: SharedLine, known: ObjectMap, holders: frozenset[str]) -> bool:
-    if line.address is None:
-        return True
-    return any(not types or holders & types for types in _types(line, known))
-
-
-def _holds(line: SharedLine, known: ObjectMap, holders: frozenset[str]) -> bool:
-    return line.address is not None and any(holders & types for types in _types(line, known))
 
 
 def _types(line: SharedLine, known: ObjectMap) -> Iterator[frozenset[str]]:

@@ -50,8 +50,8 @@ UNKNOWN_FUNCTION = 0.3
 OPERAND = 0.9
 # What is left of that for a displacement that the function only reads, where stores were sampled.
 ONLY_READ = 0.3
-# Answers kept for one piece of code.
-KEPT = 1 << 14
+# Answers remembered for one piece of code.
+MOST_ANSWERS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,12 @@ def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
     sampled = sampled_kinds(group)
     spots = tuple(spots_of(touches, sampled))
     judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
-    mapped, same = share_known(touches, sampled), evidence.answers.setdefault(_code_of(group, sampled, evidence), {})
-    return Clue(offset, known, judged, samples, sampled, touches, mapped, spots, same)
-
-
-def _code_of(group: Sequence[Access], sampled: Sampled, evidence: Evidence) -> Code:
-    """The code of accesses of one function: all that what is known of them comes from."""
-    known = ((one.symbol_cut, one.code_address if one.code_address in evidence.instructions else None) for one in group)
-    return symbol_name(group[0]), group[0].symbol_cut, frozenset(known), sampled
+    places = (
+        (one.symbol_cut, one.code_address if one.code_address in evidence.instructions else None) for one in group
+    )
+    code: Code = symbol_name(group[0]), group[0].symbol_cut, frozenset(places), sampled
+    answers = evidence.answers.setdefault(code, {})
+    return Clue(offset, known, judged, samples, sampled, touches, share_known(touches, sampled), spots, answers)
 
 
 def sampled_kinds(group: Iterable[Access]) -> Sampled:
@@ -137,12 +135,12 @@ def touch_likelihood(clue: Clue) -> float:
 def probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
     """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did.
 
-    Lines ask the same of the same code over and over, so answers are kept.
+    Lines ask the same of the same code over and over, so answers are remembered.
     """
     place = containment, layout, offset
     found = clue.answers.get(place)
     if found is None:
-        if len(clue.answers) >= KEPT:
+        if len(clue.answers) >= MOST_ANSWERS:
             clue.answers.clear()
         found = clue.answers[place] = _probability(clue, layout, offset, containment)
     return found
@@ -160,16 +158,10 @@ def _probability(clue: Clue, layout: int, offset: int, containment: Containment)
     reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset, containment)
     if reasoned > 0:
         return reasoned, True
-    return _unexplained(clue) if leaves[0].offset == offset else UNEXPLAINED_INSIDE, False
-
-
-def _unexplained(clue: Clue) -> float:
-    """Likelihood of a leaf that the clue's function has no reason to touch.
-
-    What is known of all its code speaks against the leaf as well. Of an instruction it is known what it touches: there
-    the leaf is another object's.
-    """
-    return UNEXPLAINED_LEAF if clue.by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE)
+    if leaves[0].offset != offset:
+        return UNEXPLAINED_INSIDE, False
+    # What is known of all code of a function speaks against the leaf, too. An instruction touches another object's.
+    return UNEXPLAINED_LEAF if clue.by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE), False
 
 
 def touched(clue: Clue, layout: int, offset: int, containment: Containment) -> float:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The members met on a line: every access laid on the objects found, none lost."""
+"""The members met on a line: every access laid on the objects found, none lost.
+
+An access may be named twice, by its address and by the instruction that made it; ``agreements`` counts how often
+the two name the same member.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,8 @@ from linesmith.analyzer.model import (
     SharedLine,
 )
 
-# Whether the address of an access and the instruction that made it name the same member.
-
+KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
+_NOTHING = AccessCounts()
 _ANY_KIND = Sampled(loaded=False, stored=False)
 
 
@@ -45,7 +49,8 @@ def agreements(
 def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> Agreement:
     """Who told what one access met."""
     touches = instruction_of(access, evidence)
-    placed = _named_by_address(access, objects)
+    inside = (one for one in objects if access.offset is not None and 0 <= access.offset - one.start < (one.size or 0))
+    placed = next((one for one in inside if one.by_address), None)
     if touches is None:
         return Agreement.NEITHER if placed is None else Agreement.BY_ADDRESS
     if placed is None:
@@ -65,33 +70,8 @@ def agrees(touches: CodeTouches, access: Access, one: LineObject, containment: C
     return bool(touching_leaves(touches, _ANY_KIND, one.layout, access.offset - one.start, containment))
 
 
-def disagreeing(
-    accesses: Sequence[Access], objects: Sequence[LineObject], evidence: Evidence, containment: Containment
-) -> tuple[str, ...]:
-    """What the instructions of these accesses touch (``struct page.flags``) and the objects have not there."""
-    touched: list[str] = []
-    for access in accesses:
-        found = instruction_of(access, evidence)
-        if found is not None and not any(agrees(found, access, one, containment) for one in objects):
-            touched += found.places
-    return tuple(place for place, _ in Counter(touched).most_common())
-
-
-def _named_by_address(access: Access, objects: Sequence[LineObject]) -> LineObject | None:
-    """The object that holds the access, where a snapshot names its type."""
-    for one in objects:
-        inside = access.offset is not None and 0 <= access.offset - one.start < (one.size or 0)
-        if one.by_address and inside:
-            return one
-    return None
-
-
-KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
-_NOTHING = AccessCounts()
-
-
 @dataclass(frozen=True, slots=True)
-class _Spot:
+class _AccessPlace:
     """Where one access falls: the member's path and place, or just the offset when no object is known.
 
     ``within`` holds the place in each record entered on the way, by the record's name; ``spots`` by its layout.
@@ -110,29 +90,29 @@ def line_members(
     line: SharedLine, objects: Sequence[LineObject], evidence: Evidence, containment: Containment
 ) -> tuple[LineMember, ...]:
     """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
-    grouped: dict[_Spot, list[Access]] = {}
+    grouped: dict[_AccessPlace, list[Access]] = {}
     for access in line.accesses:
         if access.offset is not None:
-            grouped.setdefault(_spot(access, objects, evidence, containment), []).append(access)
-    members = [
-        replace(
-            _member(spot, accesses, evidence),
-            instructions=disagreeing(accesses, objects, evidence, containment),
-            doubted=_is_misfit(spot, objects),
+            grouped.setdefault(_place(access, objects, evidence, containment), []).append(access)
+    members = []
+    for place, accesses in grouped.items():
+        elsewhere: Counter[str] = Counter()  # what instructions touch and the objects have not there
+        for access in accesses:
+            found = instruction_of(access, evidence)
+            if found is not None and not any(agrees(found, access, one, containment) for one in objects):
+                elsewhere.update(found.places)
+        start = None if place.object_offset is None else place.offset - place.object_offset
+        members.append(
+            replace(
+                _member(place, accesses, evidence),
+                instructions=tuple(words for words, _ in elsewhere.most_common()),
+                doubted=any(place.offset in one.misfits for one in objects if one.start == start),
+            )
         )
-        for spot, accesses in grouped.items()
-    ]
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
-def _is_misfit(spot: _Spot, objects: Sequence[LineObject]) -> bool:
-    """Whether the object whose member this would be says that those who touch the place hardly mean it."""
-    if spot.object_offset is None:
-        return False
-    return any(spot.offset in one.misfits for one in objects if one.start == spot.offset - spot.object_offset)
-
-
-def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> _Spot:
+def _place(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
         leaf = _leaf(access, one, evidence, containment)
@@ -142,11 +122,11 @@ def _spot(access: Access, objects: Sequence[LineObject], evidence: Evidence, con
             spots = frozenset(
                 containment.folded(entered.record, offset - one.start - entered.offset) for entered in leaf.entered
             )
-            return _Spot(leaf.path, offset, offset - one.start, leaf.size, lock, within, spots)
+            return _AccessPlace(leaf.path, offset, offset - one.start, leaf.size, lock, within, spots)
         if one.variable and 0 <= offset - one.start < (one.size or 0):
             place = offset - one.start
-            return _Spot(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
-    return _Spot(f"{offset:#x}", offset, None, None, False)
+            return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
+    return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 
 def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Containment) -> Leaf | None:
@@ -165,11 +145,13 @@ def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Cont
     return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions))
 
 
-def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> LineMember:
-    group = list(accesses)
+def _member(spot: _AccessPlace, group: Sequence[Access], evidence: Evidence) -> LineMember:
     functions = _functions(group)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
-    lock = spot.lock or (spot.object_offset is None and _mostly_locking(functions))
+    # Without a type the names of most functions that were sampled there must do.
+    locking = sum(one.contended + one.stores for one in functions if takes_lock(one.name))
+    mostly = locking * 2 > sum(one.contended + one.stores for one in functions)
+    lock = spot.lock or (spot.object_offset is None and mostly)
     taken = lock and not _only_read(spot, group, evidence)
     inferred = "taking or releasing a lock writes it" if taken else _writing_code(spot, group, evidence)
     return LineMember(
@@ -185,7 +167,7 @@ def _member(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> Line
     )
 
 
-def _only_read(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> bool:
+def _only_read(spot: _AccessPlace, accesses: Iterable[Access], evidence: Evidence) -> bool:
     """Whether nobody sampled here takes or waits for the lock: the code of all of them only reads it (a seqcount)."""
     for access in accesses:
         if takes_lock(access.function or "") or waits_for_lock(access.function or ""):
@@ -197,7 +179,7 @@ def _only_read(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> b
     return True
 
 
-def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -> str:
+def _writing_code(spot: _AccessPlace, accesses: Iterable[Access], evidence: Evidence) -> str:
     """Which function sampled here writes just this place.
 
     Of a function of which some stores are not known, one at this displacement of a record that its variables name.
@@ -214,28 +196,14 @@ def _writing_code(spot: _Spot, accesses: Iterable[Access], evidence: Evidence) -
     return ""
 
 
-def _mostly_locking(functions: Sequence[MemberFunction]) -> bool:
-    """Whether most samples at an offset come from lock functions: without a type, their names must do."""
-    samples = {one.name: one.contended + one.stores for one in functions}
-    locking = sum(count for name, count in samples.items() if takes_lock(name))
-    return locking * 2 > sum(samples.values())
-
-
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
     grouped: dict[str, list[Access]] = {}
     for access in accesses:
         grouped.setdefault(access.function or "[unknown]", []).append(access)
-    functions = [_function(name, group) for name, group in grouped.items()]
+    functions = []
+    for name, group in grouped.items():
+        contended, stores = sum(one.contended for one in group), sum(one.stores for one in group)
+        records = [one.records for one in group if one.records is not None]
+        cpus = max((one.cpus for one in group if one.cpus is not None), default=None)
+        functions.append(MemberFunction(name, contended, stores, sum(records) if records else None, cpus))
     return tuple(sorted(functions, key=lambda one: (-one.contended - one.stores, one.name)))
-
-
-def _function(name: str, group: Sequence[Access]) -> MemberFunction:
-    records = [one.records for one in group if one.records is not None]
-    cpus = [one.cpus for one in group if one.cpus is not None]
-    return MemberFunction(
-        name,
-        sum(one.contended for one in group),
-        sum(one.stores for one in group),
-        sum(records) if records else None,
-        max(cpus) if cpus else None,
-    )

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The objects on a line: by address where a snapshot knows it, else by what the code of its accesses touches."""
+"""The objects on the lines of a profile: by address where a snapshot knows it, else by what the code touches.
+
+Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are
+sure then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
+contradict what the others say, are solved again with that. Then what is sure settles some of the rest. Last, of nested
+records the one is named that holds what is hot.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
@@ -21,222 +27,21 @@ from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
 
-_IN_KERNEL = "the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What is known of the lines of a profile: by the code, by a snapshot, by the lines that are close."""
-
-    evidence: Evidence
-    containment: Containment
-    objects: ObjectMap
-    neighbourhood: Neighbourhood
-    kernel: bool
-
-
-def ground_of(
-    profile: Profile, evidence: Evidence, containment: Containment, starts: SlabStarts | None = None
-) -> Ground:
-    """What is known of the lines of the profile.
-
-    ``evidence`` is that of their functions, ``starts`` what the slabs of a kernel leave possible.
-    """
-    kernel = is_kernel(containment.layouts)
-    own = (_own(line, kernel) for line in profile.lines)
-    neighbourhood = Neighbourhood(own, evidence, containment, starts)
-    return Ground(evidence, containment, ObjectMap(profile.areas), neighbourhood, kernel)
-
-
-def line_objects(line: SharedLine, ground: Ground, wanted: str | None) -> tuple[LineObject, ...]:
-    """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
-    own = _own(line, ground.kernel)
-    if line.accesses and not own.accesses:
-        return (_elsewhere(ground.kernel),)
-    known = ground.evidence, ground.containment, ground.neighbourhood
-    if identified := identify(own, ground.objects, *known, wanted):
-        return identified
-    return attribute(own, *known) if wanted is None else attribute_as(wanted, own, *known)
-
-
-def reaching(one: Hypothesis, line: SharedLine, ground: Ground) -> LineObject | None:
-    """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
-    if one.start + ground.containment.layouts.by_id(one.layout).size <= 0:
-        return None
-    return attribute_to(one, _own(line, ground.kernel), ground.evidence, ground.containment, ground.neighbourhood)
-
-
-def begun(one: Hypothesis, line: SharedLine, ground: Ground) -> LineObject | None:
-    """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
-    if not 0 <= one.start < line.bytes:
-        return None
-    return attribute_begun(one, _own(line, ground.kernel), ground.evidence, ground.containment)
-
-
-def with_misfits(objects: tuple[LineObject, ...], line: SharedLine, ground: Ground) -> tuple[LineObject, ...]:
-    """The objects of a line; of those that only code tells with what hardly fits them, as a reason."""
-    own = _own(line, ground.kernel)
-    return tuple(one if one.origin else _with_misfits(one, own, ground) for one in objects)
-
-
-def _with_misfits(one: LineObject, own: SharedLine, ground: Ground) -> LineObject:
-    if one.layout is None or one.outcome is not Outcome.RESOLVED:
-        return one
-    place = Hypothesis(one.layout, one.start)
-    held, _ = within(clues_of(own.accesses, ground.evidence), place, ground.containment)
-    misfits = ill_fitting(place, held, ground.containment)
-    against = misfit_words(misfits) if misfits else ""
-    reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
-    return replace(one, reason=reason, doubt=doubt, misfits=misfits)
-
-
-def is_kernel(layouts: Layouts) -> bool:
-    """Whether the layouts are those of a Linux kernel: only a kernel has a task_struct with a thread_info."""
-    tasks = layouts.variants("task_struct")
-    return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
-
-
-def _elsewhere(kernel: bool) -> LineObject:
-    place = "user space, but the ELF file is a kernel" if kernel else _IN_KERNEL
-    outcome = Outcome.USER_SPACE if kernel else Outcome.NO_EVIDENCE
-    return LineObject("", None, 0, 0, 0.0, outcome, reason=f"every access comes from {place}")
-
-
-def _own(line: SharedLine, kernel: bool) -> SharedLine:
-    """The line with the accesses of kernel code for a kernel, of other code for a program."""
-    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
-
-
-# What objects that are sure say of the lines of their profile that are not.
-#
-# An object reaches onto the lines behind it. And a type that is known to be hot is likelier to own a lock, or another
-# part that many types hold, than one that was seen nowhere, if it is the only one that slabs let begin there.
-
-_UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
+# How sure the code must be that a record is one more of those of which a variable is known.
+NO_OTHER = 0.99
 # Objects that begin last before a line, and may reach onto it.
 _NEAREST = 4
+_UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
+_IN_USER_SPACE = "every access comes from user space, but the ELF file is a kernel"
+_IN_KERNEL = (
+    "every access comes from the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for "
+    "such lines"
+)
 _REACHES = "it reaches over from a line close by, where it is sure"
 _BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
 
 Objects = tuple[LineObject, ...]
-
-
-def settled(
-    lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground, starts: SlabStarts | None
-) -> tuple[Objects, ...]:
-    """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
-    pairs = list(zip(lines, found, strict=True))
-    firm = {one for line, objects in pairs if not objects[0].asked_for for one in sure_objects((line,), (objects,))}
-    sure = sorted(firm, key=lambda one: one.address)
-    told = _Told(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), ground, starts)
-    return tuple(
-        _where_it_is(line, objects, firm, ground) if objects[0].asked_for else told.of(line, objects)
-        for line, objects in pairs
-    )
-
-
-def _where_it_is(line: SharedLine, objects: Objects, firm: Iterable[PlacedStart], ground: Ground) -> Objects:
-    """The object of a type that was asked for, where such an object that is sure on another line reaches this one."""
-    near = [one for one in firm if one.layout == objects[0].layout and line.address is not None]
-    for one in sorted(near, key=lambda one: -one.address):
-        whole = reaching(Hypothesis(one.layout, one.address - (line.address or 0)), line, ground)
-        if whole is not None:
-            return (replace(whole, reason=_REACHES),)
-    return objects
-
-
-def is_unsure(objects: Objects) -> bool:
-    """Whether the line's owner is open: that it is a lock is not much of an answer."""
-    return not objects[0].origin and (objects[0].outcome in _UNSURE or is_lock(objects[0].type))
-
-
-def sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
-    """The objects that are sure by what their functions touch; of others a snapshot knows better."""
-    for line, objects in zip(lines, found, strict=True):
-        if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
-            yield from placed(line, objects)
-
-
-def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
-    """The locks and other parts that are sure, though not whose, and that begin before their line."""
-    for line, objects in zip(lines, found, strict=True):
-        first = objects[0]
-        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
-        if part and not first.origin and first.start < 0:
-            yield from placed(line, objects)
-
-
-def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
-    """The first object of a line by its address, where that is known."""
-    if line.address is not None and objects[0].layout is not None:
-        yield PlacedStart(objects[0].layout, line.address + objects[0].start)
-
-
-class _Told:
-    """Sure objects by address, and their types."""
-
-    def __init__(
-        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], ground: Ground, starts: SlabStarts | None
-    ) -> None:
-        self._sure = sure
-        self._parts = parts
-        self._addresses = [one.address for one in sure]
-        self._types = frozenset(one.layout for one in sure)
-        self._ground = ground
-        self._starts = starts
-
-    def of(self, line: SharedLine, objects: Objects) -> Objects:
-        """The objects of the line, or the one that a sure one tells."""
-        if line.address is None or not is_unsure(objects):
-            return objects
-        for reason, candidates in (
-            (_REACHES, self._reaching(line.address, line)),
-            (_ALONE, self._alone(line, objects)),
-        ):
-            for one in candidates:
-                whole = reaching(one, line, self._ground)
-                if whole is not None:
-                    return (replace(whole, reason=reason),)
-        return self._begun(line.address, line, objects) if objects[0].outcome is Outcome.CANNOT_TELL else objects
-
-    def _begun(self, address: int, line: SharedLine, objects: Objects) -> Objects:
-        """The part that begins on the line and is sure on the one behind; ``objects`` where there is none."""
-        found = (begun(Hypothesis(one.layout, one.address - address), line, self._ground) for one in self._parts)
-        part = next((one for one in found if one is not None), None)
-        return objects if part is None else (replace(part, reason=_BEGINS_HERE),)
-
-    def _reaching(self, address: int, line: SharedLine) -> Iterable[Hypothesis]:
-        before = self._sure[: bisect_left(self._addresses, address + line.bytes)][-_NEAREST:]
-        return (Hypothesis(one.layout, one.address - address) for one in reversed(before))
-
-    def _alone(self, line: SharedLine, objects: Objects) -> Iterable[Hypothesis]:
-        """The only sure type that holds what is on the line and that slabs let begin there."""
-        possible = [] if self._starts is None else [one for one in self._owners(objects) if self._can_be(one, line)]
-        return possible if len(possible) == 1 else []
-
-    def _owners(self, objects: Objects) -> Iterator[Hypothesis]:
-        """What may own the part that is on the line, or what it was taken for in doubt."""
-        for one in (objects[0], objects[0].runner_up):
-            if one is None or one.layout is None:
-                continue
-            for place in self._ground.containment.places(one.layout):
-                if place.container in self._types:
-                    yield Hypothesis(place.container, one.start - place.offset)
-
-    def _can_be(self, one: Hypothesis, line: SharedLine) -> bool:
-        return self._starts is not None and self._starts.allows(one.layout, one.start, line.address, line.bytes)
-
-
-# The objects on all lines of a profile, solved together.
-#
-# Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are
-# sure then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
-# contradict what the others say, are solved again with that. Then what is sure settles some of the rest. Last, of
-# nested records the one is named that holds what is hot.
-
-# How sure the code must be that a record is one more of those of which a variable is known.
-NO_OTHER = 0.99
 
 
 def joint_objects(
@@ -252,39 +57,24 @@ def joint_objects(
     ``evidence`` is that of the functions of the lines; without a ``kernel`` each line stands for itself.
     """
     starts = None if kernel is None else SlabStarts(containment, kernel, machines_with(cpus_of(profile)))
-    ground = ground_of(profile, evidence, containment, starts)
-    found = tuple(line_objects(line, ground, wanted) for line in lines)
+    known = _Knowledge.of(profile, evidence, containment, starts)
+    found = tuple(known.objects_on(line, wanted) for line in lines)
     if kernel is None:
-        found = _beside_variables(lines, found, ground)
-    learnt = None if starts is None else starts.learnt(sure_objects(lines, found))
+        found = _beside_variables(lines, found, known)
+    learnt = None if starts is None else starts.learnt(_sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
-        ground = ground_of(profile, evidence, containment, learnt)
+        known = _Knowledge.of(profile, evidence, containment, learnt)
         pairs = zip(lines, found, strict=True)
-        found = tuple(one if _stands(line, one, learnt) else line_objects(line, ground, wanted) for line, one in pairs)
-    told = zip(lines, settled(lines, found, ground, learnt), strict=True)
+        found = tuple(one if _stands(line, one, learnt) else known.objects_on(line, wanted) for line, one in pairs)
+    told = zip(lines, _with_sure_ones(lines, found, known, learnt), strict=True)
     named = ((line, narrowed_all(objects, line, containment, wanted)) for line, objects in told)
-    return tuple(with_misfits(objects, line, ground) for line, objects in named)
+    return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
 
 
-def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], ground: Ground) -> tuple[Objects, ...]:
-    """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
-
-    A record of which a program has a variable is seldom allocated as well.
-    """
-    types = {one.type for objects in found for one in objects if one.row is not None and one.type}
-    pairs = zip(lines, found, strict=True)
-    own = (
-        line_objects(line, ground, None) if one[0].asked_for and one[0].type in types else one for line, one in pairs
-    )
-    return tuple(tuple(_doubted(one, types) for one in objects) for objects in own)
-
-
-def _doubted(one: LineObject, types: Collection[str]) -> LineObject:
-    """The object; in doubt where it is one of these types by the code alone, and that is not as good as sure."""
-    if one.origin or one.type not in types or one.outcome is not Outcome.RESOLVED or one.margin >= NO_OTHER:
-        return one
-    reason = f"the program has a variable that is a {one.type}, and this is no part of it"
-    return replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
+def is_kernel(layouts: Layouts) -> bool:
+    """Whether the layouts are those of a Linux kernel: only a kernel has a task_struct with a thread_info."""
+    tasks = layouts.variants("task_struct")
+    return any(member.name in ("thread_info", "stack") for task in tasks for member in task.members)
 
 
 def cpus_of(profile: Profile) -> int | None:
@@ -294,10 +84,187 @@ def cpus_of(profile: Profile) -> int | None:
     return None if profile.sampling is None else profile.sampling.cpus
 
 
+@dataclass(frozen=True, slots=True)
+class _Knowledge:
+    """What is known of the lines of a profile: by the code, by a snapshot, by the lines that are close."""
+
+    evidence: Evidence
+    containment: Containment
+    objects: ObjectMap
+    neighbourhood: Neighbourhood
+    kernel: bool
+
+    @classmethod
+    def of(
+        cls, profile: Profile, evidence: Evidence, containment: Containment, starts: SlabStarts | None
+    ) -> _Knowledge:
+        """``evidence`` is that of the lines' functions, ``starts`` what the slabs of a kernel leave possible."""
+        kernel = is_kernel(containment.layouts)
+        own = (_own(line, kernel) for line in profile.lines)
+        neighbourhood = Neighbourhood(own, evidence, containment, starts)
+        return cls(evidence, containment, ObjectMap(profile.areas), neighbourhood, kernel)
+
+    def objects_on(self, line: SharedLine, wanted: str | None) -> Objects:
+        """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
+        own = _own(line, self.kernel)
+        if line.accesses and not own.accesses:
+            outcome = Outcome.USER_SPACE if self.kernel else Outcome.NO_EVIDENCE
+            return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
+        known = self.evidence, self.containment, self.neighbourhood
+        if identified := identify(own, self.objects, *known, wanted):
+            return identified
+        return attribute(own, *known) if wanted is None else attribute_as(wanted, own, *known)
+
+    def reaching(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
+        """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
+        if one.start + self.containment.layouts.by_id(one.layout).size <= 0:
+            return None
+        return attribute_to(one, _own(line, self.kernel), self.evidence, self.containment, self.neighbourhood)
+
+    def begun(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
+        """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
+        if not 0 <= one.start < line.bytes:
+            return None
+        return attribute_begun(one, _own(line, self.kernel), self.evidence, self.containment)
+
+    def with_misfits(self, one: LineObject, line: SharedLine) -> LineObject:
+        """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
+        if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
+            return one
+        place = Hypothesis(one.layout, one.start)
+        clues = clues_of(_own(line, self.kernel).accesses, self.evidence)
+        held, _ = within(clues, place, self.containment)
+        misfits = ill_fitting(place, held, self.containment)
+        against = misfit_words(misfits) if misfits else ""
+        reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
+        return replace(one, reason=reason, doubt=doubt, misfits=misfits)
+
+
+def _own(line: SharedLine, kernel: bool) -> SharedLine:
+    """The line with the accesses of kernel code for a kernel, of other code for a program."""
+    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
+
+
+def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge) -> tuple[Objects, ...]:
+    """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
+
+    A record of which a program has a variable is seldom allocated as well.
+    """
+    types = {one.type for objects in found for one in objects if one.row is not None and one.type}
+
+    def doubted(one: LineObject) -> LineObject:
+        if one.origin or one.type not in types or one.outcome is not Outcome.RESOLVED or one.margin >= NO_OTHER:
+            return one
+        reason = f"the program has a variable that is a {one.type}, and this is no part of it"
+        return replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
+
+    pairs = zip(lines, found, strict=True)
+    own = (known.objects_on(line, None) if one[0].asked_for and one[0].type in types else one for line, one in pairs)
+    return tuple(tuple(map(doubted, objects)) for objects in own)
+
+
 def _stands(line: SharedLine, objects: Objects, learnt: SlabStarts) -> bool:
     """Whether nothing that was learnt can change the answer."""
     if objects[0].origin or line.address is None:
         return True
     if objects[0].outcome is Outcome.RESOLVED:
         return all(map(learnt.agrees, placed(line, objects)))
-    return not is_unsure(objects)
+    return not _is_unsure(objects)
+
+
+def _is_unsure(objects: Objects) -> bool:
+    """Whether the line's owner is open: that it is a lock is not much of an answer."""
+    return not objects[0].origin and (objects[0].outcome in _UNSURE or is_lock(objects[0].type))
+
+
+def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
+    """The first object of a line by its address, where that is known."""
+    if line.address is not None and objects[0].layout is not None:
+        yield PlacedStart(objects[0].layout, line.address + objects[0].start)
+
+
+def _sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The objects that are sure by what their functions touch; of others a snapshot knows better."""
+    for line, objects in zip(lines, found, strict=True):
+        if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
+            yield from placed(line, objects)
+
+
+def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The locks and other parts that are sure, though not whose, and that begin before their line."""
+    for line, objects in zip(lines, found, strict=True):
+        first = objects[0]
+        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
+        if part and not first.origin and first.start < 0:
+            yield from placed(line, objects)
+
+
+def _with_sure_ones(
+    lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge, starts: SlabStarts | None
+) -> Iterator[Objects]:
+    """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
+    pairs = list(zip(lines, found, strict=True))
+    firm = {one for line, objects in pairs if not objects[0].asked_for for one in _sure_objects((line,), (objects,))}
+    sure = sorted(firm, key=lambda one: one.address)
+    elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, starts)
+    for line, objects in pairs:
+        yield elsewhere.of_type(line, objects) if objects[0].asked_for else elsewhere.of(line, objects)
+
+
+class _SureElsewhere:
+    """Objects that are sure, by address, and what they say of lines that are not.
+
+    An object reaches onto the lines behind it. And a type that is known to be hot is likelier to own a lock, or another
+    part that many types hold, than one that was seen nowhere, if it is the only one that slabs let begin there.
+    """
+
+    def __init__(
+        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], known: _Knowledge, starts: SlabStarts | None
+    ) -> None:
+        self._sure = sure
+        self._parts = parts
+        self._addresses = [one.address for one in sure]
+        self._types = frozenset(one.layout for one in sure)
+        self._known = known
+        self._starts = starts
+
+    def of_type(self, line: SharedLine, objects: Objects) -> Objects:
+        """The object of a type that was asked for, where such an object that is sure elsewhere reaches this line."""
+        near = [one for one in self._sure if one.layout == objects[0].layout and line.address is not None]
+        for one in sorted(near, key=lambda one: -one.address):
+            whole = self._known.reaching(Hypothesis(one.layout, one.address - (line.address or 0)), line)
+            if whole is not None:
+                return (replace(whole, reason=_REACHES),)
+        return objects
+
+    def of(self, line: SharedLine, objects: Objects) -> Objects:
+        """The objects of the line, or the one that a sure one tells."""
+        if line.address is None or not _is_unsure(objects):
+            return objects
+        before = self._sure[: bisect_left(self._addresses, line.address + line.bytes)][-_NEAREST:]
+        reaching = [Hypothesis(one.layout, one.address - line.address) for one in reversed(before)]
+        for reason, candidates in ((_REACHES, reaching), (_ALONE, self._only_owner(line, objects))):
+            for one in candidates:
+                whole = self._known.reaching(one, line)
+                if whole is not None:
+                    return (replace(whole, reason=reason),)
+        for part in self._parts if objects[0].outcome is Outcome.CANNOT_TELL else ():
+            begun = self._known.begun(Hypothesis(part.layout, part.address - line.address), line)
+            if begun is not None:
+                return (replace(begun, reason=_BEGINS_HERE),)
+        return objects
+
+    def _only_owner(self, line: SharedLine, objects: Objects) -> Iterator[Hypothesis]:
+        """The sure type that holds what is on the line, or what it was taken for in doubt, if slabs allow one."""
+        possible = []
+        for one in (objects[0], objects[0].runner_up):
+            if self._starts is None or one is None or one.layout is None:
+                continue
+            for place in self._known.containment.places(one.layout):
+                start = one.start - place.offset
+                if place.container in self._types and self._starts.allows(
+                    place.container, start, line.address, line.bytes
+                ):
+                    possible.append(Hypothesis(place.container, start))
+        if len(possible) == 1:
+            yield possible[0]

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the run-time addresses of a sampled profile lie in the ELF file: builds, KASLR, load addresses, variables."""
+"""Where the run-time addresses of a sampled profile lie in the ELF file: builds, KASLR, load addresses, variables.
+
+How far KASLR moved a kernel is known from a symbol that the profile tells (its anchor), else solved from the sampled
+code addresses alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import PurePath
@@ -12,13 +16,11 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.variables import ObjectMap, variable_areas
+from linesmith.analyzer.attribution.variables import ObjectMap, Shift, variable_areas
 from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
 from linesmith.analyzer.base.errors import BuildIdDiffers
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Access, ElfIdentity, FileMapping, Profile, Remark, Sampling, SharedLine
-
-# How far KASLR moved a kernel, solved from sampled code addresses alone.
+from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark, Sampling, SharedLine
 
 # x86 moves its kernel by multiples of 2 MiB within 1 GiB (arch/x86/boot/compressed/kaslr.c).
 STEP, ROOM = 2 << 20, 1 << 30
@@ -65,10 +67,6 @@ class Trust(StrEnum):
     SYMBOLS = "symbols"
 
 
-# How far an address of the profile is from that in the file; ``None`` where it lies in no part of the file.
-Shift = Callable[[int, int | None], int | None]
-
-
 def placed(
     profile: Profile,
     identity: ElfIdentity,
@@ -87,16 +85,23 @@ def placed(
         return profile
     refuse_other_samples(profile, identity, kernel, trust)
     if trust is Trust.SYMBOLS:
-        return replace(profile, lines=tuple(map(_without_code, profile.lines)))
+        return replace(profile, lines=_without_code(profile.lines))
     symbols = read_symbols(identity)
     shift = _kernel_shift(profile, symbols, accesses) if kernel else _program_shift(sampling, symbols, identity)
     if shift is None:
         return replace(profile, remarks=(*profile.remarks, Remark(_not_placed(profile, identity, kernel))))
-    lines = tuple(_moved(line, shift, symbols, kernel) for line in profile.lines)
-    moved = replace(profile, lines=lines)
+    lines = (
+        replace(line, accesses=tuple(_as_linked(access, line, shift, symbols, kernel) for access in line.accesses))
+        for line in profile.lines
+    )
+    moved = replace(profile, lines=tuple(lines))
     share = _plausible(moved, accesses, kernel)
     if share is not None and share < PLAUSIBLE:
-        return _not_of_this_build(profile, share)
+        words = (
+            f"only {share:.0%} of the samples are of instructions that touch memory in the ELF file, so it is of "
+            "another build; names of functions must do"
+        )
+        return replace(profile, lines=_without_code(profile.lines), remarks=(*profile.remarks, Remark(words)))
     known = ObjectMap(profile.areas)
     areas = variable_areas(moved, symbols, layouts, accesses, shift, kernel)
     areas = tuple(area for area in areas if known.at(area.address) is None)
@@ -139,7 +144,11 @@ def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, 
         return
     recorded = _recorded_build(sampling, identity, kernel)
     if recorded is not None and identity.build_id is not None and recorded != identity.build_id:
-        raise BuildIdDiffers(_other_build(profile, identity, recorded))
+        raise BuildIdDiffers(
+            f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id}; give "
+            "the ELF file of the same build, or say --assume-same-layout (trust addresses) or --by-symbol (trust names "
+            "only)"
+        )
 
 
 def _recorded_build(sampling: Sampling, identity: ElfIdentity, kernel: bool) -> str | None:
@@ -156,13 +165,6 @@ def _is_named_as(path: str, identity: ElfIdentity) -> bool:
     return PurePath(path).name == PurePath(identity.path).name
 
 
-def _other_build(profile: Profile, identity: ElfIdentity, recorded: str) -> str:
-    return (
-        f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id}; give the "
-        "ELF file of the same build, or say --assume-same-layout (trust addresses) or --by-symbol (trust names only)"
-    )
-
-
 def _not_placed(profile: Profile, identity: ElfIdentity, kernel: bool) -> str:
     if kernel and all(access.kernel is False for line in profile.lines for access in line.accesses):
         return f"no sample on a shared line is of kernel code; give the program that was sampled, not {identity.path}"
@@ -171,17 +173,10 @@ def _not_placed(profile: Profile, identity: ElfIdentity, kernel: bool) -> str:
     return f"the profile tells of no process that had {PurePath(identity.path).name} mapped; names of functions must do"
 
 
-def _not_of_this_build(profile: Profile, share: float) -> Profile:
-    words = (
-        f"only {share:.0%} of the samples are of instructions that touch memory in the ELF file, so it is of another "
-        "build; names of functions must do"
+def _without_code(lines: Iterable[SharedLine]) -> tuple[SharedLine, ...]:
+    return tuple(
+        replace(line, accesses=tuple(replace(access, code_address=None) for access in line.accesses)) for line in lines
     )
-    lines = tuple(map(_without_code, profile.lines))
-    return replace(profile, lines=lines, remarks=(*profile.remarks, Remark(words)))
-
-
-def _without_code(line: SharedLine) -> SharedLine:
-    return replace(line, accesses=tuple(replace(access, code_address=None) for access in line.accesses))
 
 
 def _kernel_shift(profile: Profile, symbols: ElfSymbols, accesses: AccessMap | None) -> Shift | None:
@@ -207,9 +202,11 @@ def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentit
     last = max((one.address + one.memory_bytes for one in symbols.segments), default=0)
     for mapping in sampling.mappings:
         if builds.get(mapping.path) == identity.build_id or _is_named_as(mapping.path, identity):
-            distance = _distance(mapping, symbols)
-            if distance is not None:
-                moved.setdefault(mapping.pid, distance)
+            # From the segment's address in the file to where it is mapped; 0 for programs that are not moved.
+            page = mapping.offset // _PAGE
+            segment = next((one for one in symbols.segments if one.offset // _PAGE == page), None)
+            if segment is not None:
+                moved.setdefault(mapping.pid, mapping.start - segment.address // _PAGE * _PAGE)
                 ends[mapping.pid] = last + moved[mapping.pid]
     if not moved:
         return None
@@ -222,18 +219,6 @@ def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentit
         return None
 
     return shift
-
-
-def _distance(mapping: FileMapping, symbols: ElfSymbols) -> int | None:
-    """From the address of the segment in the file to where it is mapped; 0 for programs that are not moved."""
-    for segment in symbols.segments:
-        if segment.offset // _PAGE == mapping.offset // _PAGE:
-            return mapping.start - segment.address // _PAGE * _PAGE
-    return None
-
-
-def _moved(line: SharedLine, shift: Shift, symbols: ElfSymbols, kernel: bool) -> SharedLine:
-    return replace(line, accesses=tuple(_as_linked(access, line, shift, symbols, kernel) for access in line.accesses))
 
 
 def _as_linked(access: Access, line: SharedLine, shift: Shift, symbols: ElfSymbols, kernel: bool) -> Access:
@@ -254,11 +239,8 @@ def _plausible(profile: Profile, accesses: AccessMap | None, kernel: bool) -> fl
         return None
     codes = code_samples(profile, kernel)
     address = np.array(sorted(codes), np.uint64)
-    times = np.array([codes[int(one)] for one in address])
-    inside = (address >= accesses.function_low.min(initial=_WORD - 1)) & (
-        address < accesses.function_high.max(initial=0)
-    )
-    total = int(times[inside].sum()) if len(times) else 0
-    if not total:
-        return None
-    return int(times[inside & (resolve(address, accesses) != NO_ROW)].sum()) / total
+    times = np.array([codes[int(one)] for one in address], np.int64)
+    low, high = accesses.function_low.min(initial=_WORD - 1), accesses.function_high.max(initial=0)
+    inside = (address >= low) & (address < high)
+    total = int(times[inside].sum())
+    return int(times[inside & (resolve(address, accesses) != NO_ROW)].sum()) / total if total else None

@@ -20,7 +20,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
 from linesmith.analyzer.attribution.placement import solved_slide
 from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
-from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark, SharedLine
+from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark
 
 # Kernels and programs are moved by whole pages.
 PAGE = 4096
@@ -42,8 +42,11 @@ _ANOTHER_BUILD = "the code addresses are not those of the ELF file; functions ar
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A place in the code as the report tells it; ``starts`` and ``ends`` are those of functions with its name."""
+class _CodeRow:
+    """A place in the code as the report tells it; ``spans`` are those of the functions with its name.
+
+    ``into`` is how many bytes into its function the source column (``name+12``) says that it is.
+    """
 
     function: str
     address: int
@@ -81,13 +84,13 @@ def with_linked_code(
         if distance is None:
             return _with_names(profile, accesses) if kernel else (profile, None)
     elif (distance := _distance(rows, accesses)) is None:
-        return _remarked(profile, _ANOTHER_BUILD, profile.lines), None
-    fitting = {row.address for row in rows if row.fits(distance)}
+        return replace(profile, remarks=(*profile.remarks, Remark(_ANOTHER_BUILD))), None
+    fitting = dict.fromkeys(row.address for row in rows if row.fits(distance))
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
         "what each instruction touches is known"
     )
-    return _remarked(profile, words, tuple(_moved(line, distance, fitting) for line in profile.lines)), distance
+    return _linked(profile, fitting, distance, words), distance
 
 
 def is_of_another_build(profile: Profile) -> bool:
@@ -113,25 +116,26 @@ def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, int | N
         f"{len(names)} of {len(codes)} code addresses without a name are instructions of the ELF file that touch "
         f"memory, moved by {distance:#x}: it is taken for the same build"
     )
-    return _remarked(profile, words, tuple(_named(line, distance, names) for line in profile.lines)), distance
+    return _linked(profile, names, distance, words), distance
 
 
-def _named(line: SharedLine, distance: int, names: Mapping[int, str]) -> SharedLine:
-    return replace(line, accesses=tuple(_called(access, distance, names) for access in line.accesses))
+def _linked(profile: Profile, places: Mapping[int, str | None], distance: int, words: str) -> Profile:
+    """The profile with a remark, and with the code addresses among ``places`` as in the file, the others left out.
 
+    The name of a function is put in where ``places`` tells it.
+    """
 
-def _called(access: Access, distance: int, names: Mapping[int, str]) -> Access:
-    address = access.code_address
-    if address is None or address not in names:
-        return replace(access, code_address=None)
-    return replace(access, code_address=address - distance, function=names[address])
+    def linked(access: Access) -> Access:
+        address = access.code_address
+        if address is None or address not in places:
+            return replace(access, code_address=None)
+        return replace(access, code_address=address - distance, function=places[address] or access.function)
 
-
-def _remarked(profile: Profile, words: str, lines: tuple[SharedLine, ...]) -> Profile:
+    lines = tuple(replace(line, accesses=tuple(map(linked, line.accesses))) for line in profile.lines)
     return replace(profile, lines=lines, remarks=(*profile.remarks, Remark(words)))
 
 
-def _rows(profile: Profile, accesses: AccessMap, kernel: bool) -> list[_Row]:
+def _rows(profile: Profile, accesses: AccessMap, kernel: bool) -> list[_CodeRow]:
     """The distinct places in the code whose function the ELF file has."""
     told = [access for line in profile.lines for access in line.accesses if access.kernel in (kernel, None)]
     distinct = {(one.function, one.code_address): one for one in told if one.function and not one.symbol_cut}
@@ -140,17 +144,13 @@ def _rows(profile: Profile, accesses: AccessMap, kernel: bool) -> list[_Row]:
         numbers = accesses.functions.called(function) if function and address is not None else ()
         spans = tuple((int(accesses.function_low[one]), int(accesses.function_high[one])) for one in numbers)
         if spans and function and address is not None:
-            found.append(_Row(function, address, spans, _bytes_into(access)))
+            match = _INTO.fullmatch(access.source or "")
+            into = int(match["bytes"], 0) if match and match["name"] == function else None
+            found.append(_CodeRow(function, address, spans, into))
     return found
 
 
-def _bytes_into(access: Access) -> int | None:
-    """How far into its function the source column (``name+12``) says that the access is."""
-    match = _INTO.fullmatch(access.source or "")
-    return int(match["bytes"], 0) if match and match["name"] == access.function else None
-
-
-def _distance(rows: list[_Row], accesses: AccessMap) -> int | None:
+def _distance(rows: list[_CodeRow], accesses: AccessMap) -> int | None:
     """The distance that most rows agree on, if they are enough."""
     votes = Counter(distance for row in rows for distance in set(row.distances()))
     if not votes:
@@ -163,7 +163,7 @@ def _distance(rows: list[_Row], accesses: AccessMap) -> int | None:
     return best if right and _enough(fitting) else None
 
 
-def _by_variables(profile: Profile, rows: list[_Row], accesses: AccessMap, identity: ElfIdentity) -> int | None:
+def _by_variables(profile: Profile, rows: list[_CodeRow], accesses: AccessMap, identity: ElfIdentity) -> int | None:
     """The distance by which all code lies in its functions, and what it touches in the variables that it names."""
     possible = set.intersection(*(set(row.distances()) for row in rows)) if len(rows) >= _FEWEST else set[int]()
     symbols = read_symbols(identity) if possible else None
@@ -192,14 +192,5 @@ def _variables_met(
                 yield access.code_address, data, any(one.address <= data < one.address + one.size for one in named)
 
 
-def _enough(rows: list[_Row]) -> bool:
+def _enough(rows: list[_CodeRow]) -> bool:
     return len(rows) >= PLACES and len({row.function for row in rows}) >= FUNCTIONS
-
-
-def _moved(line: SharedLine, distance: int, fitting: set[int]) -> SharedLine:
-    return replace(line, accesses=tuple(_linked(access, distance, fitting) for access in line.accesses))
-
-
-def _linked(access: Access, distance: int, fitting: set[int]) -> Access:
-    address = access.code_address
-    return replace(access, code_address=address - distance if address in fitting and address is not None else None)

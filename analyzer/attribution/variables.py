@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which variables lie on the lines of a sampled profile: names by symbols, types by the code that touches them."""
+"""Which variables lie on the lines of a sampled profile: names by symbols, types by the code that touches them.
+
+``ObjectMap`` finds these and the objects of a snapshot by address; ``object_totals`` adds up a whole recording by slab
+cache and variable: a type of which thousands of objects live (``vm_area_struct``, ``page``) never has a hot line, and
+may still be what most CPUs meet on.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
@@ -17,9 +23,12 @@ from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
 from linesmith.analyzer.layouts.collection import Layouts, bare_name
 from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
 
+# How far an address of the profile, in a process, is from that in the file; ``None`` where it is not in the file.
 Shift = Callable[[int, int | None], int | None]
+_Key = tuple[ObjectKind | None, str, tuple[str, ...]]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
+_NO_ROWS = np.empty(0, np.int64)
 _RECORDS = ("struct ", "union ", "class ")
 
 
@@ -30,7 +39,7 @@ def variable_areas(
 
     Of a kernel those of a CPU are known where its own instructions show where its copy begins.
     """
-    typed = _Types(profile, symbols, layouts, accesses)
+    typed = _TypedVariables(profile, symbols, layouts, accesses)
     copies: dict[int, int] = {}
     if kernel and accesses is not None:
         copies = _copies(profile, symbols, accesses)
@@ -40,11 +49,14 @@ def variable_areas(
     for line in profile.lines:
         if line.address is not None and (distance := shift(line.address, line.pid)) is not None:
             found |= {area.address: area for area in typed.on(line, distance)}
-        found |= {area.address: area for area in _of_cpu(line, section, copies, typed)}
+        for cpu, distance in copies.items():
+            if line.address is not None and line.address - distance in section:
+                own = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in typed.on(line, distance))
+                found |= {area.address: area for area in own}
     return tuple(found[address] for address in sorted(found))
 
 
-class _Types:
+class _TypedVariables:
     """Areas of variables, with the record that the code takes each for."""
 
     def __init__(self, profile: Profile, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None) -> None:
@@ -90,16 +102,20 @@ class _Types:
 
     def _by_name(self, symbol: ElfSymbol) -> tuple[str, int]:
         """Name and size of the record that most code takes the variable, or its elements, for."""
-        if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
+        if self._accesses is None or not self._is_one_size(symbol):
             return "", symbol.size
         for name, _ in _types_of(symbol.name, self._accesses).most_common():
             if size := self._fitting(name, symbol.size):
                 return name, size
         return "", symbol.size
 
+    def _is_one_size(self, symbol: ElfSymbol) -> bool:
+        """Whether all variables of its name have its size, so that what code does to one tells of each."""
+        return len({one.size for one in self._symbols.called(symbol.name)}) == 1
+
     def _element(self, symbol: ElfSymbol) -> int:
         """Bytes of each element of an array of plain values, as all code takes it; of anything else the whole."""
-        if self._accesses is None or len({one.size for one in self._symbols.called(symbol.name)}) != 1:
+        if self._accesses is None or not self._is_one_size(symbol):
             return symbol.size
         taken = _taken_for(symbol.name, self._accesses)
         spelling, width, into = next(iter(taken), ("", 0, 0))
@@ -143,13 +159,15 @@ def _bare(spelling: str) -> str:
     return "" if spelling.endswith("*") else bare_name(spelling)
 
 
+def _rows_on(name: str, accesses: AccessMap) -> NDArray[np.int64]:
+    """The rows of the access map that are of the variables of a name, at a place that is known."""
+    numbers = accesses.variables.called(name)
+    return np.flatnonzero(np.isin(accesses.variable, numbers) & (accesses.place != 0)) if numbers else _NO_ROWS
+
+
 def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
     """How many accesses to the variable take it for which record, without the word ``struct``."""
-    numbers = accesses.variables.called(name)
-    if not numbers:
-        return Counter()
-    rows = np.flatnonzero(np.isin(accesses.variable, numbers) & (accesses.place != 0))
-    places, counts = np.unique(accesses.place[rows], return_counts=True)
+    places, counts = np.unique(accesses.place[_rows_on(name, accesses)], return_counts=True)
     found: Counter[str] = Counter()
     for place, count in zip(places.tolist(), counts.tolist(), strict=True):
         spelling = accesses.types[int(accesses.place_type[place])]
@@ -160,10 +178,7 @@ def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
 
 def _taken_for(name: str, accesses: AccessMap) -> set[tuple[str, int, int]]:
     """As which type the code takes the variable, how many bytes it touches of that at once, and how far into it."""
-    numbers = accesses.variables.called(name)
-    if not numbers:
-        return set()
-    rows = np.flatnonzero(np.isin(accesses.variable, numbers) & (accesses.place != 0))
+    rows = _rows_on(name, accesses)
     places = accesses.place[rows]
     told = zip(accesses.place_type[places], accesses.width[rows], accesses.place_offset[places], strict=True)
     return {(accesses.types[int(type_)], int(width), int(into)) for type_, width, into in set(told)}
@@ -192,17 +207,6 @@ def _distances(line: SharedLine, access: Access, symbols: ElfSymbols, accesses: 
         distance = line.address + access.offset - one.address - into
         if distance % _PAGE == 0:
             yield distance
-
-
-def _of_cpu(line: SharedLine, section: range, copies: Mapping[int, int], typed: _Types) -> Iterator[ObjectArea]:
-    """The per-CPU variables on a line of some CPU's copy of the section."""
-    for cpu, distance in copies.items():
-        if line.address is not None and line.address - distance in section:
-            for area in typed.on(line, distance):
-                yield replace(area, kind=ObjectKind.PER_CPU, cpu=cpu)
-
-
-# The objects of a snapshot by address.
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +247,6 @@ class ObjectMap:
         return PlacedObject(area, start) if start <= address < start + area.size else None
 
 
-# What a whole recording is about: contended accesses added up by slab cache and variable.
-#
-# A type of which thousands of objects live (``vm_area_struct``, ``page``) never has a hot line, and may still be what
-# most CPUs meet on.
-
-
 @dataclass(frozen=True, slots=True)
 class ObjectTotal:
     """All objects of one slab cache, or one variable; ``share`` is of all contended accesses of the profile.
@@ -264,9 +262,6 @@ class ObjectTotal:
     share: float
 
 
-_Key = tuple[ObjectKind | None, str, tuple[str, ...]]
-
-
 def object_totals(profile: Profile) -> tuple[ObjectTotal, ...]:
     """One total for each cache or variable met, most contended first; lines set apart are left out."""
     known = ObjectMap(profile.areas)
@@ -274,24 +269,15 @@ def object_totals(profile: Profile) -> tuple[ObjectTotal, ...]:
     lines: Counter[_Key] = Counter()
     for line in profile.lines:
         if not line.apart:
-            met = _of_line(line, known)
+            met: Counter[_Key] = Counter()
+            for access in line.accesses:
+                if access.contended:
+                    placed = line.address is not None and access.offset is not None
+                    place = known.at((line.address or 0) + (access.offset or 0)) if placed else None
+                    area = place and place.area
+                    met[(area.kind, area.name, area.types) if area else (None, "", ())] += access.contended
             contended.update(met)
             lines.update(met.keys())
     total = sum(line.contended for line in profile.lines) or 1
     found = (ObjectTotal(*key, lines[key], count, count / total) for key, count in contended.items())
     return tuple(sorted(found, key=lambda one: (-one.contended, one.name)))
-
-
-def _of_line(line: SharedLine, known: ObjectMap) -> Counter[_Key]:
-    met: Counter[_Key] = Counter()
-    for access in line.accesses:
-        if access.contended:
-            met[_key(access, line, known)] += access.contended
-    return met
-
-
-def _key(access: Access, line: SharedLine, known: ObjectMap) -> _Key:
-    if line.address is None or access.offset is None:
-        return None, "", ()
-    place = known.at(line.address + access.offset)
-    return (None, "", ()) if place is None else (place.area.kind, place.area.name, place.area.types)

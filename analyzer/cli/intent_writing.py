@@ -180,13 +180,13 @@ def updated(elf: Path, wish: Wish, running: Running) -> Updated:
     from linesmith.analyzer.cli.intent import build_configuration, file_of
     from linesmith.analyzer.intent.file import rewritten
     from linesmith.analyzer.intent.reading import read_intent
-    from linesmith.analyzer.lint.intents import Followed, followed, stale
+    from linesmith.analyzer.lint.intents import FollowedIntent, followed, stale
     from linesmith.patches.edit.unified import unified_diff
 
     path = file_of(wish.tree or root_of(Path.cwd()), wish.file)
     intent = read_intent(path)
     reading = load(elf)
-    names = followed(intent, load(wish.base).layouts, reading.layouts) if wish.base else Followed(intent)
+    names = followed(intent, load(wish.base).layouts, reading.layouts) if wish.base else FollowedIntent(intent)
     symbols = build_configuration(intent, elf, wish.kconfig)
     limits = stale(names.intent, side(running, reading), symbols, tightened=wish.tighten)
     # What markers say now comes after what was only renamed.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.lint.linting import Linted
-    from linesmith.analyzer.lint.rules.catalogue import Rule, Side
+    from linesmith.analyzer.lint.rules.catalogue import LintedBuild, Rule
 
 
 _PATTERN = "*?["
@@ -97,7 +97,7 @@ def _what_to_give(alone: Sequence[Path], base: Path | None, head: Path | None) -
     return "give one build, ELF, or two of them as --base OLD and --head NEW"
 
 
-def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Reading], Side]) -> Linted:
+def linted(files: tuple[Path | None, Path], wanted: Wanted, side: Callable[[Reading], LintedBuild]) -> Linted:
     """The records of the builds, side by side; raises ``TypeNotFound`` for what neither of them has."""
     from linesmith.analyzer.lint.linting import Linted
     from linesmith.analyzer.lint.pairs import of_one, of_two
@@ -157,7 +157,7 @@ def root_of(place: Path) -> Path:
     return next((one for one in (place, *place.parents) if (one / ".git").exists()), place)
 
 
-def sides(running: Running, files: tuple[Path | None, Path], *, followed: bool) -> Callable[[Reading], Side]:
+def sides(running: Running, files: tuple[Path | None, Path], *, followed: bool) -> Callable[[Reading], LintedBuild]:
     """What makes a side of a build; raises ``click.UsageError`` where code would be ``followed`` for nothing."""
     if followed and files[0] is None:
         raise click.UsageError(
@@ -166,16 +166,16 @@ def sides(running: Running, files: tuple[Path | None, Path], *, followed: bool) 
     return partial(_followed_side if followed else side, running)
 
 
-def side(running: Running, reading: Reading) -> Side:
+def side(running: Running, reading: Reading) -> LintedBuild:
     """A build, of which nobody asks who touches what."""
-    from linesmith.analyzer.lint.rules.catalogue import Side
+    from linesmith.analyzer.lint.rules.catalogue import LintedBuild
     from linesmith.analyzer.slab.allocation import has_slabs
 
     kernel = kernel_of(Path(reading.identity.path), reading.identity, running).kernel
-    return Side(reading.layouts, kernel, slabs=has_slabs(reading.layouts))
+    return LintedBuild(reading.layouts, kernel, slabs=has_slabs(reading.layouts))
 
 
-def _followed_side(running: Running, reading: Reading) -> Side:
+def _followed_side(running: Running, reading: Reading) -> LintedBuild:
     """A build whose code is followed when a rule asks who touches a record."""
     from linesmith.analyzer.access.questions import accesses_of  # imports numpy
 

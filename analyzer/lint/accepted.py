@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Takes out of a report what is accepted: suppressed for a reason until a day, or known since a baseline."""
+"""Takes out of a report what is accepted: suppressed for a reason until a day, or known since a baseline.
+
+A baseline is a file of violations that are known and accepted, so that only new ones count.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,13 @@ from linesmith.analyzer.lint.rules import suppression_expired, suppression_unuse
 from linesmith.analyzer.lint.rules.catalogue import RULES, Rule
 from linesmith.analyzer.model import Accepted, LintReport, Severity, Suppression, Violation
 
-# The file of violations that are known and accepted, so that only new ones count.
-
 VERSION = 1
 MOST_BYTES = 1 << 24
+IN_THE_BASELINE = "known since the baseline"
+_EXPIRED = "take it out, or give it another day and reason"
+_UNUSED = "take it out, so that it accepts nothing that comes later"
+_MISNAMED = "write the name of a rule; `linesmith explain` lists them"
+_PATTERN = "*?["
 
 Key = tuple[str, str, str, str]
 
@@ -38,7 +44,7 @@ class Baseline:
 NO_BASELINE = Baseline()
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class _BaselineEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     rule: str
     type: str
     member: str = ""
@@ -46,9 +52,9 @@ class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     reason: str = ""
 
 
-class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _BaselineFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     linesmith_baseline: int
-    accepted: tuple[_Entry, ...]
+    accepted: tuple[_BaselineEntry, ...]
 
 
 def read_baseline(content: bytes, name: str) -> Baseline:
@@ -56,7 +62,7 @@ def read_baseline(content: bytes, name: str) -> Baseline:
     if len(content) > MOST_BYTES:
         raise BaselineError(f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a baseline; write it anew")
     try:
-        document = msgspec.json.decode(content, type=_Document)
+        document = msgspec.json.decode(content, type=_BaselineFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BaselineError(f"{name} is no baseline: {error}; write one with --write-baseline") from None
     if document.linesmith_baseline != VERSION:
@@ -67,23 +73,14 @@ def read_baseline(content: bytes, name: str) -> Baseline:
 
 def written_baseline(violations: Iterable[Violation], known: Baseline) -> str:
     """A baseline that accepts these violations, sorted, one a line; the reasons of ``known`` stay."""
-    entries = (_entry(key, known.reasons.get(key, "")) for key in sorted({one.key for one in violations}))
+    keys = sorted({one.key for one in violations})
+    entries = (_BaselineEntry(*key, known.reasons.get(key, "")) for key in keys)
     lines = ",\n".join(f"    {msgspec.json.encode(entry).decode()}" for entry in entries)
     accepted = f"[\n{lines}\n  ]" if lines else "[]"
     return f'{{\n  "linesmith_baseline": {VERSION},\n  "accepted": {accepted}\n}}\n'
 
 
-def _entry(key: Key, reason: str) -> _Entry:
-    rule, type_, member, subject = key
-    return _Entry(rule, type_, member, subject, reason)
-
-
-# Suppressions that can accept nothing, because a rule, a record or a member is not called so.
-
-_PATTERN = "*?["
-
-
-def unknown_rule(one: Suppression) -> str:
+def _unknown_rule(one: Suppression) -> str:
     """A clause on the rule that it names, empty where there is such a rule."""
     names = [rule.name for rule in RULES]
     if any(fnmatchcase(name, one.rule) for name in names):
@@ -95,7 +92,7 @@ def unknown_rule(one: Suppression) -> str:
 def misnamed(suppressions: Iterable[Suppression], layouts: Layouts) -> Iterator[Violation]:
     """Each that accepts nothing in a build of all that the file is for; patterns may meet something later."""
     for one in suppressions:
-        for said in (unknown_rule(one), _unknown_place(one, layouts)):
+        for said in (_unknown_rule(one), _unknown_place(one, layouts)):
             if said:
                 yield problem(one, STALE, Severity.WARNING, f"the suppression of {one.rule} accepts nothing: {said}")
 
@@ -110,12 +107,6 @@ def _unknown_place(one: Suppression, layouts: Layouts) -> str:
     if any(sign in one.member for sign in _PATTERN) or any(named(each, layouts, one.member) for each in found):
         return ""
     return f"{one.member} is not there{offer(one.member, [each.path for each in nameable(found[0], layouts)])}"
-
-
-IN_THE_BASELINE = "known since the baseline"
-_EXPIRED = "take it out, or give it another day and reason"
-_UNUSED = "take it out, so that it accepts nothing that comes later"
-_MISNAMED = "write the name of a rule; `linesmith explain` lists them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +132,19 @@ def settled(report: LintReport, acceptance: Acceptance) -> LintReport:
     met = {one.by for one in suppressed}
     left = set(report.violations) - {one.violation for one in suppressed}
     every = [one for one in report.violations if one in left] + list(_stale(report, acceptance, met))
-    known = tuple(_known(every, acceptance.baseline))
-    rest = (one for one in every if not acceptance.baseline.reasons.keys() & set(one.keys))
-    accepted = sorted((*suppressed, *known), key=lambda one: one.violation.order)
+    reasons, rest, known = acceptance.baseline.reasons, [], []
+    for one in every:
+        key = next((key for key in one.keys if key in reasons), None)
+        if key is None:
+            rest.append(one)
+        else:
+            known.append(Accepted(one, reasons[key] or IN_THE_BASELINE, acceptance.baseline.name))
+    seen = {key for one in (*report.violations, *every) for key in one.keys}
     return replace(
         report,
         violations=tuple(sorted(rest, key=lambda one: one.order)),
-        accepted=tuple(accepted),
-        remarks=(
-            *report.remarks,
-            *_dead(report, acceptance, {key for one in (*report.violations, *every) for key in one.keys}),
-        ),
+        accepted=tuple(sorted((*suppressed, *known), key=lambda one: one.violation.order)),
+        remarks=(*report.remarks, *_dead(report, acceptance, seen)),
     )
 
 
@@ -162,13 +155,6 @@ def _suppressed(violations: Iterable[Violation], acceptance: Acceptance) -> Iter
         found = next((one for one in good if _meets(one, violation)), None)
         if found is not None:
             yield Accepted(violation, found.reason, found.place)
-
-
-def _known(violations: Iterable[Violation], baseline: Baseline) -> Iterator[Accepted]:
-    for one in violations:
-        key = next((key for key in one.keys if key in baseline.reasons), None)
-        if key is not None:
-            yield Accepted(one, baseline.reasons[key] or IN_THE_BASELINE, baseline.name)
 
 
 def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator[str]:
@@ -195,7 +181,7 @@ def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterato
         if _expired(one, acceptance.today):
             message = f"the suppression of {_accepting(one)} expired on {one.expires}; its reason was: {one.reason}"
             yield from _about(one, suppression_expired.RULE, (message, _EXPIRED), report)
-        elif unknown := unknown_rule(one):
+        elif unknown := _unknown_rule(one):
             message = f"the suppression of {_accepting(one)} accepts nothing: {unknown}"
             yield from _about(one, suppression_unused.RULE, (message, _MISNAMED), report)
         elif one.place not in met and acceptance.judged(one):

@@ -1,134 +1,139 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a source parted by lines, and whether it still is: members alone on a line, and walls or padding between some.
+"""Members that belong together or apart, as a source has it: groups, walls at the edges of lines, padding between.
 
 A wall is where a member begins that asks for a line, where one ends whose record does, and an empty member aligned to
-a line (CACHELINE_PADDING()). A member that no longer asks for its line is for ``alignment-lost`` to tell.
+a line (CACHELINE_PADDING()). A member that no longer asks for its line is for ``alignment-lost`` to tell. Groups are
+marked with ``__cacheline_group_begin()`` and ``__cacheline_group_end()``, members without bytes (include/linux/cache.h
+since Linux 6.8), or wanted by an intent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
-from linesmith.analyzer.layouts.gaps import Span, lines_touched
+from linesmith.analyzer.layouts.gaps import Span, lines_touched, meet
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.layouts.placement import GROUP_BEGIN, GROUP_END
-from linesmith.analyzer.lint.regions import Beside, beside, found_members, others, pads
-from linesmith.analyzer.lint.rules.rule import Side, Subject
-from linesmith.analyzer.lint.starts import Starts
+from linesmith.analyzer.lint.regions import MemberMeetings, meetings_of, other_members, pads
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, MemberGroup
 
 _LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """Members that were kept apart ``by`` something and can meet now; ``alone``: the first had a line to itself."""
+class SeparatedMembers:
+    """Members that something (``by``) keeps apart in one build and that can meet in the other.
 
-    found: Beside
+    ``alone``: the first has a line to itself.
+    """
+
+    found: MemberMeetings
     alone: bool
     by: str = "alignment"
 
 
-def joined(subject: Subject) -> Iterator[Joined]:
+def newly_meeting(record: LintedRecord) -> Iterator[SeparatedMembers]:
     """Members of both builds that were parted in the old one and are not in the new one."""
-    if subject.old is None or subject.base is None:
+    before, after = record.before, record.now
+    if before is None:
         return
-    before = _Version(subject.old, subject.base)
-    after = _Version(subject.new, subject.head)
-    now = after.members()
-    fallen = {wall for wall, owners in before.walls().items() if not _stand(owners, now)}
-    kept = {0} if _is_aligned(subject.old) and _is_aligned(subject.new) else set()
-    both = _both(before, after, now)
-    parted = tuple(_meeting(both, set(before.walls()) - fallen | kept, fallen))
+    now, walls = after.members(), _walls(before)
+    fallen = {wall for wall, owners in walls.items() if not _stands(owners, now)}
+    always = {0} if _is_aligned(before.layout) and _is_aligned(after.layout) else set()
+    comparison = _Comparison(before, before.members(), after, now)
+    parted = tuple(comparison.separated(set(walls) - fallen | always, fallen))
     yield from parted
-    yield from _over_pads(both, {name for one in parted for name in (one.found.member.path, *one.found.others)})
+    yield from comparison.over_pads({name for one in parted for name in (one.found.member.path, *one.found.others)})
 
 
-def newly_parted(subject: Subject) -> Iterator[Joined]:
+def newly_parted(record: LintedRecord) -> Iterator[SeparatedMembers]:
     """Members of both builds that alignment parts in the new one, and that could meet in the old one."""
-    if subject.old is None or subject.base is None:
+    if record.before is None:
         return
-    was, now = _Version(subject.old, subject.base), _Version(subject.new, subject.head)
-    walls = set(now.walls()) | ({0} if _is_aligned(subject.new) else set())
-    left = now.members()
-    met = {path: one for path, one in was.members().items() if path in left}
-    yield from _meeting(_both(now, was, met), walls, set())
+    walls = set(_walls(record.now)) | ({0} if _is_aligned(record.layout) else set())
+    members = record.now.members()
+    met = {path: one for path, one in record.before.members().items() if path in members}
+    yield from _Comparison(record.now, members, record.before, met).separated(walls, set())
 
 
 @dataclass(frozen=True, slots=True)
-class _Version:
-    """A record in one of the builds."""
+class _Comparison:
+    """A version with the members that it parts (``apart``), and another in which they can meet (``free``), by path."""
 
-    layout: Layout
-    side: Side
+    parting: RecordVersion
+    apart: Mapping[str, Named]
+    meeting: RecordVersion
+    free: Mapping[str, Named]
 
-    def members(self) -> dict[str, Named]:
-        """Those that have bytes, by path."""
-        return {one.path: one for one in nameable(self.layout, self.side.layouts) if one.span.size}
+    def separated(self, walls: set[int], fallen: set[int]) -> Iterator[SeparatedMembers]:
+        """Members that ``walls`` keep apart in the one version and that can meet in the other."""
+        told: set[str] = set()
+        for one in self._alone(walls, fallen):
+            found = self._newly_meeting(one.path, self.free.values()) if one.path in self.free else None
+            if found is not None and not told.issuperset(found.others):
+                told.add(one.path)
+                yield SeparatedMembers(found, alone=True)
+        common = [one for one in self.apart.values() if one.path in self.free]
+        for wall in sorted(walls - {0}):
+            behind = wall // CACHE_LINE_BYTES
+            left = [self.free[one.path] for one in common if one.end <= wall and behind - 1 in _lines(one)]
+            right = [one.path for one in common if one.offset >= wall and behind in _lines(one)]
+            yield from self._first_of(right, left, told, "alignment")
 
-    def walls(self) -> dict[int, set[str]]:
-        """Offsets at which lines are parted, each with the members that ask for it, ``""`` for no named member."""
-        found: dict[int, set[str]] = {}
-        for wall, owner in islice(_asked(self.layout, self.side.layouts, 0, _LEVELS), MOST_MEMBERS):
-            found.setdefault(wall, set()).add(owner)
-        return found
+    def over_pads(self, told: set[str]) -> Iterator[SeparatedMembers]:
+        """The members around a padding that now can meet, but those that are ``told`` already."""
+        padding = list(pads(self.parting.layout))
+        names = {one.name for one in padding}
+        common = [one for one in self.apart.values() if one.path in self.free and one.path not in names]
+        for pad in padding:
+            left = [self.free[one.path] for one in common if pad.offset - CACHE_LINE_BYTES < one.end <= pad.offset]
+            right = [one.path for one in common if pad.end <= one.offset < pad.end + CACHE_LINE_BYTES]
+            yield from self._first_of(right, left, told, pad.name)
 
+    def _first_of(
+        self, paths: Iterable[str], others: Collection[Named], told: set[str], by: str
+    ) -> Iterator[SeparatedMembers]:
+        """The first of ``paths`` that now meets ``others``; nothing of members that are ``told`` already."""
+        for path in paths:
+            found = None if path in told else self._newly_meeting(path, others)
+            if found is not None and told.isdisjoint(found.others):
+                told.add(path)
+                yield SeparatedMembers(found, alone=False, by=by)
+                return
 
-def _meeting(both: _Both, walls: set[int], fallen: set[int]) -> Iterator[Joined]:
-    """Members that ``walls`` keep apart in the one version and that can meet in the other."""
-    told: set[str] = set()
-    for one in _alone(tuple(both.before.values()), walls, fallen):
-        found = both.newly_beside(one.path, both.now.values()) if one.path in both.now else None
-        if found is not None and not told.issuperset(found.others):
-            told.add(one.path)
-            yield Joined(found, alone=True)
-    for wall in sorted(walls - {0}):
-        yield from _through(wall, both, told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Both:
-    """The members of a version that parts them (``before``) and of one in which they can meet (``now``), by path."""
-
-    parted: _Version
-    before: dict[str, Named]
-    now: dict[str, Named]
-    every: tuple[Starts, ...]
-
-    def newly_beside(self, path: str, others: Collection[Named]) -> Beside | None:
+    def _newly_meeting(self, path: str, others: Collection[Named]) -> MemberMeetings | None:
         """Those that the member can meet and could not: a wall parts nothing in objects that begin off a line."""
-        found = beside(self.now[path], others, self.every)
+        found = meetings_of(self.free[path], others, self.meeting.starts())
         if found is None:
             return None
-        known = beside(self.before[path], self.before.values(), self.parted.side.starts.of(self.parted.layout))
+        known = meetings_of(self.apart[path], self.apart.values(), self.parting.starts())
         new = set(found.others).difference(() if known is None else known.others)
-        return beside(self.now[path], (one for one in others if one.path in new), self.every)
+        return meetings_of(self.free[path], (one for one in others if one.path in new), self.meeting.starts())
+
+    def _alone(self, walls: set[int], fallen: set[int]) -> Iterator[Named]:
+        """Members between walls that stand, or a wall and the end, that share their lines, not all full, with none."""
+        for one in self.apart.values():
+            behind = min((wall for wall in walls | fallen if wall >= one.end), default=-1)
+            if one.offset in walls and behind not in fallen and one.span.size % CACHE_LINE_BYTES:
+                others = (other for other in self.apart.values() if other is not one)
+                if not any(meet(one.span, other.span, CACHE_LINE_BYTES, 0) for other in others):
+                    yield one
 
 
-def _both(parted: _Version, met: _Version, members: dict[str, Named]) -> _Both:
-    """The two versions, with ``members`` of the one that lets them meet."""
-    return _Both(parted, parted.members(), members, met.side.starts.of(met.layout))
+def _lines(one: Named) -> range:
+    return lines_touched(one.offset, one.span.size)
 
 
-def _is_aligned(layout: Layout) -> bool:
-    """Whether objects begin at lines because somebody asked for it, not for the data behind them."""
-    asked = layout.alignment or 0
-    return asked >= CACHE_LINE_BYTES and not any(
-        asked == one.alignment for one in layout.members if _is_data(one, layout)
-    )
-
-
-def _is_data(member: Member, layout: Layout) -> bool:
-    """Whether it is an array of open length that ends the record: a device wants its alignment (ARCH_DMA_MINALIGN)."""
-    return member is layout.members[-1] and not member.size and member.record is None
-
-
-def _stand(owners: set[str], now: dict[str, Named]) -> bool:
-    aligned = (now[one].member.alignment or 0 for one in owners if one in now)
-    return "" in owners or any(one >= CACHE_LINE_BYTES for one in aligned)
+def _walls(version: RecordVersion) -> dict[int, set[str]]:
+    """Offsets at which lines are parted, each with the members that ask for it, ``""`` for no named member."""
+    found: dict[int, set[str]] = {}
+    for wall, owner in islice(_asked(version.layout, version.layouts, 0, _LEVELS), MOST_MEMBERS):
+        found.setdefault(wall, set()).add(owner)
+    return found
 
 
 def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator[tuple[int, str]]:
@@ -144,56 +149,23 @@ def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator
             yield from _asked(inner, layouts, start, levels - 1)
 
 
-def _alone(members: Sequence[Named], walls: set[int], fallen: set[int]) -> Iterator[Named]:
-    """Members between walls that stand, or a wall and the end, that share their lines, not all full, with no other."""
-    for one in members:
-        mine = lines_touched(one.offset, one.span.size)
-        behind = min((wall for wall in walls | fallen if wall >= one.end), default=-1)
-        parted = one.offset in walls and behind not in fallen and one.span.size % CACHE_LINE_BYTES
-        if parted and not any(other is not one and _share(mine, other) for other in members):
-            yield one
+def _is_data(member: Member, layout: Layout) -> bool:
+    """Whether it is an array of open length that ends the record: a device wants its alignment (ARCH_DMA_MINALIGN)."""
+    return member is layout.members[-1] and not member.size and member.record is None
 
 
-def _share(mine: range, other: Named) -> bool:
-    theirs = lines_touched(other.offset, other.span.size)
-    return max(mine.start, theirs.start) < min(mine.stop, theirs.stop)
+def _is_aligned(layout: Layout) -> bool:
+    """Whether objects begin at lines because somebody asked for it, not for the data behind them."""
+    asked = layout.alignment or 0
+    return asked >= CACHE_LINE_BYTES and not any(
+        asked == one.alignment for one in layout.members if _is_data(one, layout)
+    )
 
 
-def _through(wall: int, both: _Both, told: set[str]) -> Iterator[Joined]:
-    """The members of the line before the wall that now meet members of the line behind it."""
-    last, first = wall // CACHE_LINE_BYTES - 1, wall // CACHE_LINE_BYTES
-    common = [one for one in both.before.values() if one.path in both.now]
-    left = [both.now[one.path] for one in common if one.end <= wall and last in _lines(one)]
-    right = [one.path for one in common if one.offset >= wall and first in _lines(one)]
-    for path in right:
-        found = None if path in told else both.newly_beside(path, left)
-        if found is not None and told.isdisjoint(found.others):
-            told.add(path)
-            yield Joined(found, alone=False)
-            return
-
-
-def _over_pads(both: _Both, told: set[str]) -> Iterator[Joined]:
-    """The members around a padding that now can meet, but those that are ``told`` already."""
-    padding = {one.name for one in pads(both.parted.layout)}
-    common = [one for one in both.before.values() if one.path in both.now and one.path not in padding]
-    for pad in pads(both.parted.layout):
-        left = [both.now[one.path] for one in common if pad.offset - CACHE_LINE_BYTES < one.end <= pad.offset]
-        right = [one.path for one in common if pad.end <= one.offset < pad.end + CACHE_LINE_BYTES]
-        met = (found for path in right if path not in told and (found := both.newly_beside(path, left)))
-        first = next((found for found in met if told.isdisjoint(found.others)), None)
-        if first is not None:
-            told.add(first.member.path)
-            yield Joined(first, alone=False, by=pad.name)
-
-
-def _lines(one: Named) -> range:
-    return lines_touched(one.offset, one.span.size)
-
-
-# Groups of members that the source marks with ``__cacheline_group_begin()`` and ``__cacheline_group_end()``.
-#
-# Source: include/linux/cache.h since Linux 6.8; the markers are members without bytes.
+def _stands(owners: set[str], now: Mapping[str, Named]) -> bool:
+    """Whether a wall is still asked for by one of its owners."""
+    aligned = (now[one].member.alignment or 0 for one in owners if one in now)
+    return "" in owners or any(one >= CACHE_LINE_BYTES for one in aligned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +191,9 @@ def marked_groups(layout: Layout, layouts: Layouts) -> dict[str, MarkedGroup]:
         elif one.path.startswith(GROUP_END) and (opened := begun.pop(one.path.removeprefix(GROUP_END), None)):
             first, members = opened
             name = one.path.removeprefix(GROUP_END)
-            span = Span(first.offset, _end(members, one) - first.offset)
+            # The closing marker of an aligned group lies behind padding.
+            end = max((member.end for member in members), default=one.offset)
+            span = Span(first.offset, end - first.offset)
             found[name] = MarkedGroup(name, span, tuple(members), first.member.line)
         else:
             for _, members in begun.values():
@@ -235,7 +209,10 @@ def neighbours(group: MarkedGroup, groups: Iterable[MarkedGroup], layout: Layout
     grouped = sorted(groups, key=lambda one: one.span.offset)
     marked = {one.path for each in grouped for one in each.members}
     loose = [one.offset for one in nameable(layout, layouts) if one.span.size and one.path not in marked]
-    parted = [_parted(one, other, loose) for one, other in pairwise(grouped)]
+    parted = []  # from the one before it, because it begins on a line of its own, or others lie between them
+    for one, other in pairwise(grouped):
+        start, end = other.span.offset, one.span.offset + one.span.size
+        parted.append(start % CACHE_LINE_BYTES == 0 or any(end <= place < start for place in loose))
     here = grouped.index(group)
     first = max((number + 1 for number in range(here) if parted[number]), default=0)
     last = next((number for number in range(here, len(parted)) if parted[number]), len(grouped) - 1)
@@ -243,23 +220,11 @@ def neighbours(group: MarkedGroup, groups: Iterable[MarkedGroup], layout: Layout
     return Span(start, max(one.span.offset + one.span.size for one in grouped[first : last + 1]) - start)
 
 
-def _parted(one: MarkedGroup, other: MarkedGroup, loose: Iterable[int]) -> bool:
-    """Whether the second of two groups begins on a line of its own, or others lie between them."""
-    start = other.span.offset
-    return start % CACHE_LINE_BYTES == 0 or any(one.span.offset + one.span.size <= place < start for place in loose)
-
-
-def _end(members: list[Named], marker: Named) -> int:
-    """Behind the last member: the closing marker of an aligned group lies behind padding."""
-    return max((one.end for one in members), default=marker.offset)
-
-
-# A group of members that an intent wants behind one another, as a layout has it.
-
-
 @dataclass(frozen=True, slots=True)
 class WantedGroup:
-    """The members that lie ``together``, most of the group, and those ``apart``: others lie between them.
+    """A group that an intent wants behind one another, as a layout has it.
+
+    The members that lie ``together``, most of the group, and those ``apart``: others lie between them.
 
     Where the record marks a group of the same name, those between its markers lie together, whatever is beside them.
     """
@@ -276,34 +241,26 @@ class WantedGroup:
     @property
     def near(self) -> frozenset[str]:
         """Those apart that are on the lines of the others all the same, by name."""
-        lines = lines_touched(self.span.offset, self.span.size)
-        return frozenset(one.path for one in self.apart if {*lines} & {*lines_touched(one.offset, one.span.size)})
+        return frozenset(one.path for one in self.apart if meet(self.span, one.span, CACHE_LINE_BYTES, 0))
 
 
-def wanted_group(group: MemberGroup, layout: Layout, layouts: Layouts) -> WantedGroup | None:
+def wanted_group(group: MemberGroup, version: RecordVersion) -> WantedGroup | None:
     """Where the group's members lie; ``None`` where the layout has none of them."""
-    own = found_members(layout, layouts, group.members)
+    own = version.members_called(group.members)
     if not own:
         return None
-    marked = marked_groups(layout, layouts).get(group.name)
-    inside = tuple(one for one in own if marked and _within(one, marked.span))
-    if inside:
-        return WantedGroup(inside, tuple(one for one in own if one not in inside))
-    runs = _runs(own, tuple(others(layout, layouts, own)))
-    together = max(runs, key=len)
-    return WantedGroup(together, tuple(one for run in runs if run is not together for one in run))
-
-
-def _within(one: Named, span: Span) -> bool:
-    return span.offset <= one.offset and one.end <= span.offset + span.size
-
-
-def _runs(own: Sequence[Named], foreign: Sequence[Named]) -> list[tuple[Named, ...]]:
-    """The members, split where others lie between one and the next."""
-    runs: list[tuple[Named, ...]] = [(own[0],)]
+    marked = marked_groups(version.layout, version.layouts).get(group.name)
+    if marked:
+        begin, end = marked.span.offset, marked.span.offset + marked.span.size
+        inside = tuple(one for one in own if begin <= one.offset and one.end <= end)
+        if inside:
+            return WantedGroup(inside, tuple(one for one in own if one not in inside))
+    foreign = tuple(other_members(version.layout, version.layouts, own))
+    runs: list[tuple[Named, ...]] = [(own[0],)]  # split where others lie between one and the next
     for before, one in pairwise(own):
         if any(before.end <= other.offset < one.offset for other in foreign):
             runs.append((one,))
         else:
             runs[-1] = (*runs[-1], one)
-    return runs
+    together = max(runs, key=len)
+    return WantedGroup(together, tuple(one for run in runs if run is not together for one in run))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which members made a record larger, looked for in the records that it holds, too."""
+"""Which members made a record larger, looked for in the records that it holds, too.
+
+``cause`` says in a sentence why a record grew: by its members, its alignment, and the holes between. ``holders`` are
+the records that hold another one by value, and what lies around it there.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,16 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import Span
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.lint.regions import Region, clusters, listed, regions, unshared
-from linesmith.analyzer.lint.rules.rule import Side, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion
 from linesmith.analyzer.model import Layout
 
 MOST_NAMED = 3
 MOST_LEVELS = 16
-_Sides = tuple[tuple[Layout, Layouts], tuple[Layout, Layouts]]
+# Holes are told where they are at least this part of the growth.
+_PART = 4
+# So many records are entered on the way to one; damaged debug information has them without end.
+_MOST_RECORDS = 256
+_Versions = tuple[tuple[Layout, Layouts], tuple[Layout, Layouts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +46,21 @@ class Growth:
         return f"{self.names} ({amount}{self.clause})"
 
 
-def growth(subject: Subject) -> tuple[Growth, ...]:
+def growth(record: LintedRecord) -> tuple[Growth, ...]:
     """What is new or grew or left a union or is larger than what it replaced, the largest addition first."""
-    found = (one for place, _ in _places(subject) for one in place)
+    found = (one for place, _ in _places(record) for one in place)
     return tuple(sorted(found, key=lambda one: (-one.bytes, one.names)))
 
 
-def shrinkage(subject: Subject) -> tuple[int, int]:
-    """How many bytes less lie where members went or shrank, and by how many what grew elsewhere tells too much.
-
-    That is where members left a union of others, or grew in a record beside such as shrank.
-    """
-    over = [(sum(one.bytes for one in place) - added, added) for place, added in _places(subject)]
-    lost = sum(-added for _, added in over if added < 0)
-    return lost, sum(more for more, added in over if more > 0 < added)
-
-
-def _places(subject: Subject) -> Iterator[tuple[tuple[Growth, ...], int]]:
+def _places(record: LintedRecord) -> Iterator[tuple[tuple[Growth, ...], int]]:
     """What grew in each place of the record, and how many bytes more members lie on there."""
-    old, new, base = subject.old, subject.new, subject.base
-    if old is not None and base is not None:
-        yield from _by_place(((old, base.layouts), (new, subject.head.layouts)), "", MOST_LEVELS)
+    before, now = record.before, record.now
+    if before is not None:
+        versions = (before.layout, before.layouts), (now.layout, now.layouts)
+        yield from _by_place(versions, "", MOST_LEVELS)
 
 
-def told(grown: tuple[Growth, ...]) -> str:
+def in_words(grown: tuple[Growth, ...]) -> str:
     """The largest of them in words: ``i_new (8 bytes), i_data (16 bytes more) and 2 others (5 bytes)``."""
     parts, rest = [str(one) for one in grown[:MOST_NAMED]], grown[MOST_NAMED:]
     if rest:
@@ -75,8 +74,8 @@ def counted(count: int, unit: str) -> str:
     return f"{count} {unit}{'s' * (count != 1)}"
 
 
-def _by_place(sides: _Sides, prefix: str, levels: int) -> Iterator[tuple[tuple[Growth, ...], int]]:
-    was, now = ({one.path: one for one in nameable(*side)} for side in sides)
+def _by_place(versions: _Versions, prefix: str, levels: int) -> Iterator[tuple[tuple[Growth, ...], int]]:
+    was, now = ({one.path: one for one in nameable(*side)} for side in versions)
     parted = unshared(was, now)
     for region in regions(was.values(), now.values()):
         kept = [one for one in region.after if one.path in was]
@@ -86,14 +85,10 @@ def _by_place(sides: _Sides, prefix: str, levels: int) -> Iterator[tuple[tuple[G
         elif not kept:
             found = (_came(region, prefix),)
         elif len(region.after) == len(region.before) == 1:
-            found = _larger(was[kept[0].path], kept[0], sides, prefix, levels)
+            found = _larger(was[kept[0].path], kept[0], versions, prefix, levels)
         else:
-            found = _union(region, was, parted, sides, prefix, levels)
+            found = _union(region, was, parted, versions, prefix, levels)
         yield tuple(found), region.added
-
-
-def _grown(sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
-    return (one for place, _ in _by_place(sides, prefix, levels) for one in place)
 
 
 def _came(region: Region, prefix: str) -> Growth:
@@ -107,14 +102,14 @@ def _came(region: Region, prefix: str) -> Growth:
     return Growth(_largest(region.after, prefix), region.added)
 
 
-def _larger(before: Named, now: Named, sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+def _larger(before: Named, now: Named, versions: _Versions, prefix: str, levels: int) -> Iterator[Growth]:
     """What grew within a record that is held by value; the whole where nothing did, or it is no such record."""
     more = Growth(f"{prefix}{now.path}", now.span.size - before.span.size, " more")
-    yield from tuple(_inside(before, now, sides, prefix, levels)) or (more,)
+    yield from tuple(_inside(before, now, versions, prefix, levels)) or (more,)
 
 
 def _union(
-    region: Region, was: Mapping[str, Named], parted: Mapping[str, str], sides: _Sides, prefix: str, levels: int
+    region: Region, was: Mapping[str, Named], parted: Mapping[str, str], versions: _Versions, prefix: str, levels: int
 ) -> Iterator[Growth]:
     """What left a union, and of what makes one larger the largest."""
     left = region.added
@@ -122,23 +117,22 @@ def _union(
         if one.path in parted and left > 0:
             left -= one.span.size
             bits = one.member.bit_size or 0
-            yield Growth(
-                f"{prefix}{one.path}", one.span.size, f", which it shared with {prefix}{parted[one.path]}", bits
-            )
-    arms = [one for one in region.after if one.path not in parted and one.span.size > _size(was.get(one.path))]
+            shared = f", which it shared with {prefix}{parted[one.path]}"
+            yield Growth(f"{prefix}{one.path}", one.span.size, shared, bits)
+    arms = [
+        one
+        for one in region.after
+        if one.path not in parted and (one.path not in was or one.span.size > was[one.path].span.size)
+    ]
     if not arms or left <= 0:
         return
     arm = max(arms, key=lambda one: (one.span.size, one.path))
     if arm.path in was:
-        yield from _larger(was[arm.path], arm, sides, prefix, levels)
+        yield from _larger(was[arm.path], arm, versions, prefix, levels)
     elif arm.member.is_bit_field:
         yield Growth(f"{prefix}{arm.path}", left, bits=arm.member.bit_size or 0)
     else:
         yield Growth(f"{prefix}{arm.path}", left, " more than what shares its bytes")
-
-
-def _size(one: Named | None) -> int:
-    return one.span.size if one else 0
 
 
 def _largest(members: tuple[Named, ...], prefix: str) -> str:
@@ -151,58 +145,50 @@ def _by_size(one: Named) -> tuple[int, str]:
     return -one.span.size, one.path
 
 
-def _inside(before: Named, now: Named, sides: _Sides, prefix: str, levels: int) -> Iterator[Growth]:
+def _inside(before: Named, now: Named, versions: _Versions, prefix: str, levels: int) -> Iterator[Growth]:
     """What grew within a record that is held by value; nothing where it is another record now, or an array."""
     was, new = before.member, now.member
     if was.record is None or new.record is None or was.dimensions or new.dimensions or not levels:
         return iter(())
-    (_, olds), (_, news) = sides
+    (_, olds), (_, news) = versions
     inner = (olds.by_id(was.record), olds), (news.by_id(new.record), news)
     if inner[0][0].title != inner[1][0].title:
         return iter(())
-    return _grown(inner, f"{prefix}{now.path}.", levels - 1)
+    places = _by_place(inner, f"{prefix}{now.path}.", levels - 1)
+    return (one for place, _ in places for one in place)
 
 
-# Why a record grew, in a sentence: its members, its alignment, and the holes between.
-
-# Holes are told where they are at least this part of the growth.
-_PART = 4
-
-
-def cause(subject: Subject) -> str:
+def cause(record: LintedRecord) -> str:
     """``what grew: flags (8 bytes)``, with the alignment, and what else it takes for the bytes to add up."""
-    grown, old, new = growth(subject), subject.old or subject.new, subject.new
-    said = f"what grew: {told(grown)}" if grown else "no member grew"
+    grown, new = growth(record), record.layout
+    old = record.before.layout if record.before else new
+    said = f"what grew: {in_words(grown)}" if grown else "no member grew"
     size = new.size - old.size
     rest = size - sum(one.bytes for one in grown)
-    less = _less(subject, -rest) if rest < 0 else 0
+    less = _bytes_less(record, -rest) if rest < 0 else 0
     fewer = f"other members take {counted(less, 'byte')} less" if less else ""
-    holes = _holes(rest + less) if rest < 0 or rest * _PART >= size else ""
+    left, holes = rest + less, ""
+    if (rest < 0 or rest * _PART >= size) and left:
+        verb = ("is" if left == 1 else "are") if left > 0 else ("lies" if left == -1 else "lie")
+        holes = f"{counted(abs(left), 'byte')} {verb} {'holes and padding' if left > 0 else 'in old holes'}"
     was, now = record_alignment(old), record_alignment(new)
     aligned = f"the record is aligned to {now} bytes now, to {was} before" if now > was else ""
-    if aligned and holes and rest + less > 0:
+    if aligned and holes and left > 0:
         return "; ".join(filter(None, (said, fewer, f"{aligned}: {holes}")))
     if grown or aligned:
         return "; ".join(filter(None, (said, fewer, holes, aligned)))
     return f"{said}: {f'{holes}, look at its alignments' if holes else 'look at its alignments and holes'}"
 
 
-def _less(subject: Subject, missing: int) -> int:
-    """The bytes that others take less, where what grew is told with ``missing`` bytes more than the record grew."""
-    lost, over = shrinkage(subject)
-    return lost + min(over, max(0, missing - lost))
+def _bytes_less(record: LintedRecord, missing: int) -> int:
+    """The bytes that others take less, where what grew is told with ``missing`` bytes more than the record grew.
 
-
-def _holes(more: int) -> str:
-    if more > 0:
-        return f"{counted(more, 'byte')} {'is' if more == 1 else 'are'} holes and padding"
-    return f"{counted(-more, 'byte')} {'lies' if more == -1 else 'lie'} in old holes" if more else ""
-
-
-# The records that hold another one by value, and what lies around it there.
-
-# So many records are entered on the way to one; damaged debug information has them without end.
-_MOST_RECORDS = 256
+    Less lies where members went or shrank; too much is told of what left a union of others, or grew in a record beside
+    such as shrank.
+    """
+    over = [(sum(one.bytes for one in place) - added, added) for place, added in _places(record)]
+    lost = sum(-added for _, added in over if added < 0)
+    return lost + min(sum(more for more, added in over if more > 0 < added), max(0, missing - lost))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +209,13 @@ class Holder:
         return Named(f"{self.path}.{member.path}", base, member.member, span)
 
 
-def holders(layout: Layout, side: Side) -> Iterator[Holder]:
+def holders(version: RecordVersion) -> Iterator[Holder]:
     """Each place of the record in a record with a name; what another such record in between has is left to that."""
-    for place in side.holders.places(layout.id):
+    layout, layouts = version.layout, version.layouts
+    for place in version.build.holders.places(layout.id):
         if place.container != layout.id:
-            outer = side.layouts.by_id(place.container)
-            path, others = _around(outer, (layout, Span(place.offset, layout.size)), (side.layouts, set()))
+            outer = layouts.by_id(place.container)
+            path, others = _around(outer, (layout, Span(place.offset, layout.size)), (layouts, set()))
             if path:
                 yield Holder(outer, path, place.offset, others)
 
@@ -255,7 +242,8 @@ def _around(
             entered.add(way)
             rest, deeper = _around(inner, (layout, Span(way[1], span.size)), known)
             path = f"{element.path}.{rest}" if rest else path
-            others += [] if inner.name else [_moved(other, element) for other in deeper]
+            if not inner.name:
+                others += [_inside_of(element, other) for other in deeper]
     apart = (one for one in others if one.end <= span.offset or span.offset + span.size <= one.offset)
     return path, tuple(apart)
 
@@ -285,8 +273,7 @@ def _elements(one: Named, element: Named) -> Iterator[Named]:
             yield Named(name, one.base, one.member, Span(start, size))
 
 
-def _moved(one: Named, into: Named) -> Named:
-    """A member of a record without a name as one of what holds it."""
-    return Named(
-        f"{into.path}.{one.path}", into.offset + one.base, one.member, Span(into.offset + one.offset, one.span.size)
-    )
+def _inside_of(outer: Named, one: Named) -> Named:
+    """A member of a record as one of what holds that."""
+    span = Span(outer.offset + one.offset, one.span.size)
+    return Named(f"{outer.path}.{one.path}", outer.offset + one.base, one.member, span)

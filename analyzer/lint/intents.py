@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Intents held against one build: whether their names are there, whether they hold now, whether they contradict."""
+"""Intents held against builds: whether their names are there, whether they hold, whether they contradict each other.
+
+``followed`` is an intent that goes after records and members to the names that a change gave them; ``stale`` is what
+the file would have to say for a build to keep its limits, and for its imported groups to be current.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,15 @@ from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.groups import marked_groups
 from linesmith.analyzer.lint.linting import Linted, Policy, lint
 from linesmith.analyzer.lint.pairs import of_one, of_two
-from linesmith.analyzer.lint.renames import Names, called, joined, renamed, said_members
+from linesmith.analyzer.lint.renames import called, joined, renamed, said_members
 from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
-from linesmith.analyzer.lint.rules.catalogue import RULES, Side
+from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild
 from linesmith.analyzer.model import (
     Intent,
     Layout,
     LintReport,
     MemberGroup,
     SizeBudget,
-    Suppression,
     TypeIntent,
     Violation,
 )
@@ -39,20 +42,26 @@ _RULES = (
     "straddle",
     "intent-stale",
 )
+MARKED = "marked by __cacheline_group_begin()"
+_LIMITS = (budget_exceeded.RULE, group_overflow.RULE)
+_OBJECTS = "objects-per-slab"
+_KEYS = {"bytes": "bytes", "cache lines": "lines", budget_exceeded.OBJECTS: _OBJECTS}
+# No slab holds so many.
+_NEVER = 1 << 32
 
 
-def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str] | None) -> LintReport:
+def checked(intent: Intent, head: str, build: LintedBuild, configuration: frozenset[str] | None) -> LintReport:
     """What is wrong with the intents themselves, and what the build called ``head`` breaks of them.
 
     Those of another configuration are left out; where it is not known, a remark tells which.
     """
     holding = tuple(filter(applies(configuration), intent.types))
-    layouts = side.layouts
+    layouts = build.layouts
     unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
     wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None
-    linted = Linted(head, side, found.pairs if found else ())
+    linted = Linted(head, build, found.pairs if found else ())
     rules = tuple(rule for rule in RULES if rule.name in _RULES)
     broken = lint(linted, Policy(rules, lambda *_: "", intent, applies(configuration)))
     return LintReport(
@@ -65,11 +74,8 @@ def checked(intent: Intent, head: str, side: Side, configuration: frozenset[str]
     )
 
 
-# An intent file that goes after records and members to the names that a change gave them.
-
-
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedIntent:
     """The intent with the names that hold now, what its file has to say for them, and sentences on what has another."""
 
     intent: Intent
@@ -77,7 +83,7 @@ class Followed:
     told: tuple[str, ...] = ()
 
 
-def followed(intent: Intent, old: Layouts, new: Layouts) -> Followed:
+def followed(intent: Intent, old: Layouts, new: Layouts) -> FollowedIntent:
     """The intent of the build before as it is to be for the build with the change.
 
     Raises ``TypeNotFound`` where the builds have no record in common.
@@ -93,26 +99,20 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> Followed:
     types = tuple(
         replace(called(one, members[one.record]), record=records.get(one.record, one.record)) for one in intent.types
     )
-    suppressions = tuple(_suppression(one, records, members[one.record]) for one in intent.suppressions)
+    suppressions = tuple(
+        replace(one, record=records.get(one.record, one.record), member=members[one.record].get(one.member, one.member))
+        for one in intent.suppressions
+    )
     lint = replace(intent.lint, types=tuple(records.get(name, name) for name in intent.lint.types))
     now = replace(intent, types=types, suppressions=suppressions, lint=lint)
     told = (
         *(f"{one.old.title} is gone, and {one.told}: its entries go with it" for one in found),
         *(f"{was} of {name} is called {is_} now" for name, names in members.items() for was, is_ in names.items()),
     )
-    return Followed(now, tuple(_rewrites(intent, now)), told)
-
-
-def _suppression(one: Suppression, records: Mapping[str, str], names: Names) -> Suppression:
-    return replace(one, record=records.get(one.record, one.record), member=names.get(one.member, one.member))
-
-
-def _rewrites(before: Intent, now: Intent) -> Iterator[Rewrite]:
-    """What differs between the two, which say the same of the same things, at its place in the file."""
-    was = dict(_said(before))
-    for path, value in _said(now):
-        if value != was[path]:
-            yield Rewrite(path, value)
+    # Both say the same of the same things.
+    was = dict(_said(intent))
+    rewrites = tuple(Rewrite(path, value) for path, value in _said(now) if value != was[path])
+    return FollowedIntent(now, rewrites, told)
 
 
 def _said(intent: Intent) -> Iterator[tuple[KeyPath, str | tuple[str, ...]]]:
@@ -134,18 +134,8 @@ def _said(intent: Intent) -> Iterator[tuple[KeyPath, str | tuple[str, ...]]]:
         yield ("suppress", number, "member"), suppression.member
 
 
-# What an intent file would have to say for a build to keep its limits, and for its imported groups to be current.
-
-MARKED = "marked by __cacheline_group_begin()"
-_LIMITS = (budget_exceeded.RULE, group_overflow.RULE)
-_OBJECTS = "objects-per-slab"
-_KEYS = {"bytes": "bytes", "cache lines": "lines", budget_exceeded.OBJECTS: _OBJECTS}
-# No slab holds so many.
-_NEVER = 1 << 32
-
-
 def stale(
-    intent: Intent, side: Side, configuration: frozenset[str] | None, *, tightened: bool = False
+    intent: Intent, build: LintedBuild, configuration: frozenset[str] | None, *, tightened: bool = False
 ) -> tuple[Rewrite, ...]:
     """What is to be written instead, in the order of the file.
 
@@ -156,8 +146,8 @@ def stale(
     holds = applies(configuration)
     found: dict[KeyPath, Rewrite] = {}
     for number, one in enumerate(intent.types):
-        if holds(one) and side.layouts.variants(one.record):
-            for rewrite in (*_limits(one, number, side, tightened=tightened), *_groups(one, number, side.layouts)):
+        if holds(one) and build.layouts.variants(one.record):
+            for rewrite in (*_limits(one, number, build, tightened=tightened), *_groups(one, number, build.layouts)):
                 found[rewrite.path] = rewrite
     return tuple(found.values())
 
@@ -170,23 +160,21 @@ def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
             yield MemberGroup(name, members, bytes=group.span.size)
 
 
-def _limits(one: TypeIntent, number: int, side: Side, *, tightened: bool) -> Iterator[Rewrite]:
+def _limits(one: TypeIntent, number: int, build: LintedBuild, *, tightened: bool) -> Iterator[Rewrite]:
     limits = dict(_limited(one, number))
-    for path, now in _taken(one, number, side).items():
-        wanted = _with_room(one, now, side) if path[2:] == ("budget", "bytes") else now
+    for path, now in _taken(one, number, build).items():
+        wanted = now
+        if path[2:] == ("budget", "bytes"):
+            # As many bytes as a new entry would allow: no more than its objects per slab do, where it limits these.
+            layout = next((each for each in build.layouts.variants(one.record) if each.size == now), None)
+            slabs = build.slabs and one.budget.objects_per_slab is not None
+            room = budget(layout, build.kernel if slabs else None).bytes if layout else None
+            wanted = now if room is None else room
         least = path[-1] == _OBJECTS
         exceeded = now < limits[path] if least else now > limits[path]
         wide = wanted > limits[path] if least else wanted < limits[path]
         if exceeded or (tightened and wide):
             yield Rewrite(path, wanted)
-
-
-def _with_room(one: TypeIntent, now: int, side: Side) -> int:
-    """As many bytes as a new entry would allow: no more than its objects per slab do, where it limits these."""
-    layout = next((each for each in side.layouts.variants(one.record) if each.size == now), None)
-    slabs = side.slabs and one.budget.objects_per_slab is not None
-    room = budget(layout, side.kernel if slabs else None).bytes if layout else None
-    return now if room is None else room
 
 
 def _limited(one: TypeIntent, number: int) -> Iterator[tuple[KeyPath, int]]:
@@ -202,14 +190,14 @@ def _limited(one: TypeIntent, number: int) -> Iterator[tuple[KeyPath, int]]:
     return ((path, limit) for path, limit in said if limit is not None)
 
 
-def _taken(one: TypeIntent, number: int, side: Side) -> Mapping[KeyPath, int]:
+def _taken(one: TypeIntent, number: int, build: LintedBuild) -> Mapping[KeyPath, int]:
     """What the build takes of each limit: what the rules tell of limits that nothing keeps."""
     groups = tuple(replace(each, lines=0, bytes=0) for each in one.groups)
     wanting = replace(one, budget=SizeBudget(0, 0, _NEVER), groups=groups)
     policy = Policy(_LIMITS, lambda *_: "", Intent(types=(wanting,)))
     limits = dict(_limited(one, number))
     worst: dict[KeyPath, int] = {}
-    for violation in lint(Linted("", side, of_one(side.layouts, (one.record,)).pairs), policy).violations:
+    for violation in lint(Linted("", build, of_one(build.layouts, (one.record,)).pairs), policy).violations:
         path = _path(violation, one, number)
         if path in limits:
             now = int(violation.figures[0].new or 0)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Applies rules to the records of a build, each beside what it was in the base."""
+"""Applies rules to the records of a build, each with what it was in the base.
+
+Which rules are on is said by ``chosen_rules``; ``merged`` makes one report of what was judged under several
+configurations. Records and members that a build does not have any more are told of: what guarded them guards nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,8 @@ from typing import TypeVar
 from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.pairs import Pair
-from linesmith.analyzer.lint.renames import Names, Renamed, called_now, joined, renamed
-from linesmith.analyzer.lint.rules.catalogue import RULES, Rule, Side, Subject, rule
+from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined, renamed, with_new_names
+from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
     NO_INTENT,
     GroupDoc,
@@ -26,7 +30,13 @@ from linesmith.analyzer.model import (
     Violation,
 )
 
-# What a lint looks at, and by which rules.
+_MOST_NAMED = 8
+_LINE = re.compile(r":\d+$")
+_FOLLOWING = "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does"
+ALL = "all"
+_SIGNS = "*?["
+
+_What = TypeVar("_What")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +49,10 @@ class Linted:
     """
 
     head: str
-    new: Side
+    new: LintedBuild
     pairs: tuple[Pair, ...]
     base: str = ""
-    old: Side | None = None
+    old: LintedBuild | None = None
     compared: int = 0
     changed: int = 0
     facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
@@ -68,14 +78,54 @@ class Policy:
         return tuple(one for one in self.intent.of(record) if self.applies(one))
 
 
-# Records and members that a build does not have any more: whatever guarded them guards nothing then.
+def lint(linted: Linted, policy: Policy) -> LintReport:
+    """Every violation of the policy's rules, before baselines and suppressions, in the fixed order."""
+    names: tuple[Renamed, ...] = ()
+    if linted.old is not None:
+        old, new = linted.old.layouts, linted.new.layouts
+        names = renamed(linted.pairs, (old, new), lambda one: bool(policy.intents(one.name) or policy.tuned(one, old)))
+    linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
+    records = tuple(_records(linted, policy))
+    now = RecordsRenamed(records)
+    if linted.old is not None:
+        now = with_new_names(records, linted.old.layouts, policy.intent)
+    found = [
+        now.with_old_name(violation)
+        for record in now.records
+        for rule in policy.rules
+        if (record.tuned or rule.untuned) and not (rule.pair and record.before is None)
+        for violation in rule.check(record)
+    ]
+    stale = (*_stale_types(linted, policy, names), *_stale_members(linted, policy, now.said))
+    return LintReport(
+        head=linted.head,
+        base=linted.base,
+        violations=tuple(sorted((*found, *stale), key=lambda one: one.order)),
+        compared=linted.compared,
+        changed=linted.changed,
+        watched=sum(bool(record.tuned) for record in records),
+        rules=tuple(rule.name for rule in policy.rules),
+        remarks=(*linted.remarks, *_gone_remarks(linted, policy, names)),
+        unjudged=linted.unjudged,
+    )
 
-_MOST_NAMED = 8
-_LINE = re.compile(r":\d+$")
-_FOLLOWING = "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does"
+
+def _records(linted: Linted, policy: Policy) -> Iterator[LintedRecord]:
+    for old, new in linted.pairs:
+        if new is None:
+            continue
+        now = RecordVersion(new, linted.new)
+        before = RecordVersion(old, linted.old) if old and linted.old else None
+        names = dict.fromkeys((new.name, old.name if old else new.name))
+        intents = tuple(one for name in names for one in policy.intents(name))
+        tuned = f"has intents in {intents[0].place}" if intents else ""
+        for version in (now, before):
+            tuned = tuned or (policy.tuned(version.layout, version.layouts) if version else "")
+        facts, doc = linted.facts.get(new.name, ()), linted.docs.get(new.name)
+        yield LintedRecord(now, before, tuned, intents, facts, doc, linted.old)
 
 
-def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[Violation]:
+def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> Iterator[Violation]:
     """Each type of an intent that the base had and the build with the change has not, with its new name if known."""
     if linted.old is None or not any(rule.name == STALE for rule in policy.rules):
         return
@@ -84,14 +134,11 @@ def stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -
     known = {one.old.name: one.told for one in names}
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
-        yield (
-            replace(one, message=f"{one.subject}; {told}, and is judged as the same record", advice=_FOLLOWING)
-            if told
-            else one
-        )
+        message = f"{one.subject}; {told}, and is judged as the same record"
+        yield replace(one, message=message, advice=_FOLLOWING) if told else one
 
 
-def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) -> Iterator[Violation]:
+def _stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) -> Iterator[Violation]:
     """Each member that a file calls as it was, though by ``names``, by record, it is known to be called otherwise now.
 
     A profile calls members as the build has them that it is of.
@@ -107,9 +154,9 @@ def stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) ->
                 yield replace(one, message=message, advice=_FOLLOWING)
 
 
-def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) -> Iterator[str]:
+def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> Iterator[str]:
     """What is no violation, but has to be known: tuned records that are gone, and types that were never there."""
-    told = {one.type for one in stale_types(linted, policy, names)}
+    told = {one.type for one in _stale_types(linted, policy, names)}
     for one in names:
         if one.old.name not in told:
             yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
@@ -129,67 +176,6 @@ def gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed] = ()) 
 def _named(names: list[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
-
-
-def lint(linted: Linted, policy: Policy) -> LintReport:
-    """Every violation of the policy's rules, before baselines and suppressions, in the fixed order."""
-    names = _renamed(linted, policy)
-    linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
-    subjects = tuple(_subjects(linted, policy))
-    members = called_now(subjects, (linted.old, linted.new), policy.intent)
-    found = [members.told(one) for subject in members.subjects for one in _violations(subject, policy.rules)]
-    stale = (*stale_types(linted, policy, names), *stale_members(linted, policy, members.said))
-    return LintReport(
-        head=linted.head,
-        base=linted.base,
-        violations=tuple(sorted((*found, *stale), key=lambda one: one.order)),
-        compared=linted.compared,
-        changed=linted.changed,
-        watched=sum(bool(subject.tuned) for subject in subjects),
-        rules=tuple(rule.name for rule in policy.rules),
-        remarks=(*linted.remarks, *gone_remarks(linted, policy, names)),
-        unjudged=linted.unjudged,
-    )
-
-
-def _renamed(linted: Linted, policy: Policy) -> tuple[Renamed, ...]:
-    """Records that somebody cared for, and that have another name now."""
-    if linted.old is None:
-        return ()
-    old, new = linted.old.layouts, linted.new.layouts
-    return renamed(linted.pairs, (old, new), lambda one: bool(policy.intents(one.name) or policy.tuned(one, old)))
-
-
-def _subjects(linted: Linted, policy: Policy) -> Iterator[Subject]:
-    for old, new in linted.pairs:
-        if new is None:
-            continue
-        before = (old.name,) if old and old.name != new.name else ()
-        intents = tuple(one for name in (new.name, *before) for one in policy.intents(name))
-        tuned = _reason(policy, intents, ((new, linted.new), (old, linted.old)))
-        told = linted.facts.get(new.name, ()), linted.docs.get(new.name)
-        yield Subject(new, linted.new, old, linted.old, tuned, intents, *told)
-
-
-def _reason(
-    policy: Policy, intents: tuple[TypeIntent, ...], versions: Iterable[tuple[Layout | None, Side | None]]
-) -> str:
-    """Why the record counts as tuned, in the first of its versions that does."""
-    if intents:
-        return f"has intents in {intents[0].place}"
-    reasons = (policy.tuned(layout, side.layouts) for layout, side in versions if layout and side)
-    return next(filter(None, reasons), "")
-
-
-def _violations(subject: Subject, rules: Iterable[Rule]) -> Iterator[Violation]:
-    for one in rules:
-        if (subject.tuned or one.untuned) and not (one.pair and subject.old is None):
-            yield from one.check(subject)
-
-
-# One report of what was judged under several configurations.
-
-_What = TypeVar("_What")
 
 
 def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:
@@ -224,30 +210,20 @@ def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What,
         yield one, "" if len(titles) == len(told) else ", ".join(dict.fromkeys(titles.values()))
 
 
-# Which rules are on: the default ones, less and more what ``linesmith.toml`` and then the command line say.
-
-ALL = "all"
-_SIGNS = "*?["
-
-
 def chosen_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
-    """The rules that are on when every choice was heard, the last one having the last word.
+    """The rules that are on: those of the default, and what ``linesmith.toml`` and then the command line choose.
 
     Within one choice the more exact word wins: a rule's name over a pattern, a pattern over ``all``; ``ignore`` wins
     where both are alike. Raises ``RuleUnknown`` for a word that means no rule.
     """
     for choice in choices:
         for word in (*choice.select, *choice.ignore):
-            _refuse_unknown(word, rules)
-    return tuple(one for one in rules if _on(one, choices))
+            if not any(_exactness(word, one.name) for one in rules):
+                rule(word)  # raises
+    return tuple(one for one in rules if _is_on(one, choices))
 
 
-def _refuse_unknown(word: str, rules: Iterable[Rule]) -> None:
-    if not any(_exactness(word, one.name) for one in rules):
-        rule(word)
-
-
-def _on(one: Rule, choices: Iterable[LintChoice]) -> bool:
+def _is_on(one: Rule, choices: Iterable[LintChoice]) -> bool:
     on = one.default
     for choice in choices:
         wanted = max((_exactness(word, one.name) for word in choice.select), default=0)

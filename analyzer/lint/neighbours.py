@@ -8,15 +8,15 @@ to write; a member counts as read where next to no function writes it but those 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from linesmith.analyzer.layouts.leaves import Named, nameable
-from linesmith.analyzer.lint.rules.rule import Side, Subject
-from linesmith.analyzer.lint.starts import meeting
+from linesmith.analyzer.lint.rules.rule import LintedRecord
+from linesmith.analyzer.lint.starts import Starts, meeting
 from linesmith.analyzer.lint.watched import locks
-from linesmith.analyzer.model import Layout, MemberAccesses, MemberCategory
+from linesmith.analyzer.model import MemberAccesses, MemberCategory
 
 # Functions that must update a member atomically, and that must read a neighbour.
 UPDATERS = 3
@@ -35,8 +35,8 @@ _SETS_UP = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """``written`` by the ``updaters`` or as a ``lock``, beside members that are ``read``.
+class WrittenNeighbour:
+    """``written`` by the ``updaters`` or as a ``lock``, on a line with members that are ``read``.
 
     So many functions, ``readers`` and ``writers``, read and write one of these.
     """
@@ -50,7 +50,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
+class _CodeUse:
     """The functions that read a member, update it atomically, and write it at all, without those that set it up."""
 
     readers: frozenset[str]
@@ -58,36 +58,39 @@ class _Use:
     writers: frozenset[str]
 
 
-def new_neighbours(subject: Subject) -> tuple[Neighbours, ...]:
-    """Updated members with read ones that no updated member was beside before; none without an access map.
+def new_neighbours(record: LintedRecord) -> tuple[WrittenNeighbour, ...]:
+    """Updated members with read ones that no updated member was near before; none without an access map.
 
-    Of several updated members beside the same read ones the one with the most updaters stands for all.
+    Of several updated members near the same read ones the one with the most updaters stands for all.
     """
-    old, base = subject.old, subject.base
-    if old is None or base is None or not _changed(old, subject.new):
+    now, before = record.now, record.before
+    if before is None:
         return ()
-    touched = subject.head.accesses(subject.new).members
+    old, new = ([(one.name, one.offset, one.size) for one in it.layout.members] for it in (before, now))
+    touched = now.build.accesses(now.layout).members if old != new else ()
     if not touched:
         return ()
-    members = _plain(nameable(subject.new, subject.head.layouts))
-    uses = _uses(touched, members)
-    guards = frozenset(one.path for one in locks(subject.new, subject.head.layouts))
+    members = _plain(nameable(now.layout, now.layouts))
+    uses = {one.path: _use(one, touched) for one in members}
+    guards = frozenset(one.path for one in locks(now.layout, now.layouts))
     updated = [one for one in members if one.path in guards or len(uses[one.path].updaters) >= UPDATERS]
-    read = [one for one in members if one.path not in guards and _is_read(one, uses[one.path])]
-    exposed = _exposed(updated, read, old, base)
-    found: dict[tuple[str, ...], Neighbours] = {}
-    for one in sorted(updated, key=_most(uses)):
-        near = tuple(other for other in _beside(one, read, subject.new, subject.head) if other.path not in exposed)
+    read = [one for one in members if one.path not in guards and _is_only_read(one, uses[one.path])]
+    were = before.members()
+    exposed = frozenset(
+        other.path
+        for one in updated
+        if one.path in were
+        for other in _near(were[one.path], [were[it.path] for it in read if it.path in were], before.starts())
+    )
+    found: dict[tuple[str, ...], WrittenNeighbour] = {}
+    for one in sorted(updated, key=lambda one: (-len(uses[one.path].updaters), one.offset)):
+        near = tuple(other for other in _near(one, read, now.starts()) if other.path not in exposed)
         if near:
-            known = _neighbours(one, near, uses, lock=one.path in guards)
-            found.setdefault(tuple(other.path for other in near), known)
+            readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
+            writers = frozenset[str]().union(*(uses[other.path].writers for other in near))
+            known = uses[one.path].updaters, near, len(readers), len(writers)
+            found.setdefault(tuple(other.path for other in near), WrittenNeighbour(one, one.path in guards, *known))
     return tuple(found.values())
-
-
-def _neighbours(one: Named, near: tuple[Named, ...], uses: Mapping[str, _Use], *, lock: bool) -> Neighbours:
-    readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
-    writers = frozenset[str]().union(*(uses[other.path].writers for other in near))
-    return Neighbours(one, lock, uses[one.path].updaters, near, len(readers), len(writers))
 
 
 def _plain(members: Iterable[Named]) -> list[Named]:
@@ -102,50 +105,25 @@ def _plain(members: Iterable[Named]) -> list[Named]:
     return [one for one in found if one.path not in doubled]
 
 
-def _most(uses: Mapping[str, _Use]) -> Callable[[Named], tuple[int, int]]:
-    return lambda one: (-len(uses[one.path].updaters), one.offset)
-
-
-def _is_read(one: Named, use: _Use) -> bool:
-    """Records and arrays are written by code that got their address, which is not seen here."""
-    plain = one.member.category is not MemberCategory.RECORD and not one.member.dimensions
-    return plain and len(use.readers) >= READERS and len(use.writers) <= WRITING_SHARE * len(use.readers)
-
-
-def _exposed(updated: Iterable[Named], read: Iterable[Named], old: Layout, base: Side) -> frozenset[str]:
-    """Those of ``read`` that an updated member was beside in the old build already."""
-    before = {one.path: one for one in nameable(old, base.layouts) if one.span.size}
-    were = [before[one.path] for one in read if one.path in before]
-    known = (before[one.path] for one in updated if one.path in before)
-    return frozenset(other.path for one in known for other in _beside(one, were, old, base))
-
-
-def _changed(old: Layout, new: Layout) -> bool:
-    return [(one.name, one.offset, one.size) for one in old.members] != [
-        (one.name, one.offset, one.size) for one in new.members
-    ]
-
-
-def _uses(touched: Sequence[MemberAccesses], members: Sequence[Named]) -> dict[str, _Use]:
-    return {one.path: _use([each for each in touched if _overlap(each, one)]) for one in members}
-
-
-def _overlap(touched: MemberAccesses, member: Named) -> bool:
-    return member.offset < touched.offset + touched.size and touched.offset < member.end
-
-
-def _use(parts: Sequence[MemberAccesses]) -> _Use:
+def _use(member: Named, touched: Sequence[MemberAccesses]) -> _CodeUse:
+    parts = [one for one in touched if member.offset < one.offset + one.size and one.offset < member.end]
     used = [one for part in parts for one in part.functions if not _SETS_UP.search(one.function)]
-    return _Use(
+    return _CodeUse(
         frozenset(one.function for one in used if one.counts.reading),
         tuple(sorted({one.function for one in used if one.counts.atomics})),
         frozenset(one.function for one in used if one.counts.writing),
     )
 
 
-def _beside(one: Named, others: Sequence[Named], layout: Layout, side: Side) -> Iterator[Named]:
-    every = side.starts.of(layout)
+def _is_only_read(one: Named, use: _CodeUse) -> bool:
+    """Records and arrays are written by code that got their address, which is not seen here."""
+    plain = one.member.category is not MemberCategory.RECORD and not one.member.dimensions
+    return plain and len(use.readers) >= READERS and len(use.writers) <= WRITING_SHARE * len(use.readers)
+
+
+def _near(one: Named, others: Iterable[Named], starts: Sequence[Starts]) -> Iterator[Named]:
+    """Those that are on a line with a member in most objects."""
     for other in others:
         apart = other.end <= one.offset or one.end <= other.offset
-        if apart and meeting(every, one.span, other.span).share >= TOGETHER:
+        if apart and meeting(starts, one.span, other.span).share >= TOGETHER:
             yield other

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The records of two builds that are worth a look: those that differ, and those that somebody asks for."""
+"""The records of two builds that are worth a look: those that differ, and those that somebody asks for.
+
+``located`` turns places of a compiler into places of a tree, so that they can be shown beside the source.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -24,7 +28,7 @@ _NOTHING_IN_COMMON = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class RecordPairs:
     """``pairs`` to look at; ``compared`` counts layouts of the new build, ``changed`` those of them that differ."""
 
     pairs: tuple[Pair, ...]
@@ -32,7 +36,7 @@ class Pairs:
     changed: int = 0
 
 
-def of_one(new: Layouts, types: tuple[str, ...]) -> Pairs:
+def of_one(new: Layouts, types: tuple[str, ...]) -> RecordPairs:
     """Every record of one build that has a name, if only by a typedef, or those of ``types``.
 
     What Rust states of C's records is only looked at where it is named. Raises ``TypeNotFound`` for one that is not
@@ -40,10 +44,10 @@ def of_one(new: Layouts, types: tuple[str, ...]) -> Pairs:
     """
     layouts = select(new, types) if types else tuple(one for name in new.names() for one in new.variants(name))
     pairs: Iterator[Pair] = ((None, one) for one in layouts)
-    return Pairs(tuple(pairs) if types else _own(pairs, new, new), len(layouts))
+    return RecordPairs(tuple(pairs) if types else _own(pairs, new, new), len(layouts))
 
 
-def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collection[str] = ()) -> Pairs:
+def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collection[str] = ()) -> RecordPairs:
     """Pairs of records that differ between two builds, and those called ``asked_for`` even where they do not.
 
     With ``types`` these records alone are looked at, changed or not. A record whose name is gone has no partner.
@@ -52,19 +56,25 @@ def of_two(old: Layouts, new: Layouts, types: tuple[str, ...], asked_for: Collec
     """
     if types:
         pairs = tuple(paired(*select_both(old, new, types)))
-        return Pairs(pairs, len(pairs), sum(_differ(pair, old, new) for pair in pairs))
+        return RecordPairs(pairs, len(pairs), sum(_differ(pair, old, new) for pair in pairs))
     names = new.names()
     gone = set(old.names()).difference(names)
     if gone and len(gone) == len(old.names()):
         raise TypeNotFound(_NOTHING_IN_COMMON)
-    differing = {name for name in names if not _alike(_digests(old, name), _digests(new, name))}
+    differing = set()
+    for name in names:
+        was, now = _digests(old, name), _digests(new, name)
+        if not now or (was != now and sorted(was) != sorted(now)):  # in whatever order they come
+            differing.add(name)
     looked_at = sorted(differing.union(asked_for) - gone)
     found = {name: tuple(_partners(old.variants(name), new.variants(name))) for name in looked_at}
     changed = sum(_differ(pair, old, new) for name in differing for pair in found[name])
-    compared = sum(_count(new, name) for name in names)
+    # Where there is an index, none need be decoded to be counted.
+    by_name = new.head.names if isinstance(new, IndexedLayouts) else None
+    compared = sum(len(new.variants(name) if by_name is None else by_name.get(name, ())) for name in names)
     lost = ((layout, None) for name in sorted(gone) for layout in old.variants(name))
     kept = (pair for pairs in found.values() for pair in pairs)
-    return Pairs(_own((*kept, *lost), old, new), compared, changed)
+    return RecordPairs(_own((*kept, *lost), old, new), compared, changed)
 
 
 def _own(pairs: Iterable[Pair], old: Layouts, new: Layouts) -> tuple[Pair, ...]:
@@ -92,18 +102,6 @@ def _digests(layouts: Layouts, name: str) -> list[bytes]:
     return [layouts.digest(one) for one in layouts.head.names.get(name, ())]
 
 
-def _alike(old: list[bytes], new: list[bytes]) -> bool:
-    """Whether two indices tell that the layouts of a name are the same, in whatever order they come."""
-    return bool(new) and (old == new or sorted(old) == sorted(new))
-
-
-def _count(layouts: Layouts, name: str) -> int:
-    """Of the layouts called so, none of which need be decoded where there is an index."""
-    if isinstance(layouts, IndexedLayouts):
-        return len(layouts.head.names.get(name, ()))
-    return len(layouts.variants(name))
-
-
 def _differ(pair: Pair, old: Layouts, new: Layouts) -> bool:
     """Whether both builds have the record, and not alike."""
     before, after = pair
@@ -114,46 +112,30 @@ def _differ(pair: Pair, old: Layouts, new: Layouts) -> bool:
     return bool(changes(old, new, iter([pair])))
 
 
-# Places of a compiler turned into places of a tree, so that they can be shown beside the source.
-
-
 def located(report: LintReport, tree: Path) -> LintReport:
     """The report with each file named as it is in ``tree``; what is not there keeps the name it had.
 
     A build may have been made elsewhere, so the longest end of the path that names a file of the tree counts.
     """
-    names = {one.file: _inside(one.file, tree) for one in _all(report) if one.file}
+    every = (*report.violations, *(one.violation for one in report.accepted))
+    names = {one.file: _inside(one.file, tree) for one in every if one.file}
 
     def moved(one: Violation) -> Violation:
         return replace(one, file=names[one.file]) if one.file else one
 
+    accepted = (replace(one, violation=moved(one.violation)) for one in report.accepted)
     return replace(
         report,
         violations=tuple(sorted(map(moved, report.violations), key=lambda one: one.order)),
-        accepted=tuple(
-            sorted(
-                (replace(one, violation=moved(one.violation)) for one in report.accepted),
-                key=lambda one: one.violation.order,
-            )
-        ),
+        accepted=tuple(sorted(accepted, key=lambda one: one.violation.order)),
     )
-
-
-def _all(report: LintReport) -> tuple[Violation, ...]:
-    return (*report.violations, *(one.violation for one in report.accepted))
 
 
 def _inside(file: str, tree: Path) -> str:
     parts = [part for part in normpath(file).split("/") if part not in ("", "..", ".")]
     for first in range(len(parts)):
         end = "/".join(parts[first:])
-        if _is_file(tree / end):
-            return end
+        with suppress(OSError, ValueError):  # a name that no file can have
+            if (tree / end).is_file():
+                return end
     return file
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False

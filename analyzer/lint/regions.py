@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What of a record lies in one place before and now: members of the same bytes, and those that took others' places."""
+"""What of a record lies in one place before and now, and which members can meet on a line.
+
+A region is members of the same bytes, or those that took others' places. ``unshared`` are members that a union laid
+over others, and that have bytes of their own now; ``pads`` are arrays that only take room, so that what is in front of
+them and what is behind lie on different lines. ``meetings_of`` tells with whom a member can share a line, and in how
+many of the objects.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +16,20 @@ from itertools import chain
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import Span, line_of
-from linesmith.analyzer.layouts.leaves import Named, nameable, named
+from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.lint.rules.rule import Rule, declared_on
-from linesmith.analyzer.lint.starts import Meeting, Starts, meeting
+from linesmith.analyzer.lint.starts import PhaseMeeting, Starts, meeting
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Member, RecordKind, Severity, Violation
+
+# Damaged debug information lays any number of members over one another.
+_MOST_PAIRS = 1 << 10
+# A pad of another kind holds data: scratch_pad, one_time_pad, key_pad.
+_OTHER = r"(?!(\w*_)?(scratch|time|key|note|touch)_pad)"
+_NAME = re.compile(rf"_*{_OTHER}(\w+_)?pad(ding)?_?\d*_*", re.IGNORECASE | re.ASCII)
+# Fewer bytes stand for what a format reserves more often than for the rest of a line.
+_LEAST_BYTES = 16
+# Nesting of what somebody names is flat; damaged debug information may go round.
+MOST_LEVELS = 16
 
 Cluster = tuple[Named, ...]
 _Kinds = tuple[tuple[str, int], ...]
@@ -34,7 +50,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _LoneClusters:
     """Clusters of one build alone that follow one another, between two regions that both builds have."""
 
     ends: _Ends
@@ -53,7 +69,7 @@ def regions(before: Iterable[Named], after: Iterable[Named]) -> Iterator[Region]
     both = set(own) & set(other)
     was, now = _by_root(olds, own), _by_root(news, other)
     yield from (Region(tuple(was[root]), tuple(now[root])) for root in both)
-    yield from _alone(_runs(olds, own, both), _runs(news, other, both))
+    yield from _replaced(_runs(olds, own, both), _runs(news, other, both))
 
 
 def clusters(members: Iterable[Named]) -> list[Cluster]:
@@ -94,8 +110,8 @@ def _by_root(clusters: Sequence[Cluster], roots: Sequence[int]) -> dict[int, lis
     return found
 
 
-def _runs(clusters: Sequence[Cluster], roots: Sequence[int], both: set[int]) -> list[_Run]:
-    found: list[_Run] = []
+def _runs(clusters: Sequence[Cluster], roots: Sequence[int], both: set[int]) -> list[_LoneClusters]:
+    found: list[_LoneClusters] = []
     last: int | None = None
     open_: list[Cluster] = []
     for cluster, root in zip(clusters, roots, strict=True):
@@ -103,12 +119,12 @@ def _runs(clusters: Sequence[Cluster], roots: Sequence[int], both: set[int]) -> 
             open_.append(cluster)
             continue
         if open_:
-            found.append(_Run((last, root), tuple(open_)))
+            found.append(_LoneClusters((last, root), tuple(open_)))
         last, open_ = root, []
-    return [*found, _Run((last, None), tuple(open_))] if open_ else found
+    return [*found, _LoneClusters((last, None), tuple(open_))] if open_ else found
 
 
-def _alone(gone: Iterable[_Run], came: Iterable[_Run]) -> Iterator[Region]:
+def _replaced(gone: Iterable[_LoneClusters], came: Iterable[_LoneClusters]) -> Iterator[Region]:
     """Runs of both builds with the same neighbour on either side, the ends of the record being neighbours, too."""
     left = dict.fromkeys(gone)
     before, behind = {one.ends[0]: one for one in left}, {one.ends[1]: one for one in left}
@@ -117,11 +133,11 @@ def _alone(gone: Iterable[_Run], came: Iterable[_Run]) -> Iterator[Region]:
         went = next((one for one in near if one in left), None)
         if went is not None:
             del left[went]
-        yield from _replaced(went.clusters if went else (), run.clusters)
+        yield from _paired(went.clusters if went else (), run.clusters)
     yield from (Region(cluster, ()) for run in left for cluster in run.clusters)
 
 
-def _replaced(gone: Sequence[Cluster], came: Sequence[Cluster]) -> Iterator[Region]:
+def _paired(gone: Sequence[Cluster], came: Sequence[Cluster]) -> Iterator[Region]:
     waiting: dict[_Kinds, list[Cluster]] = {}
     for cluster in reversed(gone):
         waiting.setdefault(_kinds(cluster), []).append(cluster)
@@ -151,12 +167,6 @@ def _bytes(members: Iterable[Named]) -> int:
         count += max(one.end - max(one.offset, end), 0)
         end = max(end, one.end)
     return count
-
-
-# Members that a union laid over others, and that have bytes of their own now.
-
-# Damaged debug information lays any number of members over one another.
-_MOST_PAIRS = 1 << 10
 
 
 def unshared(before: Mapping[str, Named], after: Mapping[str, Named]) -> dict[str, str]:
@@ -199,40 +209,25 @@ def _overlap(one: Named, other: Named) -> bool:
     return max(one.offset, other.offset) < min(one.end, other.end)
 
 
-# Arrays that only take room, so that what is in front of them and what is behind lie on different lines.
-
-# A pad of another kind holds data: scratch_pad, one_time_pad, key_pad.
-_OTHER = r"(?!(\w*_)?(scratch|time|key|note|touch)_pad)"
-_NAME = re.compile(rf"_*{_OTHER}(\w+_)?pad(ding)?_?\d*_*", re.IGNORECASE | re.ASCII)
-# Fewer bytes stand for what a format reserves more often than for the rest of a line.
-_LEAST_BYTES = 16
-
-
 def pads(layout: Layout) -> Iterator[Member]:
     """The members called a padding that fill a line, or reach to the end of one, with others in front and behind."""
     if layout.kind is not RecordKind.STRUCT:
         return
     for place, one in enumerate(layout.members):
-        if one.dimensions and one.record is None and _NAME.fullmatch(one.name) and _parts(one):
+        fills = one.size >= CACHE_LINE_BYTES or (one.size >= _LEAST_BYTES and one.end % CACHE_LINE_BYTES == 0)
+        if one.dimensions and one.record is None and fills and _NAME.fullmatch(one.name):
             behind = any(other.size and not _NAME.fullmatch(other.name) for other in layout.members[place + 1 :])
             if place and behind:
                 yield one
 
 
-def _parts(one: Member) -> bool:
-    return one.size >= CACHE_LINE_BYTES or (one.size >= _LEAST_BYTES and one.end % CACHE_LINE_BYTES == 0)
-
-
-# A member together with those that it can share a line with, and in how many of the objects.
-
-
 @dataclass(frozen=True, slots=True)
-class Beside:
+class MemberMeetings:
     """``member`` can meet each of the ``others`` (names); ``worst`` is the meeting that most objects have."""
 
     member: Named
     others: tuple[str, ...]
-    worst: Meeting
+    worst: PhaseMeeting
 
     @property
     def key(self) -> tuple[str, str]:
@@ -244,23 +239,24 @@ class Beside:
         """The pairs that meet, whichever of both is looked from."""
         return frozenset(frozenset((self.member.path, other)) for other in self.others)
 
-    def with_(self, other: Beside) -> Beside:
+    def with_(self, other: MemberMeetings) -> MemberMeetings:
         """What two elements of an array meet, each once, the worse of their meetings first."""
         worse, better = sorted((self, other), key=lambda one: -one.worst.share)
         return replace(worse, others=tuple(dict.fromkeys((*worse.others, *better.others))))
 
 
-def beside(member: Named, others: Iterable[Named], every: tuple[Starts, ...], allowed: float = 0.0) -> Beside | None:
+def meetings_of(
+    member: Named, others: Iterable[Named], every: tuple[Starts, ...], allowed: float = 0.0
+) -> MemberMeetings | None:
     """Those that meet the member in more than the ``allowed`` share of objects; names of its own bytes do not count."""
     apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)
-    met = [(one.path, meeting(every, member.span, one.span)) for one in apart]
-    many = [(path, worst) for path, worst in met if worst.share > allowed]
-    if not many:
-        return None
-    return Beside(member, tuple(path for path, _ in many), max((one for _, one in many), key=lambda one: one.share))
+    met = {one.path: found for one in apart if (found := meeting(every, member.span, one.span)).share > allowed}
+    return MemberMeetings(member, tuple(met), max(met.values(), key=lambda one: one.share)) if met else None
 
 
-def told(rule: Rule, layout: Layout, found: Beside, message: str, advice: str, share: float | None = None) -> Violation:
+def meeting_violation(
+    rule: Rule, layout: Layout, found: MemberMeetings, message: str, advice: str, share: float | None = None
+) -> Violation:
     """The violation by those who meet: a note where the base had it in as many of its objects (``share``)."""
     known = share is not None and share >= found.worst.share
     return rule.broken(
@@ -275,43 +271,22 @@ def told(rule: Rule, layout: Layout, found: Beside, message: str, advice: str, s
     )
 
 
-def shares(known: Iterable[Beside]) -> dict[tuple[str, str], float]:
-    """The share of objects by who meets whom."""
-    return {one.key: one.worst.share for one in known}
-
-
-# The other members of a record, seen from some of them.
-
-# Nesting of what somebody names is flat; damaged debug information may go round.
-MOST_LEVELS = 16
-
-
-def found_members(layout: Layout, layouts: Layouts, paths: Iterable[str]) -> tuple[Named, ...]:
-    """Those of ``paths`` that are members with bytes of their own, by offset."""
-    found = (named(layout, layouts, path) for path in paths)
-    return tuple(sorted((one for one in found if one and one.span.size), key=lambda one: (one.offset, one.path)))
-
-
-def others(layout: Layout, layouts: Layouts, own: Sequence[Named]) -> Iterator[Named]:
-    """The members that lie on no byte of ``own``; a record that holds one of these is looked into."""
-    yield from _others(layout, layouts, "", 0, own, MOST_LEVELS)
-
-
-def _others(
-    layout: Layout, layouts: Layouts, path: str, base: int, own: Sequence[Named], levels: int
+def other_members(
+    layout: Layout, layouts: Layouts, own: Sequence[Named], path: str = "", base: int = 0, levels: int = MOST_LEVELS
 ) -> Iterator[Named]:
+    """The members that lie on no byte of ``own``; a record that holds one of these is looked into."""
     for one in nameable(layout, layouts):
         here = Named(path + one.path, base + one.base, one.member, Span(base + one.offset, one.span.size))
         inside = [other for other in own if here.offset < other.end and other.offset < here.end]
         if not inside:
             if here.span.size:
                 yield here
-        elif one.member.record is not None and levels and all(_within(other, here) for other in inside):
+        elif one.member.record is not None and levels and all(_is_part(other, here) for other in inside):
             inner = layouts.by_id(one.member.record)
-            yield from _others(inner, layouts, f"{here.path}.", here.offset, own, levels - 1)
+            yield from other_members(inner, layouts, own, f"{here.path}.", here.offset, levels - 1)
 
 
-def _within(inner: Named, outer: Named) -> bool:
+def _is_part(inner: Named, outer: Named) -> bool:
     """Whether ``inner`` is a part of ``outer``, and no other name of all of it."""
     return outer.offset <= inner.offset and inner.end <= outer.end and inner.span.size < outer.span.size
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that only got another name: what guarded them is to go on guarding them."""
+"""Records and members that only got another name: what guarded them is to go on guarding them.
+
+``renamed`` finds the records, ``now_called`` the members in a record as it was and as it is. ``with_new_names`` are the
+records under lint, with bases and intents that call members as they are called now.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from itertools import islice
 
 from linesmith.analyzer.intent.check import members_of
 from linesmith.analyzer.layouts.collection import ChangedLayouts, Layouts
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
 from linesmith.analyzer.lint.pairs import Pair
-from linesmith.analyzer.lint.rules.catalogue import Side, Subject
+from linesmith.analyzer.lint.rules.rule import LintedBuild, LintedRecord, RecordVersion
 from linesmith.analyzer.model import Intent, Layout, Member, TypeIntent, Violation
 
 # A record of fewer members is like too many others.
@@ -24,8 +28,20 @@ _MOST_COMPARED = 1 << 20
 # Of all members of both so many must be alike, by name and type, for one to be the other.
 _ALIKE = 0.75
 
-Described = frozenset[tuple[str, str]]
-Like = Callable[[Layout, Layout], int]
+_PART = re.compile(r"(\w+)(.*)", re.ASCII)
+# Room that is taken by something new is no other name for it.
+_ROOM = re.compile(
+    r"_*(?:\w+_)?(?:reserved|unused|spare|dummy|filler|rsvd?|pad(?:ding)?)_?\d*_*", re.ASCII | re.IGNORECASE
+)
+# Nobody writes a path of more parts; damaged debug information has records that hold themselves.
+_MOST_PARTS = 16
+
+_MemberTypes = frozenset[tuple[str, str]]
+# A record with the layouts of its build.
+Version = tuple[Layout, Layouts]
+_Members = Mapping[str, Named]
+# Other names of members, by what they were called.
+Names = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +69,21 @@ def renamed(
     old, new = sides
     gone = [one for one, other in pairs if one and not other and not new.variants(one.name)]
     fresh = [one for other, one in pairs if one and not other and not old.variants(one.name)]
-    described = lru_cache(maxsize=None)(lambda build, layout: _members(layout, sides[build]))
+
+    @cache
+    def described(build: int, layout: Layout) -> _MemberTypes:
+        """The members that C code can name, each with its type."""
+        return frozenset((one.path, one.member.type) for one in nameable(layout, sides[build]))
 
     def like(one: Layout, other: Layout) -> int:
         return _alike(described(0, one), described(1, other), (one, other))
 
-    looked_at = islice(filter(matters, gone), _MOST_COMPARED // max(len(fresh), len(gone), 1))
-    found = (_one(one, (gone, fresh), like) for one in looked_at)
-    return tuple(Renamed(*each, like(*each), len(described(0, each[0]))) for each in found if each)
-
-
-def _one(one: Layout, builds: tuple[Sequence[Layout], Sequence[Layout]], like: Like) -> tuple[Layout, Layout] | None:
-    """A record and the only one that is like it, and like no other."""
-    gone, fresh = builds
-    found = [other for other in _near(one, fresh) if like(one, other)]
-    if len(found) != 1 or any(like(each, found[0]) for each in _near(found[0], gone) if each is not one):
-        return None
-    return one, found[0]
+    found = []
+    for one in islice(filter(matters, gone), _MOST_COMPARED // max(len(fresh), len(gone), 1)):
+        possible = [other for other in _near(one, fresh) if like(one, other)]
+        if len(possible) == 1 and not any(like(it, possible[0]) for it in _near(possible[0], gone) if it is not one):
+            found.append(Renamed(one, possible[0], like(one, possible[0]), len(described(0, one))))
+    return tuple(found)
 
 
 def joined(pairs: Iterable[Pair], found: Sequence[Renamed]) -> tuple[Pair, ...]:
@@ -78,11 +92,6 @@ def joined(pairs: Iterable[Pair], found: Sequence[Renamed]) -> tuple[Pair, ...]:
     parted = {one.old.id for one in found}
     kept = ((old, new) for old, new in pairs if new or not old or old.id not in parted)
     return tuple((partners.get(new.id), new) if new and not old else (old, new) for old, new in kept)
-
-
-def _members(layout: Layout, layouts: Layouts) -> Described:
-    """The members that C code can name, each with its type."""
-    return frozenset((one.path, one.member.type) for one in nameable(layout, layouts))
 
 
 def _near(one: Layout, others: Collection[Layout]) -> Iterator[Layout]:
@@ -94,7 +103,7 @@ def _near(one: Layout, others: Collection[Layout]) -> Iterator[Layout]:
             yield other
 
 
-def _alike(mine: Described, theirs: Described, records: tuple[Layout, Layout]) -> int:
+def _alike(mine: _MemberTypes, theirs: _MemberTypes, records: tuple[Layout, Layout]) -> int:
     """How many members both have, 0 for too few; a pointer to the record's own kind got another name with it."""
     old, new = records
     own = re.compile(rf"\b{re.escape(old.title)}\b")
@@ -103,27 +112,13 @@ def _alike(mine: Described, theirs: Described, records: tuple[Layout, Layout]) -
     return common if enough else 0
 
 
-# Members that only got another name, found in their record as it was and as it is.
-
-_PART = re.compile(r"(\w+)(.*)", re.ASCII)
-# Room that is taken by something new is no other name for it.
-_ROOM = re.compile(
-    r"_*(?:\w+_)?(?:reserved|unused|spare|dummy|filler|rsvd?|pad(?:ding)?)_?\d*_*", re.ASCII | re.IGNORECASE
-)
-# Nobody writes a path of more parts; damaged debug information has records that hold themselves.
-_MOST_PARTS = 16
-
-Version = tuple[Layout, Layouts]
-_Members = Mapping[str, Named]
-
-
 def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
     """What the member ``path`` of the record ``before`` is called ``after``; ``None`` where nothing shows it for sure.
 
     Behind the member that it followed, as many of its type came as went, and it is the only one of them, or the one
     that lies where it lay.
     """
-    step = _step(path, before, after) if parts else None
+    step = _path_step(path, before, after) if parts else None
     if step is None:
         return None
     if not step.rest:
@@ -134,7 +129,7 @@ def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PA
 
 def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
     """The two versions of each record on the way to the member, those of one name; an element's own version first."""
-    step = _step(path, before, after) if parts else None
+    step = _path_step(path, before, after) if parts else None
     if step is None or not step.rest or step.inside is None:
         return
     (old, _), (new, _) = step.inside
@@ -154,7 +149,7 @@ def renamed_members(before: Version, after: Version) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _PathStep:
     """What the first part of a path is called now, the ``rest`` of it, and the records in which that goes on."""
 
     name: str
@@ -162,7 +157,7 @@ class _Step:
     inside: tuple[Version, Version] | None
 
 
-def _step(path: str, before: Version, after: Version) -> _Step | None:
+def _path_step(path: str, before: Version, after: Version) -> _PathStep | None:
     first, _, rest = path.partition(".")
     part = _PART.fullmatch(first)
     was, now = _members_by_path(before, after)
@@ -176,7 +171,7 @@ def _step(path: str, before: Version, after: Version) -> _Step | None:
     inside = None
     if records[0] is not None and records[1] is not None:
         inside = (before[1].by_id(records[0]), before[1]), (after[1].by_id(records[1]), after[1])
-    return _Step(f"{new.path}{part[2]}", rest, inside)
+    return _PathStep(f"{new.path}{part[2]}", rest, inside)
 
 
 def _members_by_path(before: Version, after: Version) -> tuple[_Members, _Members]:
@@ -209,20 +204,10 @@ def _alone(mine: _Members, theirs: _Members) -> dict[tuple[object, ...], list[Na
         if path in theirs:
             behind = path
         elif not _ROOM.fullmatch(one.member.name):
-            found.setdefault((behind, *_described(one)), []).append(one)
+            member = one.member
+            place = behind, member.type, member.dimensions, member.size, member.bit_size
+            found.setdefault(place, []).append(one)
     return found
-
-
-def _described(one: Named) -> tuple[object, ...]:
-    """What a member has whatever it is called."""
-    member = one.member
-    return member.type, member.dimensions, member.size, member.bit_size
-
-
-# Names of members in intents, and those that a change gave the same members.
-
-# Other names of members, by what they were called.
-Names = Mapping[str, str]
 
 
 def said_members(record: str, intent: Intent, pairs: Iterable[Pair], sides: tuple[Layouts, Layouts]) -> dict[str, str]:
@@ -243,83 +228,66 @@ def said_members(record: str, intent: Intent, pairs: Iterable[Pair], sides: tupl
 
 def called(one: TypeIntent, names: Names) -> TypeIntent:
     """The same wants of the members as they are called by ``names``."""
+
+    def now(members: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(names.get(member, member) for member in members))
+
+    isolations = (replace(each, members=now(each.members), apart_from=now(each.apart_from)) for each in one.isolations)
     return replace(
         one,
-        hot=_called(one.hot, names),
-        read_mostly=_called(one.read_mostly, names),
-        write_hot=_called(one.write_hot, names),
-        groups=tuple(replace(group, members=_called(group.members, names)) for group in one.groups),
-        isolations=tuple(
-            replace(each, members=_called(each.members, names), apart_from=_called(each.apart_from, names))
-            for each in one.isolations
-        ),
+        hot=now(one.hot),
+        read_mostly=now(one.read_mostly),
+        write_hot=now(one.write_hot),
+        groups=tuple(replace(group, members=now(group.members)) for group in one.groups),
+        isolations=tuple(isolations),
     )
 
 
-def _called(members: tuple[str, ...], names: Names) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names.get(one, one) for one in members))
-
-
-# Members that got another name with a change: what guarded them goes on to guard them, under the new one.
-
-_Builds = tuple[Layouts, Layouts]
-_Both = tuple[Layout, Layout]
-
-
 @dataclass(frozen=True, slots=True)
-class CalledNow:
-    """Subjects whose bases and intents call members as they are called now.
+class RecordsRenamed:
+    """Records under lint whose bases and intents call members as they are called now.
 
     ``were`` is what the base calls them, by the record as C names it now; ``said`` what members that intents name are
     called now, by the name that the record has in the base.
     """
 
-    subjects: tuple[Subject, ...]
+    records: tuple[LintedRecord, ...]
     were: Mapping[str, Names] = field(default_factory=dict)
     said: Mapping[str, Names] = field(default_factory=dict)
 
-    def told(self, one: Violation) -> Violation:
+    def with_old_name(self, one: Violation) -> Violation:
         """The violation, with the name that its member had."""
         was = self.were.get(one.type, {}).get(one.member)
         return replace(one, message=f"{one.message}; it was likely called {was}", was=was) if was else one
 
 
-def called_now(subjects: tuple[Subject, ...], sides: tuple[Side | None, Side], intent: Intent) -> CalledNow:
-    """The same subjects, the members of those that are watched followed from the first build to names of the second."""
-    old_side, new_side = sides
-    if old_side is None:
-        return CalledNow(subjects)
-    builds = old_side.layouts, new_side.layouts
-    watched = [(one.old, one.new) for one in subjects if one.tuned and one.old]
-    guarded = dict.fromkeys(old.name for old, _ in watched if intent.of(old.name))
-    said = {name: names for name in guarded if (names := said_members(name, intent, watched, builds))}
-    own = {(old.id, new.id): _own(old, new, builds) for old, new in (*_held(watched, said, builds), *watched)}
+def with_new_names(records: tuple[LintedRecord, ...], old: Layouts, intent: Intent) -> RecordsRenamed:
+    """The same records, the members of those that are watched followed from the ``old`` build to names of the new."""
+    watched = [(one.before, one.now) for one in records if one.tuned and one.before]
+    if not watched:
+        return RecordsRenamed(records)
+    old_build, new = watched[0][0].build, watched[0][1].layouts
+    layouts = [(before.layout, now.layout) for before, now in watched]
+    guarded = dict.fromkeys(before.name for before, _ in layouts if intent.of(before.name))
+    said = {name: names for name in guarded if (names := said_members(name, intent, layouts, (old, new)))}
+    # The records within watched ones whose members intents name, and these themselves.
+    followed = [
+        (old_part[0], new_part[0])
+        for before, after in layouts
+        for path in said.get(before.name, ())
+        for old_part, new_part in entered(path, (before, old), (after, new))
+    ]
+    own = {(a.id, b.id): renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
     if not said and not any(own.values()):
-        return CalledNow(subjects)
-    base = old_side.naming(_named_anew(builds[0], {old: names for (old, _), names in own.items()}))
+        return RecordsRenamed(records)
+    by_old = {before: names for (before, _), names in own.items()}
+    changed = (one for layout, each in by_old.items() if each for one in _parts(old.by_id(layout), old, each))
+    base = old_build.with_names(ChangedLayouts(old, tuple(changed)))
     were: dict[str, dict[str, str]] = {}
-    for old, new in watched:
-        names = own[old.id, new.id] | said.get(old.name, {})
-        were.setdefault(new.title, {}).update({now: was for was, now in names.items()})
-    return CalledNow(tuple(_followed(one, base, said) for one in subjects), were, said)
-
-
-def _own(old: Layout, new: Layout, builds: _Builds) -> dict[str, str]:
-    return renamed_members((old, builds[0]), (new, builds[1]))
-
-
-def _held(watched: Sequence[_Both], said: Mapping[str, Names], builds: _Builds) -> Iterator[_Both]:
-    """The records within watched ones whose members intents name."""
-    for old, new in watched:
-        for path in said.get(old.name, ()):
-            for (before, _), (after, _) in entered(path, (old, builds[0]), (new, builds[1])):
-                yield before, after
-
-
-def _named_anew(layouts: Layouts, names: Mapping[int, Names]) -> Layouts:
-    """The layouts with members of some records, by their ids, called otherwise."""
-    changed = (one for layout, each in names.items() if each for one in _parts(layouts.by_id(layout), layouts, each))
-    return ChangedLayouts(layouts, tuple(changed))
+    for before, after in layouts:
+        names = own[before.id, after.id] | said.get(before.name, {})
+        were.setdefault(after.title, {}).update({now: was for was, now in names.items()})
+    return RecordsRenamed(tuple(_followed(one, base, said) for one in records), were, said)
 
 
 def _parts(layout: Layout, layouts: Layouts, names: Names) -> Iterator[Layout]:
@@ -337,15 +305,16 @@ def _with_new_name(member: Member, names: Names) -> Member:
     name = names.get(member.name)
     if name is None:
         return member
-    return replace(
-        member, name=name, declarator=re.sub(rf"\b{re.escape(member.name)}\b", name, member.declarator, count=1)
-    )
+    declarator = re.sub(rf"\b{re.escape(member.name)}\b", name, member.declarator, count=1)
+    return replace(member, name=name, declarator=declarator)
 
 
-def _followed(subject: Subject, base: Side, said: Mapping[str, Names]) -> Subject:
+def _followed(record: LintedRecord, base: LintedBuild, said: Mapping[str, Names]) -> LintedRecord:
     """What nobody watches has no use for the names; nor has a record that is new."""
-    if not subject.tuned or subject.old is None:
-        return subject
-    names = said.get(subject.old.name, {})
-    intents = tuple(called(one, names) if one.record == subject.old.name else one for one in subject.intents)
-    return replace(subject, old=base.layouts.by_id(subject.old.id), base=base, intents=intents)
+    if not record.tuned or record.before is None:
+        return record
+    old = record.before.layout
+    names = said.get(old.name, {})
+    intents = tuple(called(one, names) if one.record == old.name else one for one in record.intents)
+    before = RecordVersion(base.layouts.by_id(old.id), base)
+    return replace(record, before=before, intents=intents, base=base)

@@ -6,21 +6,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import Span, lines_touched, meet, phases
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount, SlabPlace
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.analyzer.slab.possible import slab_places
 
-if TYPE_CHECKING:
-    from linesmith.analyzer.lint.rules.rule import Side
-
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class PhaseMeeting:
     """Two members share a line in ``met`` of the ``among`` phases that objects have, those of all ``caches`` together.
 
     ``share`` (0 … 1) of the objects have it in the cache that has it most. No ``caches``: objects may begin wherever
@@ -42,11 +38,9 @@ class Meeting:
         """`` in 3 of 8 phases of ext4_inode_cache``, empty where they meet in all of them."""
         if self.met == self.among:
             return ""
-        of = (
-            f" of its {len(self.caches)} caches"
-            if len(self.caches) > 1
-            else "".join(f" of {one}" for one in self.caches)
-        )
+        of = "".join(f" of {one}" for one in self.caches)
+        if len(self.caches) > 1:
+            of = f" of its {len(self.caches)} caches"
         return f" in {self.met} of {self.among} phases{of}"
 
 
@@ -81,58 +75,52 @@ class KnownStarts:
     def __init__(self, containment: Containment, kernel: Kernel | None) -> None:
         self._containment = containment
         self._kernel = kernel
-        self._kept: dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]] = {}
+        self._known: dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]] = {}
 
     def of(self, layout: Layout, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
         """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts.
 
         Another order of a record's members has its id, too.
         """
-        known = self._kept.get((layout.id, line_bytes))
+        known = self._known.get((layout.id, line_bytes))
         if known is None or known[0] is not layout:
-            known = self._kept[layout.id, line_bytes] = layout, self._found(layout, line_bytes)
+            known = self._known[layout.id, line_bytes] = layout, self._found(layout, line_bytes)
         return known[1]
 
     def _found(self, layout: Layout, line_bytes: int) -> tuple[Starts, ...]:
         found: dict[str, Counter[int]] = {}
-        for place in self._places(layout):
-            counted = found.setdefault(place.cache.name, Counter())
-            counted.update({one.phase: one.objects for one in _phases(place, line_bytes)})
+        if self._kernel is not None:
+            # That kmalloc() may serve a record is no knowledge of where its objects begin.
+            own = own_cache(layout, self._kernel) is not None
+            for place in slab_places(layout, self._containment, self._kernel):
+                if place.path or own:
+                    served = place.phases if line_bytes == CACHE_LINE_BYTES else place.pair_phases
+                    counted = found.setdefault(place.cache.name, Counter())
+                    counted.update({one.phase: one.objects for one in served})
         if found:
             return tuple(Starts(line_bytes, _counts(found[name]), name) for name in sorted(found))
         granule = record_alignment(with_inferred_alignment(layout))
         return (Starts(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
 
-    def _places(self, layout: Layout) -> tuple[SlabPlace, ...]:
-        """The known ones: that kmalloc() may serve a record is no knowledge of where its objects begin."""
-        if self._kernel is None:
-            return ()
-        own = own_cache(layout, self._kernel) is not None
-        return tuple(one for one in slab_places(layout, self._containment, self._kernel) if one.path or own)
 
-
-def meeting(all_starts: Sequence[Starts], first: Span, second: Span) -> Meeting:
+def meeting(all_starts: Sequence[Starts], first: Span, second: Span) -> PhaseMeeting:
     """How two members of one object meet in all the places where such objects are."""
     among = len({phase.phase for one in all_starts for phase in one.phases})
     caches = tuple(one.cache for one in all_starts if one.cache)
     line_bytes = all_starts[0].line_bytes
     ends = first.offset + first.size, second.offset + second.size
     if max(first.offset - ends[1], second.offset - ends[0]) >= line_bytes:
-        return Meeting(0, among, 0.0, caches)
+        return PhaseMeeting(0, among, 0.0, caches)
     met = [one.meeting_phases(first, second) for one in all_starts]
     share = max(one.share(known) for one, known in zip(all_starts, met, strict=True))
-    return Meeting(len(frozenset[int]().union(*met)), among, share, caches)
+    return PhaseMeeting(len(frozenset[int]().union(*met)), among, share, caches)
 
 
 def _counts(counted: Counter[int]) -> tuple[PhaseCount, ...]:
     return tuple(PhaseCount(phase, counted[phase]) for phase in sorted(counted))
 
 
-def most_lines(layout: Layout, side: Side, span: Span) -> int:
+def most_lines(all_starts: Sequence[Starts], span: Span) -> int:
     """The most lines that the span lies on in any phase; offsets alone tell where phases are not known."""
-    every = [one for one in side.starts.of(layout) if one.cache]
-    return max((one.lines(span) for one in every), default=len(lines_touched(span.offset, span.size)))
-
-
-def _phases(place: SlabPlace, line_bytes: int) -> tuple[PhaseCount, ...]:
-    return place.phases if line_bytes == CACHE_LINE_BYTES else place.pair_phases
+    known = (one.lines(span) for one in all_starts if one.cache)
+    return max(known, default=len(lines_touched(span.offset, span.size)))

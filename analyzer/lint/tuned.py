@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether somebody cared for the layout of a record, as its declaration or the history of the kernel shows."""
+"""Whether somebody cared for the layout of a record, as its declaration or the history of the kernel shows.
+
+``group_docs`` reads the tables of Documentation/networking/net_cachelines, which say how fast paths use each member of
+a struct; until 6.13 a table is text in columns under a heading, later one between rulers of reStructuredText.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,7 @@ from linesmith.analyzer.lint.regions import pads
 from linesmith.analyzer.model import CACHE_LINE_BYTES, DocumentedMember, GroupDoc, Layout, Member
 
 # Records of the kernel whose layouts were tuned although their debug information carries no mark of it.
-#
 # Sources: comments in the declarations of Linux 6.1 and 6.12 in the files named, and the commits named.
-
 KERNEL_TYPES: Mapping[str, str] = {
     "address_space": "keeps i_mmap_rwsem away from i_mmap (include/linux/fs.h)",
     "bio": "ends in what a reset preserves (include/linux/blk_types.h)",
@@ -45,11 +47,20 @@ KERNEL_TYPES: Mapping[str, str] = {
     "vm_area_struct": "has what walks of the tree need in its first line (include/linux/mm_types.h)",
 }
 
-
 _GROUP = "__cacheline_group_begin__"
 # Empty members that are aligned to a line: ZONE_PADDING() up to 6.1, CACHELINE_PADDING() since.
 _PADDINGS = frozenset(("struct cacheline_padding", "struct zone_padding", "struct memcg_padding"))
 _KERNEL = "task_struct"
+# What bindgen calls a part without a name ends so.
+_PART = "__bindgen_"
+
+FOLDER = "Documentation/networking/net_cachelines"
+_MOST_LINES = 10_000
+_TITLE = re.compile(r"(\w+) struct fast path usage breakdown\s*")
+_HEADING = re.compile(r"Type\s+Name\s+fastpath_tx_access\s+fastpath_rx_access\b", re.IGNORECASE)
+_RULER = re.compile(r"=+(?: +=+){3,}\s*")
+_NAME = re.compile(r"\w+")
+_USES = frozenset(("read_mostly", "read_write", "write_mostly", "read", "write"))
 
 
 def tuned(layout: Layout, layouts: Layouts) -> str:
@@ -95,35 +106,17 @@ def _aligned(layout: Layout, layouts: Layouts) -> str:
     return f"aligns {what} to {inside.asked} bytes"
 
 
-# Records of C that a program states once more in Rust, as bindgen writes them: C's own record is judged for both.
-
-# What bindgen calls a part without a name ends so.
-_PART = "__bindgen_"
-
-
 def is_restated(layout: Layout, layouts: Layouts) -> bool:
-    """Whether a record inside a module, which states no place, is called like one of C that does, and as large.
+    """Whether a record states once more in Rust, as bindgen does, one of C, which is judged for both.
 
-    A part without a name may have any size.
+    It is inside a module, states no place, and is called like one of C that does, and as large; a part without a name
+    may have any size.
     """
     module, _, own = layout.name.rpartition("::")
     if not module or layout.file:  # rustc states no places of types, compilers of C and C++ do
         return False
     name, part, _ = own.partition(_PART)
     return any(one.file and (part or one.size == layout.size) for one in layouts.variants(name))
-
-
-# Reads the tables of Documentation/networking/net_cachelines, which say how fast paths use each member of a struct.
-#
-# Until 6.13 a table is text in columns under a heading, later one between rulers of reStructuredText.
-
-FOLDER = "Documentation/networking/net_cachelines"
-_MOST_LINES = 10_000
-_TITLE = re.compile(r"(\w+) struct fast path usage breakdown\s*")
-_HEADING = re.compile(r"Type\s+Name\s+fastpath_tx_access\s+fastpath_rx_access\b", re.IGNORECASE)
-_RULER = re.compile(r"=+(?: +=+){3,}\s*")
-_NAME = re.compile(r"\w+")
-_USES = frozenset(("read_mostly", "read_write", "write_mostly", "read", "write"))
 
 
 def unread_lines(texts: Mapping[str, str]) -> Iterator[str]:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Members whose place matters: those that an intent names, those of cacheline groups, and locks."""
+"""Members whose place matters: those that an intent names, those of cacheline groups, and locks.
+
+``guarded`` are those whose lines are no place for others; ``locks_with_data`` finds what a lock probably protects by
+the names, ``reference_counts`` the members that whoever looks at an object writes, as a lock that nobody waits for.
+``inheritance_lost`` tells the alignment that members had by their types alone, and that went with a change of these.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,25 @@ from dataclasses import dataclass
 from linesmith.analyzer.attribution.lock import is_lock, purpose, words_of
 from linesmith.analyzer.layouts.alignment import asked_alignments
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import Span, lines_touched
+from linesmith.analyzer.layouts.gaps import Span, meet
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
 from linesmith.analyzer.layouts.placement import alignment_of
 from linesmith.analyzer.lint.groups import marked_groups
-from linesmith.analyzer.lint.rules.rule import Subject
+from linesmith.analyzer.lint.rules.rule import RecordVersion
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, MemberCategory, Severity, TypeIntent
 
 # So many records within one are looked at; damaged debug information has them without end.
 _MOST_RECORDS = 1 << 14
+# A word in more of the members' names than this share of them, and than so many, tells nothing: i_ of an inode.
+COMMON_SHARE = 1 / 3
+COMMON_LEAST = 4
+# Types that are for nothing else, and atomic ones, which hold flags and sums as well: these go by their names.
+_COUNTS = re.compile(r"(?:struct )?(?:refcount|kref|rcuref|file_ref)(?:_t|_struct)?")
+_ATOMIC = re.compile(r"(?:struct |std::)?_?atomic", re.IGNORECASE)
+# What stands in front of it is of the record, as in f_count; an rx_count or error_count is of something else.
+_NAME = re.compile(r"_*(?:(?!rx|tx)[a-z]{1,2}_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
+# Nesting of what somebody aligns is flat; damaged debug information may go round.
+_MOST_LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +53,13 @@ def watched(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -
     """Each such member once, for the first of the reasons, in that order; of locks those in held records, too."""
     found: dict[str, Watched] = {}
     for intent in intents:
-        for why, paths in _said(intent):
-            for path in paths:
-                member = named(layout, layouts, path)
-                if member is not None:
-                    found.setdefault(path, Watched(member, f"{why} in {intent.place or 'an intent'}", wanted=True))
+        reasons = [("hot", intent.hot), ("read mostly", intent.read_mostly), ("written often", intent.write_hot)]
+        reasons += [(f"of the group {group.name}", group.members) for group in intent.groups]
+        reasons += [("kept apart", isolation.members) for isolation in intent.isolations]
+        for why, path in ((why, path) for why, paths in reasons for path in paths):
+            member = named(layout, layouts, path)
+            if member is not None:
+                found.setdefault(path, Watched(member, f"{why} in {intent.place or 'an intent'}", wanted=True))
     for group in marked_groups(layout, layouts).values():
         for one in group.members:
             found.setdefault(one.path, Watched(one, f"in the group {group.name}"))
@@ -85,54 +102,27 @@ def _records(layout: Layout, layouts: Layouts, path: str, base: int) -> Iterator
             yield f"{path}{one.path}", base + one.offset, layouts.by_id(one.member.record)
 
 
-def _said(intent: TypeIntent) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield "hot", intent.hot
-    yield "read mostly", intent.read_mostly
-    yield "written often", intent.write_hot
-    for group in intent.groups:
-        yield f"of the group {group.name}", group.members
-    for isolation in intent.isolations:
-        yield "kept apart", isolation.members
-
-
-# Members whose lines are no place for others: locks, what is aligned to a line, groups, what an intent keeps apart.
-
-
 def guarded(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> frozenset[str]:
-    """Their names; of a path into a record held by value the name of that record's member."""
-    return frozenset(path.partition(".")[0] for path in _paths(layout, layouts, intents))
+    """Members whose lines are no place for others: locks, what is aligned to a line, groups, what is to be kept apart.
 
-
-def company(name: str, guards: frozenset[str], layout: Layout, layouts: Layouts) -> frozenset[str]:
-    """Those of the ``guards`` that are on a line with the member called ``name`` in an object that begins at a line."""
-    lines = {one.path: lines_touched(one.offset, one.span.size) for one in nameable(layout, layouts)}
-    mine = lines.get(name, range(0))
-    return frozenset(guard for guard in guards - {name} if _meet(mine, lines.get(guard, range(0))))
-
-
-def _paths(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -> Iterator[str]:
-    yield from (lock.path for lock in locks(layout, layouts))
+    Of a path into a record held by value it is the name of that record's member.
+    """
     every = (one for one in nameable(layout, layouts) if one.span.size)
-    yield from (one.path for one in every if alignment_of(one.member) >= CACHE_LINE_BYTES)
     asked = asked_alignments(layout, layouts)
-    yield from (one.path for one in asked if one.part and one.path and one.asked >= CACHE_LINE_BYTES)
-    for group in marked_groups(layout, layouts).values():
-        yield from (one.path for one in group.members)
+    paths = [lock.path for lock in locks(layout, layouts)]
+    paths += [one.path for one in every if alignment_of(one.member) >= CACHE_LINE_BYTES]
+    paths += [one.path for one in asked if one.part and one.path and one.asked >= CACHE_LINE_BYTES]
+    paths += [one.path for group in marked_groups(layout, layouts).values() for one in group.members]
     for intent in intents:
-        yield from intent.write_hot
-        for isolation in intent.isolations:
-            yield from isolation.members
+        paths += [*intent.write_hot, *(path for isolation in intent.isolations for path in isolation.members)]
+    return frozenset(path.partition(".")[0] for path in paths)
 
 
-def _meet(one: range, other: range) -> bool:
-    return max(one.start, other.start) < min(one.stop, other.stop)
-
-
-# The locks of a record, each with the members that it probably protects: those named alike.
-
-# A word in more of the members' names than this share of them, and than so many, tells nothing: i_ of an inode.
-COMMON_SHARE = 1 / 3
-COMMON_LEAST = 4
+def guards_near(name: str, guards: frozenset[str], layout: Layout, layouts: Layouts) -> frozenset[str]:
+    """Those of the ``guards`` that are on a line with the member called ``name`` in an object that begins at a line."""
+    spans = {one.path: one.span for one in nameable(layout, layouts) if one.path in guards or one.path == name}
+    near = (path for path, span in spans.items() if path != name and name in spans)
+    return frozenset(path for path in near if meet(spans[name], spans[path], CACHE_LINE_BYTES, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +151,6 @@ def _named_alike(lock: Named, others: Sequence[Named], words: Mapping[Named, fro
     return tuple(sorted(alike, key=lambda one: (one.offset, one.path)))
 
 
-# Members that count who uses the object: whoever looks at it writes them, as a lock that nobody waits for.
-
-# Types that are for nothing else, and atomic ones, which hold flags and sums as well: these go by their names.
-_COUNTS = re.compile(r"(?:struct )?(?:refcount|kref|rcuref|file_ref)(?:_t|_struct)?")
-_ATOMIC = re.compile(r"(?:struct |std::)?_?atomic", re.IGNORECASE)
-# What stands in front of it is of the record, as in f_count; an rx_count or error_count is of something else.
-_NAME = re.compile(r"_*(?:(?!rx|tx)[a-z]{1,2}_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
-
-
 def reference_counts(layout: Layout, layouts: Layouts) -> Iterator[Named]:
     """Those of the record, by place: ``refcount_t``, or atomic and called ``f_count``, ``mm_users``, ``usage``."""
     for one in nameable(layout, layouts):
@@ -180,14 +161,8 @@ def reference_counts(layout: Layout, layouts: Layouts) -> Iterator[Named]:
                 yield one
 
 
-# Alignment to lines that members have by their types alone, and lose when somebody changes these.
-
-# Nesting of what somebody aligns is flat; damaged debug information may go round.
-_MOST_LEVELS = 16
-
-
 @dataclass(frozen=True, slots=True)
-class Inherited:
+class InheritedAlignment:
     """``members`` that were aligned to ``bytes`` only because ``origin`` was; ``now`` is the most that one has left.
 
     ``origin`` is ``struct lock``, or ``word of struct lock`` where that member asked for it.
@@ -199,25 +174,24 @@ class Inherited:
     now: int
 
 
-def inheritance_lost(subject: Subject) -> Iterator[Inherited]:
+def inheritance_lost(before: RecordVersion, after: RecordVersion) -> Iterator[InheritedAlignment]:
     """One for each origin that members of both builds have lost, in the order of their first members."""
-    if subject.old is None or subject.base is None:
-        return
-    old, olds = subject.old, subject.base.layouts
+    old, olds = before.layout, before.layouts
     asking = {one.path for one in asked_alignments(old, olds) if one.asked >= CACHE_LINE_BYTES and not one.part}
-    now = {one.path: one for one in nameable(subject.new, subject.head.layouts)}
+    now = {one.path: one for one in nameable(after.layout, after.layouts)}
     found: dict[tuple[str, int], list[Named]] = {}
     for was in nameable(old, olds):
         bytes_, one = alignment_of(was.member), now.get(was.path)
         if one is None or was.path in asking or was.member.record is None or bytes_ < CACHE_LINE_BYTES:
             continue
-        if _kept(one, subject.new) < bytes_:
+        if _alignment_left(one, after.layout) < bytes_:
             found.setdefault((_origin(was.member, olds), bytes_), []).append(one)
     for (origin, bytes_), members in found.items():
-        yield Inherited(tuple(members), origin, bytes_, max(_kept(one, subject.new) for one in members))
+        most = max(_alignment_left(one, after.layout) for one in members)
+        yield InheritedAlignment(tuple(members), origin, bytes_, most)
 
 
-def _kept(one: Named, layout: Layout) -> int:
+def _alignment_left(one: Named, layout: Layout) -> int:
     """The alignment of a member; what begins where its record does has that of the record, too."""
     return max(alignment_of(one.member), (layout.alignment or 1) if one.offset == 0 else 1)
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples in equal samples out: where every sample of a profile ended, by outcome."""
+"""Samples in equal samples out: where every sample of a profile ended, by outcome, by type, and by who is to blame.
+
+Of a thousand inodes each line is cool, and all of them are the problem: ``type_totals`` adds lines up by the type on
+them. ``blames`` tells who took the line from whom: a recording's conflicts, counted by the members of both sides.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.line_objects import cpus_of
 from linesmith.analyzer.model import Access, Bounds, Conflict, Finding, Outcome, Profile, SampleOutcome, SharedLine
-from linesmith.analyzer.sharing.parts import OF_LINE, Origin, origin
+from linesmith.analyzer.sharing.parts import OF_LINE, origin
 from linesmith.analyzer.sharing.statistics import unlisted
 
 LEFT_OUT = "on lines not looked at"
@@ -17,10 +21,13 @@ SET_APART = "on lines set apart"
 NO_ROW = "in no row of their line"
 NO_LINE = "on lines that the profile left out"
 OTHER_TYPE = "on lines that do not hold the type asked for"
+MOST_PAIRS = 3
+# As many as `--cpus` takes.
+MOST_CPUS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Accounts:
+class SampleAccounts:
     """``samples`` that a profile has, and how many ended where; the counts of ``outcomes`` add up to them."""
 
     samples: int
@@ -37,7 +44,7 @@ def line_samples(line: SharedLine) -> int:
     return max(line.records or 0, sum(map(samples_of, line.accesses)) + unlisted(line))
 
 
-def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[SharedLine]) -> Accounts:
+def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[SharedLine]) -> SampleAccounts:
     """Where the samples of the profile ended, given the findings about its lines and the lines not looked at."""
     ended: Counter[str] = Counter()
     for finding in found:
@@ -54,22 +61,8 @@ def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[Shar
     shared = max(on_lines, recorded.pop(SampleOutcome.SHARED_LINE, on_lines))
     ended[NO_LINE] += shared - on_lines
     ended.update({outcome.value: count for outcome, count in recorded.items()})
-    return Accounts(
-        shared + sum(recorded.values()), tuple((name, count) for name, count in ended.most_common() if count)
-    )
-
-
-def samples_by_outcome(counted: Iterable[tuple[Outcome, Access]]) -> tuple[tuple[Outcome, int], ...]:
-    """Samples of accesses by how their attribution ended."""
-    samples: Counter[Outcome] = Counter()
-    for outcome, access in counted:
-        samples[outcome] += samples_of(access)
-    return tuple(sorted((outcome, count) for outcome, count in samples.items() if count))
-
-
-# What lines cost by the type on them: of a thousand inodes each line is cool, and all of them are the problem.
-
-MOST_PAIRS = 3
+    outcomes = tuple((name, count) for name, count in ended.most_common() if count)
+    return SampleAccounts(shared + sum(recorded.values()), outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,19 @@ def type_totals(found: Iterable[Finding]) -> tuple[TypeTotal, ...]:
     grouped: dict[str, list[Finding]] = {}
     for finding in found:
         grouped.setdefault(type_of(finding), []).append(finding)
-    totals = (_total(type_, group) for type_, group in grouped.items())
+    totals = [
+        TypeTotal(
+            type_,
+            len(group),
+            sum(one.contended for one in group),
+            sum(one.cost.waited for one in group),
+            sum((one.cost.removable for one in group), Bounds()),
+            sum((one.cost.removable_cycles for one in group), Bounds()),
+            sum((one.cost.share for one in group), Bounds()),
+            _pairs(group) if type_ else (),
+        )
+        for type_, group in grouped.items()
+    ]
     return tuple(sorted(totals, key=lambda one: (-one.share.most, -one.contended, one.type)))
 
 
@@ -111,33 +116,15 @@ def place_of(finding: Finding) -> tuple[str, int] | None:
     return (type_of(finding), -finding.objects[0].start) if type_of(finding) else None
 
 
-def _total(type_: str, group: Sequence[Finding]) -> TypeTotal:
-    nothing = Bounds()
-    return TypeTotal(
-        type_,
-        len(group),
-        sum(one.contended for one in group),
-        sum(one.cost.waited for one in group),
-        sum((one.cost.removable for one in group), nothing),
-        sum((one.cost.removable_cycles for one in group), nothing),
-        sum((one.cost.share for one in group), nothing),
-        _pairs(group) if type_ else (),
-    )
-
-
 def _pairs(group: Iterable[Finding]) -> tuple[tuple[str, str], ...]:
     cycles: Counter[tuple[str, str]] = Counter()
     for finding in group:
         for sharing in finding.cost.sharings:
-            first, second = sorted(
-                name.partition(OF_LINE)[0] for name in (sharing.victim.member, sharing.writer.member)
-            )
+            names = (sharing.victim.member, sharing.writer.member)
+            first, second = sorted(name.partition(OF_LINE)[0] for name in names)
             if first != second:
                 cycles[first, second] += round(sharing.cycles.most)
     return tuple(pair for pair, count in cycles.most_common(MOST_PAIRS) if count)
-
-
-# Who took the line from whom: a recording's conflicts, counted by the members of both sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +151,8 @@ def blames(conflicts: Sequence[Conflict], names: Mapping[int, str]) -> tuple[Bla
     """Conflicts added up by members, heaviest first; ``names`` gives the top member at an offset in the line."""
     grouped: dict[tuple[str, str], list[Conflict]] = {}
     for one in conflicts:
-        key = (_name(one.offset, names), _name(one.writer_offset, names))
-        grouped.setdefault(key, []).append(one)
+        victim, writer = (names.get(offset, f"{offset:#x}") for offset in (one.offset, one.writer_offset))
+        grouped.setdefault((victim, writer), []).append(one)
     summed = (_blame(victim, writer, group) for (victim, writer), group in grouped.items())
     return tuple(sorted(summed, key=lambda one: (-one.misses, -one.shadowed, one.victim, one.writer)))
 
@@ -182,10 +169,6 @@ def false_misses(found: Sequence[Blame]) -> Counter[frozenset[str]]:
     return counts
 
 
-def _name(offset: int, names: Mapping[int, str]) -> str:
-    return names.get(offset, f"{offset:#x}")
-
-
 def _blame(victim: str, writer: str, group: Sequence[Conflict]) -> Blame:
     heaviest = max(group, key=lambda one: one.misses + one.shadowed)
     return Blame(
@@ -200,21 +183,14 @@ def _blame(victim: str, writer: str, group: Sequence[Conflict]) -> Blame:
     )
 
 
-# For how many CPUs the slabs of the profiled machine are made.
-
-# As many as `--cpus` takes.
-MOST_CPUS = 1 << 16
-
-
 def machine_cpus(profile: Profile, usual: int) -> int:
-    """As many as the profile says there are; where it only names those sampled, ``usual`` or as many as these need."""
+    """For how many CPUs the slabs of the profiled machine are made: as many as the profile says there are.
+
+    Where it only names those sampled, ``usual`` or as many as these need.
+    """
     said = cpus_of(profile)
     if said is not None:
         return min(max(said, 1), MOST_CPUS)
-    found = (origin((access,)) for line in profile.lines for access in line.accesses)
-    return min(max((usual, *(_least(one) for one in found))), MOST_CPUS)
-
-
-def _least(one: Origin) -> int:
-    """How many CPUs there are at least: one more than the highest number, where the profile has more than a count."""
-    return max((one.count or 0, *(cpu + 1 for cpu in one.cpus or ())))
+    found = [origin((access,)) for line in profile.lines for access in line.accesses]
+    highest = (cpu + 1 for one in found for cpu in one.cpus or ())
+    return min(max((usual, *(one.count or 0 for one in found), *highest)), MOST_CPUS)

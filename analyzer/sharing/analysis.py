@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -65,7 +64,11 @@ def explain(
     refuse_unfit(reading, elf, profile, trust)
     kernel = is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
-    same_build = _is_of_same_build(profile, reading)
+    # By build-id, or because its code addresses were found in the file.
+    recorded = profile.recording.build_id if profile.recording else None
+    same_build = bool(profile.sampling and profile.sampling.build_id) or (
+        recorded is not None and recorded == reading.identity.build_id
+    )
     if accesses is not None and profile.sampling is None and profile.recording is None:
         profile, moved = with_linked_code(profile, accesses, kernel, reading.identity)
         if moved is not None:
@@ -115,14 +118,22 @@ def _explained(
         kept,
         accesses,
         same_build,
-        _kernel(reading, elf),
+        # Without it: a program, whose objects lie in no slabs.
+        Kernel(machine_of(reading.identity.machine, release_of(elf))) if is_kernel(reading.layouts) else None,
     )
 
 
 def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) -> None:
     """Raises what ``explain`` raises for files that do not fit, before the access map is made, which takes long."""
-    _refuse_without_code(reading, elf)
-    _refuse_other_build(profile, reading)
+    if reading.reader == "BTF":
+        message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
+        raise DebugInfoMissing(message)
+    recorded, build_id = profile.recording and profile.recording.build_id, reading.identity.build_id
+    if recorded and build_id and recorded != build_id:
+        raise BuildIdDiffers(
+            f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {build_id}; "
+            "give the ELF file of the same build"
+        )
     refuse_other_samples(profile, reading.identity, is_kernel(reading.layouts), trust)
 
 
@@ -133,11 +144,9 @@ def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
     """
     possible = [one for one in found if any(it.type == wanted for it in one.objects)]
     sure = [one for one in possible if any(it.type == wanted and it.outcome in KNOWN for it in one.objects)]
-    return tuple(_foremost(one, wanted) for one in sure or possible)
-
-
-def _foremost(finding: Finding, wanted: str) -> Finding:
-    return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
+    return tuple(
+        replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != wanted))) for one in sure or possible
+    )
 
 
 def _hottest(
@@ -148,55 +157,16 @@ def _hottest(
     Of a recording half of them are those of which a layout can remove most, for of the hottest few can be helped.
     Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
     """
-    counting = [line for line in profile.lines if not line.apart]
+    counting = tuple(line for line in profile.lines if not line.apart)
     if wanted and profile.areas:
-        able = lines_that_may_hold(wanted, replace(profile, lines=tuple(counting)), Containment(reading.layouts))
+        able = lines_that_may_hold(wanted, replace(profile, lines=counting), Containment(reading.layouts))
         kept = able[:top] if profile.recording else able
     else:
-        able = tuple(counting)
-        kept = able if wanted else tuple(_promising(able, top))
+        able = kept = counting
+    if not wanted:
+        # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
+        hottest = range(min(len(able), top - top // 2))
+        ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
+        kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
     others = set(map(id, able)) - set(map(id, kept))
     return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
-
-
-def _promising(counting: Sequence[SharedLine], top: int) -> list[SharedLine]:
-    """The hottest lines, and as many of those that a layout can help most.
-
-    A contended lock is among the hottest and loses few misses when its neighbours leave, but what it costs is time.
-    """
-    hottest = range(min(len(counting), top - top // 2))
-    ranked = sorted(range(len(counting)), key=lambda at: -removable_limit(counting[at]))
-    chosen = list(dict.fromkeys((*hottest, *ranked)))[:top]
-    return [counting[at] for at in sorted(chosen)]
-
-
-def _kernel(reading: Reading, elf: Path) -> Kernel | None:
-    """How the kernel in the ELF file lays out its slabs; ``None`` for a program."""
-    if not is_kernel(reading.layouts):
-        return None
-    return Kernel(machine_of(reading.identity.machine, release_of(elf)))
-
-
-def _is_of_same_build(profile: Profile, reading: Reading) -> bool:
-    """Whether the profile's code addresses are those of the ELF file, by build-id or because they were found there."""
-    if profile.sampling and profile.sampling.build_id:
-        return True
-    recorded = profile.recording.build_id if profile.recording else None
-    return recorded is not None and recorded == reading.identity.build_id
-
-
-def _refuse_other_build(profile: Profile, reading: Reading) -> None:
-    """A recording's addresses are those of one build; raises ``BuildIdDiffers`` for another."""
-    recorded = profile.recording.build_id if profile.recording else None
-    given = reading.identity.build_id
-    if recorded and given and recorded != given:
-        raise BuildIdDiffers(
-            f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {given}; "
-            "give the ELF file of the same build"
-        )
-
-
-def _refuse_without_code(reading: Reading, elf: Path) -> None:
-    if reading.reader == "BTF":
-        message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
-        raise DebugInfoMissing(message)

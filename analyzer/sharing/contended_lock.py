@@ -41,8 +41,8 @@ Asking = Callable[[Sequence[str]], Iterable[Touched]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Lock:
-    """The top-level member ``name`` of ``layout``; ``records`` are the lock's own types, outermost first.
+class _LockMember:
+    """The member ``name`` of ``layout``, a top-level one; ``records`` are the lock's own types, outermost first.
 
     ``size`` is in bytes, ``alone`` tells that no other lock of the object is of these types.
     """
@@ -125,32 +125,33 @@ def _contended_lock(
     )
 
 
-def _lock(layout: Layout, name: str, layouts: Layouts) -> _Lock | None:
+def _lock(layout: Layout, name: str, layouts: Layouts) -> _LockMember | None:
     """The member as a lock; ``None`` where it is none, or where the object itself is the lock."""
     locks: dict[str, dict[str, None]] = {}
     for leaf in flatten(layout, layouts):
         inner = dict.fromkeys(record for record, _ in leaf.chain if record != layout.name and is_lock(record))
         if inner:
-            locks.setdefault(leaf.path.partition(".")[0].partition("[")[0], {}).update(inner)
+            locks.setdefault(_top(leaf.path), {}).update(inner)
     if name not in locks or is_lock(layout.name):
         return None
     alike = sum(1 for records in locks.values() if records.keys() & locks[name].keys())
     size = next((member.size for member in layout.members if member.name == name), 0)
-    return _Lock(layout, name, tuple(locks[name]), size, alike == 1)
+    return _LockMember(layout, name, tuple(locks[name]), size, alike == 1)
 
 
 def _writers(touched: TypeAccesses) -> dict[str, frozenset[str]]:
     """The functions that write each top-level member."""
     found: dict[str, frozenset[str]] = {}
     for member in touched.members:
-        top = member.path.partition(".")[0].partition("[")[0]
+        top = _top(member.path)
         found[top] = found.get(top, frozenset()) | frozenset(member.writers)
     return found
 
 
-def _holders(lock: _Lock, touched: TypeAccesses, asking: Asking) -> dict[str, frozenset[str]]:
+def _holders(lock: _LockMember, touched: TypeAccesses, asking: Asking) -> dict[str, frozenset[str]]:
     """Functions that take the lock and write other members, with how they take it (nothing: by its own words)."""
-    words = {one.function for member in touched.members if _is(member.path, lock.name) for one in member.functions}
+    own = (member for member in touched.members if _top(member.path) == lock.name)
+    words = {one.function for member in own for one in member.functions}
     writing = sorted({name for top, names in _writers(touched).items() if top != lock.name for name in names})
     holders = {name: frozenset[str]() for name in writing if name in words}
     for one in _taking(lock, writing, asking):
@@ -158,18 +159,19 @@ def _holders(lock: _Lock, touched: TypeAccesses, asking: Asking) -> dict[str, fr
     return holders
 
 
-def _taking(lock: _Lock, functions: Sequence[str], asking: Asking) -> Iterator[Touched]:
+def _taking(lock: _LockMember, functions: Sequence[str], asking: Asking) -> Iterator[Touched]:
     """The inlined functions of ``functions`` that take the lock."""
     for one in asking(functions[:MOST_FUNCTIONS]):
         if one.inlined_from and one.via == "parameter" and _takes(one, lock):
             yield one
 
 
-def _is(path: str, top: str) -> bool:
-    return path.partition(".")[0].partition("[")[0] == top
+def _top(path: str) -> str:
+    """The top-level member of a path."""
+    return path.partition(".")[0].partition("[")[0]
 
 
-def _takes(one: Touched, lock: _Lock) -> bool:
+def _takes(one: Touched, lock: _LockMember) -> bool:
     """Whether an inlined function takes this very lock, by its parameter and its name."""
     if not takes_lock(one.inlined_from or ""):
         return False
@@ -179,7 +181,7 @@ def _takes(one: Touched, lock: _Lock) -> bool:
     return one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from or "")
 
 
-def _protected(lock: _Lock, touched: TypeAccesses, holders: frozenset[str]) -> tuple[Protected, ...]:
+def _protected(lock: _LockMember, touched: TypeAccesses, holders: frozenset[str]) -> tuple[Protected, ...]:
     """The members that the lock probably protects, the surest first."""
     writers = _writers(touched)
     stem = purpose(lock.name)

@@ -17,7 +17,6 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
-    Conflict,
     Finding,
     LineMember,
     LineObject,
@@ -27,28 +26,29 @@ from linesmith.analyzer.model import (
     SharedLine,
     Touched,
 )
-from linesmith.analyzer.sharing.accounts import samples_by_outcome
+from linesmith.analyzer.sharing.accounts import samples_of
 from linesmith.analyzer.sharing.cost import line_cost
-from linesmith.analyzer.sharing.parts import OF_LINE, Part, parts, straddling
+from linesmith.analyzer.sharing.parts import OF_LINE, LinePart, parts, straddling
 from linesmith.analyzer.sharing.statistics import profile_waited
 from linesmith.analyzer.sharing.triage import infer_writers, triage
 from linesmith.analyzer.slab.allocation import Kernel
 
 
 @dataclass(frozen=True, slots=True)
-class _Met:
+class _AttributedLine:
     """A line with what lies on it; ``unseen`` are members that conflicts name and no access of the line."""
 
     line: SharedLine
     objects: tuple[LineObject, ...]
     members: tuple[LineMember, ...]
-    unseen: tuple[LineMember, ...] = ()
+    unseen: tuple[LineMember, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _WholeProfile:
     """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where."""
 
+    profile: Profile
     contended: int
     waited: float
     by_address: Mapping[int, Sequence[SharedLine]]
@@ -82,25 +82,23 @@ def findings(
     in the slabs of the profiled kernel.
     """
     containment = Containment(layouts)
-    explained = profile.lines if lines is None else lines
-    mapped = _mapped(replace(profile, lines=tuple(explained)), accesses, same_build, containment)
+    explained = tuple(profile.lines if lines is None else lines)
+    mapped = _mapped(replace(profile, lines=explained), accesses, same_build, containment)
     evidence = gather(touched, operands, layouts, *mapped)
     objects = joint_objects(explained, profile, evidence, containment, kernel, wanted)
-    pairs = zip(explained, objects, strict=True)
-    met = [_met(line, one, profile, evidence, containment) for line, one in pairs]
-    by_address = {one.line.address: one for one in met}
-    whole = _whole(profile)
-    return tuple(
-        _finding(one, profile, evidence, containment, _buddies(one.line, by_address, whole), whole) for one in met
-    )
-
-
-def _whole(profile: Profile) -> _Whole:
+    attributed = []
+    for line, held in zip(explained, objects, strict=True):
+        members = infer_writers(line_members(line, held, evidence, containment), profile)
+        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence, containment)
+        attributed.append(_AttributedLine(line, held, members, unseen))
     by_address: dict[int, list[SharedLine]] = {}
     for line in profile.lines:
         if line.address is not None:
             by_address.setdefault(line.address, []).append(line)
-    return _Whole(sum(line.contended for line in profile.lines), profile_waited(profile), by_address)
+    contended = sum(line.contended for line in profile.lines)
+    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
+    others = {one.line.address: one for one in attributed}
+    return tuple(_finding(one, evidence, containment, _buddies(one.line, others, whole), whole) for one in attributed)
 
 
 def _mapped(
@@ -116,47 +114,47 @@ def _mapped(
     return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
 
 
-def _met(
-    line: SharedLine, objects: tuple[LineObject, ...], profile: Profile, evidence: Evidence, containment: Containment
-) -> _Met:
-    members = line_members(line, objects, evidence, containment)
-    unseen = line_members(replace(line, accesses=_untold(line)), objects, evidence, containment)
-    return _Met(line, objects, infer_writers(members, profile), unseen)
-
-
-def _untold(line: SharedLine) -> tuple[Access, ...]:
+def _unsampled(line: SharedLine) -> tuple[Access, ...]:
     """One for each offset that only a conflict names: a recording keeps the last writer, if not all that it wrote."""
-    told = {access.offset for access in line.accesses}
-    sides = [side for one in line.conflicts for side in _sides(one)]
-    return tuple(Access(offset, function=function) for offset, function in dict(sides).items() if offset not in told)
+    sampled = {access.offset for access in line.accesses}
+    functions: dict[int, str | None] = {}
+    for one in line.conflicts:
+        functions[one.offset] = one.function
+        functions[one.writer_offset] = one.writer_function
+    return tuple(Access(offset, function=name) for offset, name in functions.items() if offset not in sampled)
 
 
-def _sides(one: Conflict) -> tuple[tuple[int, str | None], ...]:
-    return (one.offset, one.function), (one.writer_offset, one.writer_function)
-
-
-def _buddies(line: SharedLine, met: Mapping[int | None, _Met], whole: _Whole) -> tuple[Part, ...]:
+def _buddies(
+    line: SharedLine, attributed: Mapping[int | None, _AttributedLine], whole: _WholeProfile
+) -> tuple[LinePart, ...]:
     """What is touched on the other line of the 128-byte pair, told apart from what is on this one."""
     if line.address is None or line.bytes != CACHE_LINE_BYTES:
         return ()
     other = next(iter(whole.by_address.get(line.address ^ CACHE_LINE_BYTES, ())), None)
     if other is None:
         return ()
-    known = met.get(other.address)
+    known = attributed.get(other.address)
     here = parts(other.accesses, known.members if known else (), known.objects if known else (), other.bytes)
     return tuple(replace(part, name=f"{part.name}{OF_LINE}{other.rank}") for part in here)
 
 
 def _finding(
-    met: _Met,
-    profile: Profile,
+    one: _AttributedLine,
     evidence: Evidence,
     containment: Containment,
-    buddies: Sequence[Part],
-    whole: _Whole,
+    buddies: Sequence[LinePart],
+    whole: _WholeProfile,
 ) -> Finding:
-    line, objects, members = met.line, met.objects, met.members
+    line, objects, members, profile = one.line, one.objects, one.members, whole.profile
     straddles, near = straddling(line, objects, containment.layouts, profile), whole.pair(line.address)
+    placed = {member.offset for member in members if member.object_offset is not None}
+    outcomes: Counter[Outcome] = Counter()
+    samples: Counter[Outcome] = Counter()
+    for access in line.accesses:
+        outcome = _outcome(access, placed, objects)
+        outcomes[outcome] += 1
+        samples[outcome] += samples_of(access)
+    recording = profile.recording
     return Finding(
         line.rank,
         line.address,
@@ -165,42 +163,23 @@ def _finding(
         line.stores,
         objects,
         members,
-        triage(line, objects, members, replace(profile, lines=near), straddles, met.unseen),
+        triage(line, objects, members, replace(profile, lines=near), straddles, one.unseen),
         line.bytes,
-        _outcomes(line, members, objects),
+        tuple(sorted(outcomes.items())),
         line.apart,
-        _simulated(profile),
+        f"{len(recording.nodes)} CPUs under {recording.on}" if recording else "",
         agreements(line, objects, evidence, containment),
-        samples_by_outcome(_ended(line, members, objects)),
-        line_cost(line, objects, members, profile, buddies, whole.waited, met.unseen),
+        tuple(sorted((outcome, count) for outcome, count in samples.items() if count)),
+        line_cost(line, objects, members, profile, buddies, whole.waited, one.unseen),
         quoted=profile.excerpt and line.share is None,
         stores_sampled=profile.has_stores,
     )
 
 
-def _simulated(profile: Profile) -> str:
-    recording = profile.recording
-    return f"{len(recording.nodes)} CPUs under {recording.on}" if recording else ""
-
-
-def _outcomes(
-    line: SharedLine, members: Sequence[LineMember], objects: Sequence[LineObject]
-) -> tuple[tuple[Outcome, int], ...]:
-    """Accesses by outcome; the counts add up to the accesses of the line."""
-    return tuple(sorted(Counter(outcome for outcome, _ in _ended(line, members, objects)).items()))
-
-
-def _ended(
-    line: SharedLine, members: Sequence[LineMember], objects: Sequence[LineObject]
-) -> list[tuple[Outcome, Access]]:
-    placed = {member.offset for member in members if member.object_offset is not None}
-    return [(_outcome(access, placed, objects), access) for access in line.accesses]
-
-
 def _outcome(access: Access, placed: set[int], objects: Sequence[LineObject]) -> Outcome:
+    """How the attribution of an access ended; ``placed`` are the offsets at which a member is known."""
     offset = access.offset
     for one in objects:
         if offset is not None and one.size is not None and 0 <= offset - one.start < one.size:
             return one.outcome
-    placed_here = offset in placed
-    return objects[0].outcome if placed_here or objects[0].layout is None else Outcome.CANNOT_TELL
+    return objects[0].outcome if offset in placed or objects[0].layout is None else Outcome.CANNOT_TELL

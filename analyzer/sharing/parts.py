@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout can part on a line: members of the outermost records, and elements of arrays of records."""
+"""What a layout can part on a line: members of the outermost records, and elements of arrays of records.
+
+With each part go its accesses and the CPUs and NUMA nodes that they came from, as far as a profile tells. A member
+that lies on two hot lines is told of, too: whoever uses it waits for two lines instead of one.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
 from linesmith.analyzer.layouts.collection import Layouts
@@ -26,7 +30,15 @@ from linesmith.analyzer.model import (
     Side,
 )
 
-# Which members of a line belong to the object that it was attributed to first.
+# The part of a straddling member on the other line must have this share of the line's contended accesses.
+OTHER_SHARE = 0.1
+# As `perf c2c report` prints nodes: `0 1`, with -N `0{ 2 100.0% n/a}` (CPUs and shares), with -NN `0{0-1,4}` (CPUs).
+_NODE = re.compile(r"(\d{1,5})(?:\{([^{}]*)\})?")
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_MOST_CPUS = 1 << 16
+MOST_FUNCTIONS = 3
+# Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.
+OF_LINE = " of line "
 
 
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
@@ -37,12 +49,6 @@ def own_members(finding: Finding) -> tuple[LineMember, ...]:
         for member in finding.members
         if member.object_offset is not None and member.offset - member.object_offset == start
     )
-
-
-# Members that lie on two lines, both of them hot: whoever uses such a member waits for two lines instead of one.
-
-# The part on the other line must have this share of the contended accesses that the line has.
-OTHER_SHARE = 0.1
 
 
 def straddling(line: SharedLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
@@ -67,26 +73,19 @@ def _hot_elsewhere(line: SharedLine, begin: int, member: Member, profile: Profil
     if 0 not in touched:
         return False
     others = {(line.address or 0) + number * line.bytes: begin - number * line.bytes for number in touched if number}
-    found = (_contended(one, others[one.address], member.size) for one in profile.lines if one.address in others)
-    return any(0 < there >= OTHER_SHARE * line.contended for there in found)
-
-
-def _contended(line: SharedLine, begin: int, size: int) -> int:
-    """Contended accesses to the bytes ``[begin, begin + size)`` of the line."""
-    on_it = (one for one in line.accesses if one.offset is not None and begin <= one.offset < begin + size)
-    return sum(access.contended for access in on_it)
-
-
-# On which CPUs and NUMA nodes accesses happened, as far as a profile tells.
-
-# As `perf c2c report` prints nodes: `0 1`, with -N `0{ 2 100.0% n/a}` (CPUs and shares), with -NN `0{0-1,4}` (CPUs).
-_NODE = re.compile(r"(\d{1,5})(?:\{([^{}]*)\})?")
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
-_MOST_CPUS = 1 << 16
+    for other in profile.lines:
+        if other.address is None or other.address not in others:
+            continue
+        first = others[other.address]
+        held = range(first, first + member.size)
+        contended = sum(access.contended for access in other.accesses if access.offset in held)
+        if 0 < contended >= OTHER_SHARE * line.contended:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class AccessOrigin:
     """CPUs and nodes; ``cpus`` is ``None`` where only their number is known, ``count`` at least how many there are."""
 
     cpus: frozenset[int] | None
@@ -94,23 +93,22 @@ class Origin:
     count: int | None
 
 
-def origin(accesses: Iterable[Access]) -> Origin:
+def origin(accesses: Iterable[Access]) -> AccessOrigin:
     """Where the accesses came from, all taken together."""
-    found = [_of_one(access) for access in accesses]
+    found = []
+    for access in accesses:
+        if access.by_cpu:
+            cpus_seen = frozenset(one.cpu for one in access.by_cpu)
+            nodes = frozenset(one.node for one in access.by_cpu if one.node is not None)
+            found.append(AccessOrigin(cpus_seen, nodes, len(cpus_seen)))
+        else:
+            nodes, listed = _listed(access.nodes or "")
+            found.append(AccessOrigin(listed, nodes, len(listed) if listed else access.cpus))
     known = [one.cpus for one in found if one.cpus is not None]
     cpus = frozenset().union(*known) if found and len(known) == len(found) else None
     counts = [one.count for one in found if one.count is not None]
     least = max((len(cpus) if cpus else 0, *counts), default=0)
-    return Origin(cpus, frozenset().union(*(one.nodes for one in found)), least or None)
-
-
-def _of_one(access: Access) -> Origin:
-    if access.by_cpu:
-        nodes = frozenset(one.node for one in access.by_cpu if one.node is not None)
-        cpus = frozenset(one.cpu for one in access.by_cpu)
-        return Origin(cpus, nodes, len(cpus))
-    nodes, listed = _listed(access.nodes or "")
-    return Origin(listed, nodes, len(listed) if listed else access.cpus)
+    return AccessOrigin(cpus, frozenset().union(*(one.nodes for one in found)), least or None)
 
 
 def _listed(text: str) -> tuple[frozenset[int], frozenset[int] | None]:
@@ -119,24 +117,14 @@ def _listed(text: str) -> tuple[frozenset[int], frozenset[int] | None]:
     nodes = frozenset(node for node, _ in found)
     if not found or any(not body.strip() or "%" in body or "n/a" in body for _, body in found):
         return nodes, None
-    return nodes, frozenset().union(*(_cpus(body) for _, body in found))
-
-
-def _cpus(body: str) -> frozenset[int]:
     cpus: set[int] = set()
-    for first, last in _RANGE.findall(body):
-        end = int(last or first)
-        cpus.update(range(int(first), min(end, int(first) + _MOST_CPUS) + 1))
-    return frozenset(cpus)
-
-
-MOST_FUNCTIONS = 3
-# Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.
-OF_LINE = " of line "
+    for first, last in (one for _, body in found for one in _RANGE.findall(body)):
+        cpus.update(range(int(first), min(int(last or first), int(first) + _MOST_CPUS) + 1))
+    return nodes, frozenset(cpus)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LinePart:
     """A member of one object (or an element of its array) with the accesses to it.
 
     ``halves`` are the 64-byte lines it was touched on, counted from the line's first. ``inferred`` tells that it must
@@ -148,7 +136,7 @@ class Part:
     accesses: tuple[Access, ...]
     inferred: bool
     halves: frozenset[int]
-    origin: Origin
+    origin: AccessOrigin
     stores: int
     stores_by_cpu: Mapping[int, int]
     waited_for: bool = False
@@ -174,7 +162,10 @@ class Part:
         """Its part in a sharing."""
         reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in self.accesses)
         known, writes = self.origin, self.stores
-        functions = _functions(self.accesses)
+        samples: Counter[str] = Counter()
+        for one in self.accesses:
+            samples[one.function or "[unknown]"] += one.contended + one.stores
+        functions = tuple(sorted(samples, key=lambda name: (-samples[name], name))[:MOST_FUNCTIONS])
         cpus = tuple(sorted(known.cpus or ()))
         inferred = self.inferred and not writes
         return Side(self.name, reads, writes, functions, cpus, known.count, tuple(sorted(known.nodes)), inferred)
@@ -182,36 +173,39 @@ class Part:
 
 def parts(
     accesses: Sequence[Access], members: Sequence[LineMember], objects: Sequence[LineObject], line_bytes: int
-) -> tuple[Part, ...]:
+) -> tuple[LinePart, ...]:
     """The parts of a line in the order of their offsets; ``members`` are those of the line."""
     names = part_names(members, objects)
     inferred = {names[member.offset] for member in members if member.write_inferred}
-    waited_for = {names[member.offset] for member in members if _is_waited_for(member)}
+    waited_for = {
+        names[member.offset]
+        for member in members
+        if member.lock and any(waits_for_lock(function.name) for function in member.functions)
+    }
     grouped: dict[str, list[Access]] = {}
     for access in sorted(accesses, key=lambda one: -1 if one.offset is None else one.offset):
         if access.offset is not None:
             grouped.setdefault(names.get(access.offset, f"{access.offset:#x}"), []).append(access)
-    found = (_part(name, group, name in inferred, line_bytes) for name, group in grouped.items())
-    return tuple(replace(part, waited_for=part.name in waited_for) for part in found)
-
-
-def _is_waited_for(member: LineMember) -> bool:
-    return member.lock and any(waits_for_lock(function.name) for function in member.functions)
-
-
-def _part(name: str, group: Sequence[Access], inferred: bool, line_bytes: int) -> Part:
     half = CACHE_LINE_BYTES if line_bytes == ADJACENT_LINE_BYTES else line_bytes
-    halves = frozenset((access.offset or 0) // half for access in group)
-    by_cpu: Counter[int] = Counter()
-    for access in group:
-        by_cpu.update({one.cpu: one.stores for one in access.by_cpu})
-    stores = sum(access.stores for access in group)
-    return Part(name, tuple(group), inferred, halves, origin(group), stores, by_cpu)
+    found = []
+    for name, group in grouped.items():
+        halves = frozenset((access.offset or 0) // half for access in group)
+        by_cpu: Counter[int] = Counter()
+        for access in group:
+            by_cpu.update({one.cpu: one.stores for one in access.by_cpu})
+        stores, waits = sum(access.stores for access in group), name in waited_for
+        found.append(LinePart(name, tuple(group), name in inferred, halves, origin(group), stores, by_cpu, waits))
+    return tuple(found)
 
 
 def part_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
-    """The part at each offset of the line."""
-    return _names(members, objects, _element)
+    """The part at each offset of the line: a member, or its element where that is a record and no word of a lock."""
+
+    def part(member: LineMember) -> str:
+        element, dot, _ = member.path.partition(".")
+        return element if "[" in element and (dot or not member.lock) else member.top
+
+    return _names(members, objects, part)
 
 
 def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
@@ -222,50 +216,22 @@ def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> M
 def _names(
     members: Sequence[LineMember], objects: Sequence[LineObject], named: Callable[[LineMember], str]
 ) -> Mapping[int, str]:
-    """Names by offset; the words of a lock are one lock, and of objects behind the first it is told what they are."""
-    words = [member.offset for member in members if _is_bare_lock(member)]
-    bare = f"lock at {min(words, default=0):#x}"
-    locks: dict[int | None, str] = {one.start: one.type for one in objects if is_lock(one.type)}
-    return {
-        member.offset: (bare if _is_bare_lock(member) else locks.get(_begin(member)) or named(member))
-        + _whose(member, objects)
-        for member in members
-    }
+    """Names by offset; the words of a lock are one lock, and of objects behind the first it is told what they are.
 
-
-def _is_bare_lock(member: LineMember) -> bool:
-    """Whether only function names say that an offset is a lock's; without a type, a line has one lock."""
-    return member.lock and member.object_offset is None
-
-
-def _element(member: LineMember) -> str:
-    """The outermost member, or its element where that is a record of its own and not a word of a lock."""
-    element, dot, _ = member.path.partition(".")
-    return element if "[" in element and (dot or not member.lock) else member.top
-
-
-def _whose(member: LineMember, objects: Sequence[LineObject]) -> str:
-    """Which object a member belongs to, for those of objects behind the first."""
-    begin = _begin(member)
-    others = [one for one in objects[1:] if one.type and one.start == begin]
-    return f" of {_called(others[0])}" if others else ""
-
-
-def _begin(member: LineMember) -> int | None:
-    """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
-    return None if member.object_offset is None else member.offset - member.object_offset
-
-
-def _called(one: LineObject) -> str:
-    """A variable or its element by name (``per_thread[3]``), another object by its type and place in the line."""
-    kind, _, name = one.origin.partition(" ")
-    return name if kind == ObjectKind.GLOBAL and name else f"the {one.type} at {one.start:#x}"
-
-
-def _functions(accesses: Sequence[Access]) -> tuple[str, ...]:
-    """Names of the functions with the most samples."""
-    samples: dict[str, int] = {}
-    for one in accesses:
-        name = one.function or "[unknown]"
-        samples[name] = samples.get(name, 0) + one.contended + one.stores
-    return tuple(sorted(samples, key=lambda name: (-samples[name], name))[:MOST_FUNCTIONS])
+    Where only function names say that an offset is a lock's, without a type, the line has one lock.
+    """
+    bare = [member.offset for member in members if member.lock and member.object_offset is None]
+    locks = {one.start: one.type for one in objects if is_lock(one.type)}
+    found = {}
+    for member in members:
+        if member.object_offset is None:
+            found[member.offset] = f"lock at {min(bare):#x}" if member.lock else named(member)
+            continue
+        begin = member.offset - member.object_offset
+        found[member.offset] = locks.get(begin) or named(member)
+        for other in [one for one in objects[1:] if one.type and one.start == begin][:1]:
+            # A variable or its element by name (``per_thread[3]``), another object by its type and place in the line.
+            kind, _, name = other.origin.partition(" ")
+            whose = name if kind == ObjectKind.GLOBAL and name else f"the {other.type} at {other.start:#x}"
+            found[member.offset] += f" of {whose}"
+    return found

@@ -9,8 +9,9 @@ other half of the 128-byte pair), no writer seen. Several can hold at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.model import (
@@ -32,7 +33,8 @@ PAIR_SHARE = 0.01
 MAIN_SHARE = 0.5
 # Objects of a line that are told.
 MOST_OBJECTS = 4
-# Blames that are told as reasons.
+# Pairs of members in the sentence, and blames among the reasons.
+MOST_PAIRS = 3
 MOST_BLAMES = 3
 
 
@@ -97,15 +99,15 @@ class TopMember:
         return (victim.path, max(beside, key=lambda one: one.writes).path) if beside else None
 
     @property
+    def is_one_place(self) -> bool:
+        """Whether those who wait on the member wait for stores to the same words, as far as the samples show."""
+        return not self.between_elements and self.within is None
+
+    @property
     def waited_for(self) -> bool:
         """Whether a function that waits for a lock was seen here."""
         names = (function.name for member in self.members for function in member.functions)
         return self.lock and any(waits_for_lock(name) for name in names)
-
-
-def _is_one_place(top: TopMember) -> bool:
-    """Whether those who wait on the member wait for stores to the same words, as far as the samples show."""
-    return not top.between_elements and top.within is None
 
 
 # What a recording had no room for that may hide stores.
@@ -120,8 +122,7 @@ def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[Line
     if profile.recording is not None and not any(dict(profile.recording.counts).get(name) for name in _DROPPED):
         return tuple(replace(one, write_inferred="") if one.write_inferred else one for one in members)
     sampled = any(member.writes or member.write_inferred for member in members)
-    ibs = any(event.startswith("ibs_") for event in profile.events)
-    if sampled or not ibs:
+    if sampled or not any(event.startswith("ibs_") for event in profile.events):
         return tuple(members)
     reason = "IBS counts an atomic update as a load, and a HITM needs a writer"
     return tuple(
@@ -142,24 +143,86 @@ def triage(
     ``straddler`` is the member that ``straddling`` found; ``unseen`` are members that only conflicts name.
     """
     tops = top_members(members, objects)
-    told = blames(line.conflicts, {**top_names(unseen, objects), **top_names(members, objects)})
-    pairs = recorded_pairs(told, tops) if told else conflict_pairs(tops)
+    blamed = blames(line.conflicts, {**top_names(unseen, objects), **top_names(members, objects)})
     locks = frozenset(top.name for top in tops if top.lock)
-    own = own_contention(told, locks) if told else {top.name: top.contended for top in tops}
-    total = sum(one.misses for one in told) or sum(top.contended for top in tops) or 1
-    buddy = _writing_buddy(line, profile)
-    written = frozenset(top.name for top in tops if top.written) | {one.writer for one in told}
-    kinds = _kinds(tops, own, total, written, pairs, objects, buddy)
-    if straddler and own.get(straddler, 0) >= MAIN_SHARE * total:
+    seen = _Contention(
+        tops,
+        own_contention(blamed, locks) if blamed else {top.name: top.contended for top in tops},
+        sum(one.misses for one in blamed) or sum(top.contended for top in tops) or 1,
+        frozenset(top.name for top in tops if top.written) | {one.writer for one in blamed},
+        recorded_pairs(blamed, tops) if blamed else conflict_pairs(tops),
+    )
+    # The prefetcher fetches both halves of a 128-byte pair.
+    halves = [one for one in profile.lines if line.address is not None and one.address == line.address ^ 64]
+    kinds = seen.kinds(len(objects) > 1, line.bytes == 64 and any(one.stores for one in halves))
+    sentence = seen.sentence(kinds, max(seen.total, line.contended))
+    if straddler and seen.is_main(straddler):
         kinds = (TriageKind.STRADDLE, *kinds)
-    reasons = (*_reasons(tops, line, profile), *_blame_reasons(told), *_writer_reasons(kinds, line, profile))
-    reasons += _object_reasons(tops, objects)
-    shares = {name: count / max(total, line.contended) for name, count in own.items()}
-    main = frozenset(name for name, count in own.items() if count >= MAIN_SHARE * total)
-    sentence = _sentence(kinds, tops, shares, main, written, pairs)
-    if TriageKind.STRADDLE in kinds:
         sentence = f"{straddler} lies on this line and on another hot one, so both travel; {sentence}"
-    return Triage(kinds, pairs, sentence, reasons)
+    reasons = (*_reasons(tops, line, profile), *_blame_reasons(blamed), *_writer_reasons(kinds, halves, profile))
+    return Triage(kinds, seen.pairs, sentence, (*reasons, *_object_reasons(tops, objects)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Contention:
+    """The members of a line, and of its ``total`` contended accesses those that no layout removes by member (``own``).
+
+    ``written`` are the names of those that somebody writes, ``pairs`` those that meet.
+    """
+
+    tops: tuple[TopMember, ...]
+    own: Mapping[str, int]
+    total: int
+    written: frozenset[str]
+    pairs: tuple[ConflictPair, ...]
+
+    def is_main(self, name: str) -> bool:
+        """Whether the line is about this member."""
+        return self.own.get(name, 0) >= MAIN_SHARE * self.total
+
+    def kinds(self, several: bool, buddy_written: bool) -> tuple[TriageKind, ...]:
+        """What is wrong, in the order in which it is told; ``several`` objects lie on the line."""
+        kinds = []
+        main = [top for top in self.tops if self.is_main(top.name)]
+        if self.pairs or any(top.within for top in main) or any(top.between_elements for top in self.tops):
+            kinds.append(TriageKind.FALSE_SHARING)
+        if any(top.waited_for for top in main):
+            kinds.append(TriageKind.LOCK_CONTENTION)
+        elif any(top.name in self.written and top.is_one_place for top in main):
+            kinds.append(TriageKind.TRUE_SHARING)
+        if not self.written:
+            kinds.append(TriageKind.ADJACENT_LINE if buddy_written else TriageKind.NO_WRITER)
+        if several:
+            kinds.append(TriageKind.SEVERAL_OBJECTS)
+        return tuple(kinds) if self.tops and kinds else (TriageKind.UNKNOWN,)
+
+    def sentence(self, kinds: Sequence[TriageKind], contended: int) -> str:
+        """The diagnosis in words; shares are of the ``contended`` accesses of the line."""
+        parts = []
+        if TriageKind.FALSE_SHARING in kinds:
+            doubted = frozenset(top.name for top in self.tops if top.doubted)
+            for pair in self.pairs[:MOST_PAIRS]:
+                other = pair.second if pair.writer == pair.first else pair.first
+                names = (f"{name} (?)" if name in doubted else name for name in (other, pair.writer))
+                parts.append("false sharing of {} with {}, which is written".format(*names))
+        for top in self.tops:
+            part, main = f"{top.name} ({self.own.get(top.name, 0) / contended:.0%} of the line)", self.is_main(top.name)
+            if top.between_elements:
+                elements = ", ".join(top.elements)
+                parts.append(f"false sharing between {elements}: pad or align the elements of {top.name}")
+            if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and main:
+                parts.append(f"lock contention on {part}, which moving members does not remove")
+            if top.within and main:
+                victim, writer = top.within
+                remedy = "only another layout of their own record parts them"
+                parts.append(f"false sharing of {victim} with {writer}, which is written: {remedy}")
+            if TriageKind.TRUE_SHARING in kinds and top.name in self.written and top.is_one_place and main:
+                parts.append(f"true sharing on {part}, which no layout removes")
+        if TriageKind.NO_WRITER in kinds:
+            parts.append("only reads were seen: the writer is unknown")
+        if TriageKind.ADJACENT_LINE in kinds:
+            parts.append("no writer on this line, but in the other half of its 128-byte pair: adjacent-line sharing")
+        return "; ".join(parts) or "nothing certain can be said about this line"
 
 
 def top_members(members: Sequence[LineMember], objects: Sequence[LineObject] = ()) -> tuple[TopMember, ...]:
@@ -185,11 +248,13 @@ def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     """
     total = sum(top.contended for top in tops)
     pairs = []
-    for index, one in enumerate(tops):
-        for other in tops[index + 1 :]:
-            pair = _pair(one, other)
-            if pair and pair.weight > 0 and pair.weight >= PAIR_SHARE * total:
-                pairs.append(pair)
+    for one, other in combinations(tops, 2):
+        if one.written or other.written:
+            victim, writer = sorted((other, one), key=lambda top: (top.writes, top.written))
+            weight = victim.contended + (writer.contended if victim.written else 0)
+            first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
+            if weight > 0 and weight >= PAIR_SHARE * total:
+                pairs.append(ConflictPair(first.name, second.name, writer.name, weight))
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
@@ -201,7 +266,9 @@ def recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[Co
     for names, weight in false_misses(told).items():
         if weight > 0 and weight >= PAIR_SHARE * total:
             first, second = sorted(names, key=lambda name: (places.get(name, 0), name))
-            pairs.append(ConflictPair(first, second, _blamed_most(told, names), weight))
+            blamed = [one for one in told if one.victim != one.writer and {one.victim, one.writer} == names]
+            worst = max(blamed, key=lambda one: one.false + one.false_shadowed)
+            pairs.append(ConflictPair(first, second, worst.writer, weight))
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
@@ -217,85 +284,24 @@ def own_contention(told: Sequence[Blame], locks: Collection[str] = ()) -> dict[s
     return own
 
 
-def _blamed_most(told: Sequence[Blame], names: frozenset[str]) -> str:
-    blamed = [one for one in told if one.victim != one.writer and {one.victim, one.writer} == names]
-    return max(blamed, key=lambda one: one.false + one.false_shadowed).writer
-
-
-def _blame_reasons(told: Sequence[Blame]) -> tuple[str, ...]:
-    missed = [one for one in told if one.misses][:MOST_BLAMES]
+def _blame_reasons(told: Sequence[Blame]) -> Iterator[str]:
+    for one in [one for one in told if one.misses][:MOST_BLAMES]:
+        misses = f"{one.misses:,} miss{'es' if one.misses > 1 else ''} on {one.victim} ({one.victim_function})"
+        share = f"{one.false / one.misses:.0%} false sharing"
+        yield f"{misses} after {one.writer} was written ({one.writer_function}), {share}"
     least = max(1.0, PAIR_SHARE * sum(one.misses for one in told))
     behind = [one for one in told if one.false_shadowed >= least and one.victim != one.writer]
-    behind.sort(key=lambda one: -one.false_shadowed)
-    return (*(_miss_words(one) for one in missed), *(_shadow_words(one) for one in behind[:MOST_BLAMES]))
+    for one in sorted(behind, key=lambda one: -one.false_shadowed)[:MOST_BLAMES]:
+        accesses = f"{one.false_shadowed:,} access{'es' * (one.false_shadowed != 1)} to {one.victim}"
+        yield (
+            f"{accesses} ({one.victim_function}) came just behind such a miss and would miss in its place, after"
+            f" {one.writer} was written"
+        )
 
 
-def _miss_words(one: Blame) -> str:
-    misses = f"{one.misses:,} miss{'es' if one.misses > 1 else ''} on {one.victim} ({one.victim_function})"
-    return (
-        f"{misses} after {one.writer} was written ({one.writer_function}), {one.false / one.misses:.0%} false sharing"
-    )
-
-
-def _shadow_words(one: Blame) -> str:
-    accesses = f"{one.false_shadowed:,} access{'es' * (one.false_shadowed != 1)} to {one.victim}"
-    return (
-        f"{accesses} ({one.victim_function}) came just behind such a miss and would miss in its place, after"
-        f" {one.writer} was written"
-    )
-
-
-def _pair(one: TopMember, other: TopMember) -> ConflictPair | None:
-    if not (one.written or other.written):
-        return None
-    writer, victim = _writer_first(one, other)
-    weight = victim.contended + (writer.contended if victim.written else 0)
-    first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
-    return ConflictPair(first.name, second.name, writer.name, weight)
-
-
-def _writer_first(one: TopMember, other: TopMember) -> tuple[TopMember, TopMember]:
-    strength = [(top.writes, top.written) for top in (one, other)]
-    return (one, other) if strength[0] >= strength[1] else (other, one)
-
-
-def _kinds(
-    tops: Sequence[TopMember],
-    own: Mapping[str, int],
-    total: int,
-    written: Collection[str],
-    pairs: Sequence[ConflictPair],
-    objects: Sequence[LineObject],
-    buddy: SharedLine | None,
-) -> tuple[TriageKind, ...]:
-    half = MAIN_SHARE * total
-    kinds = []
-    inside = [top for top in tops if top.within and own.get(top.name, 0) >= half]
-    if pairs or inside or any(top.between_elements for top in tops):
-        kinds.append(TriageKind.FALSE_SHARING)
-    if any(top.waited_for and own.get(top.name, 0) >= half for top in tops):
-        kinds.append(TriageKind.LOCK_CONTENTION)
-    elif any(top.name in written and _is_one_place(top) and own.get(top.name, 0) >= half for top in tops):
-        kinds.append(TriageKind.TRUE_SHARING)
-    if not written:
-        kinds.append(TriageKind.ADJACENT_LINE if buddy else TriageKind.NO_WRITER)
-    if len(objects) > 1:
-        kinds.append(TriageKind.SEVERAL_OBJECTS)
-    return tuple(kinds) if tops and kinds else (TriageKind.UNKNOWN,)
-
-
-def _writing_buddy(line: SharedLine, profile: Profile) -> SharedLine | None:
-    """The other half of the 128-byte pair, if stores were sampled on it (the prefetcher fetches both)."""
-    if line.address is None or line.bytes != 64:
-        return None
-    wanted = line.address ^ 64
-    found = (one for one in profile.lines if one.address == wanted and one.stores)
-    return next(found, None)
-
-
-def _writer_reasons(kinds: Sequence[TriageKind], line: SharedLine, profile: Profile) -> tuple[str, ...]:
-    """Where the writer of a line without one may be."""
-    buddy = next((one for one in profile.lines if line.address is not None and one.address == line.address ^ 64), None)
+def _writer_reasons(kinds: Sequence[TriageKind], halves: Sequence[SharedLine], profile: Profile) -> tuple[str, ...]:
+    """Where the writer of a line without one may be; ``halves`` are the other halves of its 128-byte pair."""
+    buddy = next(iter(halves), None)
     if TriageKind.ADJACENT_LINE in kinds and buddy:
         return (f"line {buddy.rank}, the other half of this 128-byte pair, is written ({buddy.stores} stores)",)
     if TriageKind.NO_WRITER not in kinds:
@@ -332,41 +338,3 @@ def _object_reasons(tops: Sequence[TopMember], objects: Sequence[LineObject]) ->
     between = any(one != other for one in written for other in waiting)
     remedy = "; aligning each to a line parts them, which moving members does not" if between else ""
     return (f"{len(objects)} objects lie on this line: {listed}{more}{remedy}",)
-
-
-def _sentence(
-    kinds: Sequence[TriageKind],
-    tops: Sequence[TopMember],
-    shares: Mapping[str, float],
-    main: Collection[str],
-    written: Collection[str],
-    pairs: Sequence[ConflictPair],
-) -> str:
-    """The diagnosis in words; ``shares`` are of the line's contended accesses, ``main`` what the line is about."""
-    parts = []
-    if TriageKind.FALSE_SHARING in kinds:
-        doubted = frozenset(top.name for top in tops if top.doubted)
-        parts += [_pair_words(pair, doubted) for pair in pairs[:3]]
-    for top in tops:
-        part = f"{top.name} ({shares.get(top.name, 0):.0%} of the line)"
-        if top.between_elements:
-            parts.append(f"false sharing between {', '.join(top.elements)}: pad or align the elements of {top.name}")
-        if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and top.name in main:
-            parts.append(f"lock contention on {part}, which moving members does not remove")
-        if top.within and top.name in main:
-            victim, writer = top.within
-            remedy = "only another layout of their own record parts them"
-            parts.append(f"false sharing of {victim} with {writer}, which is written: {remedy}")
-        if TriageKind.TRUE_SHARING in kinds and top.name in written and _is_one_place(top) and top.name in main:
-            parts.append(f"true sharing on {part}, which no layout removes")
-    if TriageKind.NO_WRITER in kinds:
-        parts.append("only reads were seen: the writer is unknown")
-    if TriageKind.ADJACENT_LINE in kinds:
-        parts.append("no writer on this line, but in the other half of its 128-byte pair: adjacent-line sharing")
-    return "; ".join(parts) or "nothing certain can be said about this line"
-
-
-def _pair_words(pair: ConflictPair, doubted: Collection[str]) -> str:
-    other = pair.second if pair.writer == pair.first else pair.first
-    named, written = (f"{name} (?)" if name in doubted else name for name in (other, pair.writer))
-    return f"false sharing of {named} with {written}, which is written"

@@ -11,7 +11,7 @@ from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
-from linesmith.analyzer.lint.rules.catalogue import Side
+from linesmith.analyzer.lint.rules.catalogue import LintedBuild
 from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
 from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
@@ -203,10 +203,10 @@ def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart,
     )
 
 
-def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
+def _side(layouts: LayoutTable, environment: Environment | None) -> LintedBuild:
     if environment is None or not environment.folder:
-        return Side(layouts, slabs=False)
-    return Side(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
+        return LintedBuild(layouts, slabs=False)
+    return LintedBuild(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
 
 
 def _holders(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rule_cases import KERNEL, before_and_now
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.lint.rules.catalogue import RULES, Side, Subject
+from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion
 from linesmith.analyzer.model import Isolation, Layout, Member, MemberGroup, SizeBudget, TypeIntent
 
 # Names that the kernel gives records with slab caches, locks, and markers of groups.
@@ -80,17 +80,18 @@ INTENTS = st.builds(
 @settings(max_examples=25)
 @given(st.tuples(renamed(), renamed()) | st.tuples(damaged(), damaged()), INTENTS)
 def test_no_rule_fails_on_any_two_builds(builds: tuple[LayoutTable, LayoutTable], intent: TypeIntent) -> None:
-    old, new = (Side(layouts, KERNEL) for layouts in builds)
+    old, new = (LintedBuild(layouts, KERNEL) for layouts in builds)
     for before, now in zip(old.layouts, new.layouts, strict=False):
-        pair = Subject(now, new, before, old, "named by --type", (intent,))
-        same = Subject(now, new, now, new, "named by --type")
+        is_, was = RecordVersion(now, new), RecordVersion(before, old)
+        pair = LintedRecord(is_, was, "named by --type", (intent,), base=old)
+        same = LintedRecord(is_, is_, "named by --type", base=new)
         for rule in RULES:
-            alone = () if rule.pair else rule.check(replace(pair, old=None, base=None))
+            alone = () if rule.pair else rule.check(replace(pair, before=None, base=None))
             assert {one.rule for one in (*rule.check(pair), *alone)} <= {rule.name}
             assert not (rule.pair and list(rule.check(same))), "a record beside itself breaks no rule of two builds"
 
 
-def doubled(levels: int, innermost: tuple[Layout, ...], make: Callable[[str, Member, Member], Layout]) -> Subject:
+def doubled(levels: int, innermost: tuple[Layout, ...], make: Callable[[str, Member, Member], Layout]) -> LintedRecord:
     """A record with two parts that have two parts each, and so on: by value 2 to the power of ``levels``."""
     layouts = list(innermost)
     for level in range(levels):

@@ -73,8 +73,9 @@ def test_a_neighbour_is_told_for_exactly_the_gaps_that_allow_it(words: int, size
 def test_alignment_that_only_one_of_the_builds_states_is_not_new(tmp_path: Path) -> None:
     """BTF states none, and no files either."""
     both = changed(tmp_path, "u64 read, written, more;", "u64 read; CACHELINE_PADDING(_pad_); u64 written, more;")
-    assert both.old is not None
-    assert broken("isolation-new", replace(both, old=replace(both.old, file=""))) == []
+    assert both.before is not None
+    unstated = replace(both.before, layout=replace(both.before.layout, file=""))
+    assert broken("isolation-new", replace(both, before=unstated)) == []
 
 
 def test_the_way_to_a_record_through_unions_of_unions_is_looked_for_once_in_each() -> None:

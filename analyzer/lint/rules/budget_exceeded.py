@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.lint.growth import growth, told
-from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
-from linesmith.analyzer.model import Figure, Layout, Severity, SlabPlace, TypeIntent, Violation
+from linesmith.analyzer.lint.growth import growth, in_words
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
+from linesmith.analyzer.model import Figure, Severity, TypeIntent, Violation
 from linesmith.analyzer.slab.allocation import own_cache
 from linesmith.analyzer.slab.possible import slab_places
 
@@ -42,54 +42,42 @@ class _Spent:
 OBJECTS = "objects per slab"
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
-    for intent in subject.intents:
-        before = _spent(intent, subject.old, subject.base) if subject.old and subject.base else ()
-        was = {one.name: one for one in before}
-        for one in _spent(intent, subject.new, subject.head):
-            if one.exceeded:
-                yield _violation(subject, intent, one, was.get(one.name))
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    for intent in record.intents:
+        before = {one.name: one for one in _spent(intent, record.before)} if record.before else {}
+        for now in _spent(intent, record.now):
+            if not now.exceeded:
+                continue
+            was, grown = before.get(now.name), growth(record)
+            known = was is not None and was.exceeded and not now.worse(was)
+            cause = f"; what grew: {in_words(grown)}" if grown and not known else ""
+            yield RULE.broken(
+                record.layout,
+                f"{now} ({intent.place or 'an intent'}){', as before' if known else ''}",
+                subject=now.name,
+                advice=f"make room, or raise the budget and say why{cause}; its reason: {intent.reason}",
+                figures=(Figure(now.name, was.amount if was else None, now.amount, now.name.partition(" per ")[0]),),
+                severity=Severity.NOTE if known else RULE.severity,
+            )
 
 
-def _spent(intent: TypeIntent, layout: Layout, side: Side) -> tuple[_Spent, ...]:
-    budget, found = intent.budget, []
+def _spent(intent: TypeIntent, version: RecordVersion) -> Iterator[_Spent]:
+    budget, layout, build = intent.budget, version.layout, version.build
     if budget.bytes is not None:
-        found.append(_Spent("bytes", budget.bytes, layout.size))
+        yield _Spent("bytes", budget.bytes, layout.size)
     if budget.lines is not None:
-        found.append(_Spent("cache lines", budget.lines, lines(layout)))
-    if budget.objects_per_slab is not None and side.slabs:
-        place = min(_places(layout, side), key=lambda one: one.cache.geometry.objects)
-        found.append(
-            _Spent(OBJECTS, budget.objects_per_slab, place.cache.geometry.objects, _where(place, layout, side))
-        )
-    return tuple(found)
-
-
-def _places(layout: Layout, side: Side) -> tuple[SlabPlace, ...]:
-    """The record's own cache, or else those that hold it; kmalloc() where none is known."""
-    places = slab_places(layout, side.containment, side.kernel)
-    return tuple(one for one in places if not one.path) or places
-
-
-def _where(place: SlabPlace, layout: Layout, side: Side) -> str:
-    if place.path:
-        return f" of {place.cache.name}, as {place.outer}.{place.path},"
-    assumed = ", if kmalloc() allocates it," if own_cache(layout, side.kernel) is None else ""
-    return f" of {place.cache.name}{assumed}"
-
-
-def _violation(subject: Subject, intent: TypeIntent, now: _Spent, was: _Spent | None) -> Violation:
-    known = was is not None and was.exceeded and not now.worse(was)
-    grown = growth(subject)
-    cause = f"; what grew: {told(grown)}" if grown and not known else ""
-    return RULE.broken(
-        subject.new,
-        f"{now} ({intent.place or 'an intent'}){', as before' if known else ''}",
-        subject=now.name,
-        advice=f"make room, or raise the budget and say why{cause}; its reason: {intent.reason}",
-        figures=(Figure(now.name, was.amount if was else None, now.amount, now.name.partition(" per ")[0]),),
-        severity=Severity.NOTE if known else RULE.severity,
-    )
+        yield _Spent("cache lines", budget.lines, lines(layout))
+    if budget.objects_per_slab is not None and build.slabs:
+        # The record's own cache, or else those that hold it; kmalloc() where none is known.
+        places = slab_places(layout, build.containment, build.kernel)
+        own = [one for one in places if not one.path]
+        place = min(own or places, key=lambda one: one.cache.geometry.objects)
+        where = f" of {place.cache.name}"
+        if place.path:
+            where += f", as {place.outer}.{place.path},"
+        elif own_cache(layout, build.kernel) is None:
+            where += ", if kmalloc() allocates it,"
+        yield _Spent(OBJECTS, budget.objects_per_slab, place.cache.geometry.objects, where)
 
 
 RULE = Rule(

@@ -23,7 +23,7 @@ from linesmith.analyzer.lint.rules import (
     suppression_unused,
     write_near_read_mostly,
 )
-from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
+from linesmith.analyzer.lint.rules.rule import LintedBuild, LintedRecord, RecordVersion, Rule
 
 RULES = (
     slab_growth.RULE,
@@ -65,4 +65,4 @@ def page(name: str) -> str:
     return resources.files(__package__).joinpath("pages", f"{rule(name).name}.md").read_text(encoding="utf-8")
 
 
-__all__ = ["RULES", "Rule", "Side", "Subject", "page", "rule"]
+__all__ = ["RULES", "LintedBuild", "LintedRecord", "RecordVersion", "Rule", "page", "rule"]

@@ -6,76 +6,61 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.lint.groups import marked_groups
-from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import DocumentedMember, GroupDoc, Layout, Severity, Violation
 
 # ``tcp_sock_write_txrx`` is what both paths write.
 _GROUP = re.compile(r"(?:.*_)?(read|write)_(tx|rx|txrx|rxtx)")
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
-    doc, old, base = subject.doc, subject.old, subject.base
-    if doc is None or old is None or base is None:
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    doc, before, now = record.doc, record.before, record.now
+    if doc is None or before is None:
         return
-    before, now = _names(old, base.layouts), _names(subject.new, subject.head.layouts)
+    old, new = _names(before), _names(now)
     rows = {row.name: row for row in doc.members}
     for name, row in rows.items():
-        if name in before and name not in now:
-            yield _violation(subject.new, doc, row, f"is gone, and {doc.file} still has a row for it")
-    for name in now:
-        if name not in before and name not in rows:
-            yield _violation(
-                subject.new, doc, DocumentedMember(name, doc.line), f"is new, and {doc.file} has no row for it"
-            )
-    yield from _elsewhere(subject, doc, (old, base), rows)
-
-
-def _elsewhere(
-    subject: Subject, doc: GroupDoc, before: tuple[Layout, Side], rows: dict[str, DocumentedMember]
-) -> Iterator[Violation]:
-    """Members that are in another group than before, which is not what their rows say."""
-    was, now = _groups(before[0], before[1].layouts), _groups(subject.new, subject.head.layouts)
+        if name in old and name not in new:
+            yield _violation(now.layout, doc, row, f"is gone, and {doc.file} still has a row for it")
+    for name in new:
+        if name not in old and name not in rows:
+            row = DocumentedMember(name, doc.line)
+            yield _violation(now.layout, doc, row, f"is new, and {doc.file} has no row for it")
+    # Members that are in another group than before, which is not what their rows say.
+    was_in, is_in = _groups(before), _groups(now)
     for name, row in rows.items():
-        here = now.get(name, "")
-        if was.get(name, "") == here or name not in _names(subject.new, subject.head.layouts):
-            continue
-        if _kind(here) != _use(row):
-            place = f"is in the group {here} now" if here else f"left the group {was[name]}"
-            yield _violation(subject.new, doc, row, f"{place}, and {doc.file} says {_said(row)}")
+        here = is_in.get(name, "")
+        if was_in.get(name, "") != here and name in new and _use_by_group(here) != _use_by_row(row):
+            place = f"is in the group {here} now" if here else f"left the group {was_in[name]}"
+            used = [f"{use} in {path}" for path, use in (("tx", row.tx), ("rx", row.rx)) if use]
+            said = " and ".join(used) or "that no fast path uses it"
+            yield _violation(now.layout, doc, row, f"{place}, and {doc.file} says {said}")
 
 
-def _names(layout: Layout, layouts: Layouts) -> dict[str, None]:
+def _names(version: RecordVersion) -> dict[str, None]:
     """The members that tables can list: those that C names directly, without the markers of groups."""
-    return {
-        one.path: None
-        for one in nameable(layout, layouts)
-        if one.member.name and not one.path.startswith("__cacheline_")
-    }
+    every = nameable(version.layout, version.layouts)
+    return {one.path: None for one in every if one.member.name and not one.path.startswith("__cacheline_")}
 
 
-def _groups(layout: Layout, layouts: Layouts) -> dict[str, str]:
+def _groups(version: RecordVersion) -> dict[str, str]:
     """The group of each member that is in one."""
-    return {one.path: group.name for group in marked_groups(layout, layouts).values() for one in group.members}
+    groups = marked_groups(version.layout, version.layouts).values()
+    return {one.path: group.name for group in groups for one in group.members}
 
 
-def _kind(group: str) -> tuple[str, frozenset[str]] | None:
+def _use_by_group(group: str) -> tuple[str, frozenset[str]] | None:
     """Whether paths read or write the members of the group, and which; ``None`` for a group called otherwise."""
     match = _GROUP.fullmatch(group)
     return (match[1], frozenset(one for one in ("tx", "rx") if one in match[2])) if match else None
 
 
-def _use(row: DocumentedMember) -> tuple[str, frozenset[str]] | None:
+def _use_by_row(row: DocumentedMember) -> tuple[str, frozenset[str]] | None:
     """The same as the row has it."""
     used = frozenset(path for path, use in (("tx", row.tx), ("rx", row.rx)) if use)
     return ("write" if "write" in row.tx + row.rx else "read", used) if used else None
-
-
-def _said(row: DocumentedMember) -> str:
-    said = [f"{use} in {path}" for path, use in (("tx", row.tx), ("rx", row.rx)) if use]
-    return " and ".join(said) or "that no fast path uses it"
 
 
 def _violation(layout: Layout, doc: GroupDoc, row: DocumentedMember, message: str) -> Violation:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linesmith.analyzer.intent.check import STALE, unknown_members
-from linesmith.analyzer.lint.rules.rule import Rule, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import Severity, Violation
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
-    """Once for all records of the name; types that are gone are no subjects, `linesmith intent --check` tells them."""
-    layouts = subject.head.layouts
-    if next((one.id for one in layouts.variants(subject.new.name)), None) != subject.new.id:
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    """Once for all records of the name; types that are gone are for `linesmith intent --check` to tell."""
+    layouts = record.now.layouts
+    if next((one.id for one in layouts.variants(record.layout.name)), None) != record.layout.id:
         return
-    for intent in subject.intents:
-        before = {one.key for one in unknown_members(intent, subject.base.layouts)} if subject.base else set()
+    for intent in record.intents:
+        before = {one.key for one in unknown_members(intent, record.base.layouts)} if record.base else set()
         for one in unknown_members(intent, layouts):
             if one.key in before:
                 yield replace(one, severity=Severity.NOTE, message=f"{one.message}, as before")

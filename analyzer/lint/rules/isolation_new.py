@@ -5,35 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.lint.groups import Joined, newly_parted
+from linesmith.analyzer.lint.groups import newly_parted
 from linesmith.analyzer.lint.regions import listed
-from linesmith.analyzer.lint.rules.rule import Rule, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Severity, Violation
 
 _SAY = "if they are to stay apart, say so in linesmith.toml (`linesmith intent`), so that it is kept"
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
-    stated = subject.old is not None and bool(subject.old.file) == bool(subject.new.file)  # BTF states no alignment
-    if not stated or any(intent.isolations for intent in subject.intents):
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    before, layout = record.before, record.layout
+    stated = before is not None and bool(before.layout.file) == bool(layout.file)  # BTF states no alignment
+    if not stated or record.isolations:
         return
-    yield from (_violation(subject, one) for one in newly_parted(subject))
-
-
-def _violation(subject: Subject, one: Joined) -> Violation:
-    others = listed(one.found.others)
-    room = "a line" if one.found.member.span.size <= CACHE_LINE_BYTES else "its lines"
-    alone = f"has {room} to itself, and shared one with {others} before"
-    parted = f"is parted by alignment from {others}, with which it shared a line before"
-    place = next((member.line for member in subject.new.members if member.name == one.found.member.path), None)
-    return RULE.broken(
-        subject.new,
-        alone if one.alone else parted,
-        member=one.found.member.path,
-        subject=", ".join(one.found.others),
-        advice=_SAY,
-        line=place,
-    )
+    for one in newly_parted(record):
+        member, others = one.found.member, listed(one.found.others)
+        room = "a line" if member.span.size <= CACHE_LINE_BYTES else "its lines"
+        parted = f"is parted by alignment from {others}, with which it shared a line before"
+        yield RULE.broken(
+            layout,
+            f"has {room} to itself, and shared one with {others} before" if one.alone else parted,
+            member=member.path,
+            subject=", ".join(one.found.others),
+            advice=_SAY,
+            line=next((other.line for other in layout.members if other.name == member.path), None),
+        )
 
 
 RULE = Rule(

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import line_of
-from linesmith.analyzer.layouts.leaves import Named, nameable
+from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.lint.regions import listed, way
-from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.lint.starts import Starts, meeting
 from linesmith.analyzer.lint.watched import LockData, locks_with_data, reference_counts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, Severity, Violation
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
@@ -27,7 +27,7 @@ _COUNTED = "see that nobody reads those it is beside without using the object: w
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _LockChange:
     """A lock that left its ``data`` or came to them; ``before`` and ``now`` are all members of the builds by name."""
 
     lock: str
@@ -62,64 +62,53 @@ class _Change:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Build:
-    """One of the two builds: its locks, all members by name, and where its objects begin."""
-
-    locks: Mapping[str, LockData]
-    members: Mapping[str, Named]
-    starts: tuple[Starts, ...]
-
-    def beside(self, lock: str) -> frozenset[str]:
-        """The members that are on a line with the lock in most objects."""
-        one, far = self.members[lock], CACHE_LINE_BYTES
-        near = (
-            other for other in self.members.values() if other.offset < one.end + far and one.offset < other.end + far
-        )
-        met = (other.path for other in near if meeting(self.starts, one.span, other.span).share >= TOGETHER)
-        return frozenset(met) - {lock}
-
-
-def _locks(layout: Layout, side: Side) -> dict[str, LockData]:
-    """The locks of the record, and its reference counts as locks whose data no name tells."""
-    counts = {one.path: LockData(one, ()) for one in reference_counts(layout, side.layouts)}
-    return {**counts, **locks_with_data(layout, side.layouts)}
-
-
-def _build(layout: Layout, side: Side, locks: Mapping[str, LockData]) -> _Build:
-    members = {one.path: one for one in nameable(layout, side.layouts) if one.span.size}
-    return _Build(locks, members, side.starts.of(layout))
-
-
-def _check(subject: Subject) -> Iterator[Violation]:
-    if subject.old is None or subject.base is None:
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    if record.before is None:
         return
-    old_locks = _locks(subject.old, subject.base)
-    new_locks = _locks(subject.new, subject.head)
-    if old_locks.keys().isdisjoint(new_locks):
+    old_locks, new_locks = _locks(record.before), _locks(record.now)
+    shared = [name for name in new_locks if name in old_locks]
+    if not shared:
         return
-    before, now = _build(subject.old, subject.base, old_locks), _build(subject.new, subject.head, new_locks)
-    kept = before.members.keys() & now.members.keys()
-    for name in [one for one in now.locks if one in before.locks]:
-        old, new = before.beside(name) & kept, now.beside(name) & kept
-        left = tuple(one for one in now.locks[name].data if one.path in old - new)
-        came = tuple(one for one in now.locks[name].data if one.path in new - old)
-        if left:
-            yield _violation(subject, _Change(name, left, True, before.members, now.members))
-        if came:
-            yield _violation(subject, _Change(name, came, False, before.members, now.members))
+    before, now = record.before.members(), record.now.members()
+    starts, old_starts = record.now.starts(), record.before.starts()
+    for name in shared:
+        old = _on_its_line(name, before, old_starts) & now.keys()
+        new = _on_its_line(name, now, starts) & before.keys()
+        data = new_locks[name].data
+        left = tuple(one for one in data if one.path in old - new)
+        came = tuple(one for one in data if one.path in new - old)
+        for parted, moved in ((True, left), (False, came)):
+            if moved:
+                yield _violation(record, _LockChange(name, moved, parted, before, now))
         if old and new and not (old & new or left or came):
-            yield _elsewhere(subject, _Change(name, (), True, before.members, now.members), (old, new))
+            yield _elsewhere(record, _LockChange(name, (), True, before, now), old, new)
 
 
-def _elsewhere(subject: Subject, change: _Change, beside: tuple[frozenset[str], frozenset[str]]) -> Violation:
+def _locks(version: RecordVersion) -> dict[str, LockData]:
+    """The locks of the record, and its reference counts as locks whose data no name tells."""
+    counts = {one.path: LockData(one, ()) for one in reference_counts(version.layout, version.layouts)}
+    return {**counts, **locks_with_data(version.layout, version.layouts)}
+
+
+def _on_its_line(lock: str, members: Mapping[str, Named], starts: tuple[Starts, ...]) -> frozenset[str]:
+    """The members that are on a line with the lock in most objects."""
+    one, far = members[lock], CACHE_LINE_BYTES
+    near = (other for other in members.values() if other.offset < one.end + far and one.offset < other.end + far)
+    met = (other.path for other in near if meeting(starts, one.span, other.span).share >= TOGETHER)
+    return frozenset(met) - {lock}
+
+
+def _elsewhere(record: LintedRecord, change: _LockChange, were: frozenset[str], are: frozenset[str]) -> Violation:
     """A lock whose data no name tells, among others than before: what it protects may be either; or a count."""
     old, new = change.before[change.lock], change.now[change.lock]
-    counts = {one.path for one in reference_counts(subject.new, subject.head.layouts)}
-    were, are = _by_place(beside[0], change.before), _by_place(beside[1], change.now)
+    counts = {one.path for one in reference_counts(record.layout, record.now.layouts)}
+    before, now = (
+        listed(sorted(names, key=lambda name: (members[name].offset, name)))
+        for names, members in ((were, change.before), (are, change.now))
+    )
     return RULE.broken(
-        subject.new,
-        f"moved from the line of {listed(were)} to that of {listed(are)}: it {way(old, new)}",
+        record.layout,
+        f"moved from the line of {before} to that of {now}: it {way(old, new)}",
         member=change.lock,
         advice=_COUNTED if change.lock in counts else _ELSEWHERE,
         figures=(Figure("offset", old.offset, new.offset),),
@@ -128,34 +117,28 @@ def _elsewhere(subject: Subject, change: _Change, beside: tuple[frozenset[str], 
     )
 
 
-def _by_place(names: Iterable[str], members: Mapping[str, Named]) -> list[str]:
-    return sorted(names, key=lambda name: (members[name].offset, name))
-
-
-def _violation(subject: Subject, change: _Change) -> Violation:
+def _violation(record: LintedRecord, change: _LockChange) -> Violation:
     names = [one.path for one in change.data]
     nearest = min(names, key=len)
     old, new = change.before[change.lock], change.now[change.lock]
     ways = f"it {way(old, new)}, {nearest} {way(change.before[nearest], change.now[nearest])}"
     pushed = change.left and not (change.rearranged or change.shrank)
+    if pushed:
+        advice = _SHIFTED if change.shifted else _PUSHED
+    elif change.shrank and not change.rearranged:
+        advice = _SHRANK
+    else:
+        advice = _LEFT if change.left else _CAME
     return RULE.broken(
-        subject.new,
+        record.layout,
         f"{'left' if change.left else 'came to'} the line of {listed(names)}: {ways}",
         member=change.lock,
         subject=", ".join(names),
-        advice=_advice(change, pushed=pushed),
+        advice=advice,
         figures=(Figure("offset", old.offset, new.offset),),
         severity=RULE.severity if pushed else Severity.NOTE,
         line=new.member.line,
     )
-
-
-def _advice(change: _Change, *, pushed: bool) -> str:
-    if pushed:
-        return _SHIFTED if change.shifted else _PUSHED
-    if change.shrank and not change.rearranged:
-        return _SHRANK
-    return _LEFT if change.left else _CAME
 
 
 def _between(one: Named, lock: Named, data: Named) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.lint.rules.rule import Rule, Subject
+from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import FactKind, Layout, Severity, SourceFact, Violation
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
+def _check(record: LintedRecord) -> Iterator[Violation]:
     told: set[str] = set()
-    for fact in subject.facts:
+    for fact in record.facts:
         file = fact.place.rpartition(":")[0]
-        if fact.kind is FactKind.POSITIONAL and subject.old is not None and file not in told:
-            for violation in _broken(subject.old, subject.new, fact, file):
+        if record.before and fact.kind is FactKind.POSITIONAL and file not in told:
+            for violation in _broken(record.before.layout, record.layout, fact, file):
                 told.add(file)
                 yield violation
 

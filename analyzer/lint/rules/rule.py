@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a lint rule is, and the record it looks at."""
+"""What a lint rule is, and what it looks at: a record as it is in one build and as it was in another."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.layouts.leaves import Named
-from linesmith.analyzer.lint.starts import KnownStarts
+from linesmith.analyzer.layouts.leaves import Named, nameable, named
+from linesmith.analyzer.lint.starts import KnownStarts, Starts
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     AccessCounts,
     Figure,
     GroupDoc,
+    Isolation,
     Layout,
+    MemberGroup,
     Severity,
     SourceFact,
     TypeAccesses,
@@ -24,13 +27,8 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.slab.allocation import Kernel, Served
 
 
-def no_accesses(layout: Layout) -> TypeAccesses:
-    """Nothing is known of who touches the record."""
-    return TypeAccesses(layout.id, AccessCounts(), 0, ())
-
-
 @dataclass(frozen=True, slots=True)
-class Side:
+class LintedBuild:
     """One of the two builds, or the only one: all its layouts, the kernel's slabs, and who touches a layout of it.
 
     ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``slabs`` tells
@@ -41,7 +39,7 @@ class Side:
 
     layouts: Layouts
     kernel: Kernel = field(default_factory=Kernel)
-    accesses: Callable[[Layout], TypeAccesses] = no_accesses
+    accesses: Callable[[Layout], TypeAccesses] = lambda layout: TypeAccesses(layout.id, AccessCounts(), 0, ())
     slabs: bool = True
     containment: Containment = field(init=False, repr=False, compare=False)
     holders: Containment = field(init=False, repr=False, compare=False)
@@ -53,30 +51,74 @@ class Side:
         object.__setattr__(self, "holders", Containment(self.layouts))
         object.__setattr__(self, "starts", KnownStarts(self.containment, self.kernel if self.slabs else None))
 
-    def naming(self, layouts: Layouts) -> Side:
+    def with_names(self, layouts: Layouts) -> LintedBuild:
         """The same build, some of whose members are called otherwise: what holds what is not looked for again."""
-        named = replace(self, layouts=layouts)
-        object.__setattr__(named, "holders", self.holders)
-        return named
+        renamed = replace(self, layouts=layouts)
+        object.__setattr__(renamed, "holders", self.holders)
+        return renamed
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """One record under lint: ``new`` as it is, ``old`` as it was (``None``: a new record, or no base was given).
+class RecordVersion:
+    """A record as one of the builds has it."""
+
+    layout: Layout
+    build: LintedBuild
+
+    @property
+    def layouts(self) -> Layouts:
+        """All layouts of the build."""
+        return self.build.layouts
+
+    def member(self, path: str) -> Named | None:
+        """The member that C calls by ``path``."""
+        return named(self.layout, self.layouts, path)
+
+    def members(self) -> dict[str, Named]:
+        """Those that C can name and that have bytes, by path."""
+        return {one.path: one for one in nameable(self.layout, self.layouts) if one.span.size}
+
+    def members_called(self, paths: Iterable[str]) -> tuple[Named, ...]:
+        """Those of ``paths`` that are members with bytes, by offset."""
+        found = map(self.member, paths)
+        return tuple(sorted((one for one in found if one and one.span.size), key=lambda one: (one.offset, one.path)))
+
+    def starts(self, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
+        """Where objects begin in their lines, by the caches that hold them."""
+        return self.build.starts.of(self.layout, line_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class LintedRecord:
+    """One record as it is ``now``, and as it was ``before`` (``None``: a new record, or no base was given).
 
     ``tuned`` says why somebody cares for its layout (``has intents in linesmith.toml:4``), empty where nothing says
     so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells, ``doc``
-    what documentation says of it; empty without a tree.
+    what documentation says of it; empty without a tree. ``base`` is the other build, also where the record is new.
     """
 
-    new: Layout
-    head: Side
-    old: Layout | None = None
-    base: Side | None = None
+    now: RecordVersion
+    before: RecordVersion | None = None
     tuned: str = ""
     intents: tuple[TypeIntent, ...] = ()
     facts: tuple[SourceFact, ...] = ()
     doc: GroupDoc | None = None
+    base: LintedBuild | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """As it is now."""
+        return self.now.layout
+
+    @property
+    def groups(self) -> tuple[MemberGroup, ...]:
+        """The groups of members that its intents want."""
+        return tuple(group for intent in self.intents for group in intent.groups)
+
+    @property
+    def isolations(self) -> tuple[Isolation, ...]:
+        """What its intents want kept apart."""
+        return tuple(one for intent in self.intents for one in intent.isolations)
 
 
 def declared_on(one: Named, layout: Layout) -> int | None:
@@ -90,10 +132,10 @@ def declared_on(one: Named, layout: Layout) -> int | None:
     return next((member.line for member in layout.members if member.name == first.partition("[")[0]), None)
 
 
-Check = Callable[[Subject], Iterable[Violation]]
+Check = Callable[[LintedRecord], Iterable[Violation]]
 
 
-def nothing(subject: Subject) -> Iterable[Violation]:  # noqa: ARG001 - a check's signature
+def nothing(record: LintedRecord) -> Iterable[Violation]:  # noqa: ARG001 - a check's signature
     """The check of a rule that is not about single records."""
     return ()
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.layouts.gaps import Span, straddles
-from linesmith.analyzer.layouts.leaves import Named, named
+from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.layouts.placement import alignment_of
 from linesmith.analyzer.lint.regions import listed
-from linesmith.analyzer.lint.rules.rule import Rule, Side, Subject, declared_on
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
 from linesmith.analyzer.lint.starts import Starts
 from linesmith.analyzer.lint.watched import Watched, watched
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
@@ -57,75 +57,59 @@ class _Across:
         return f" in all objects of {self.cache}, which begin at {begin}"
 
 
-def _check(subject: Subject) -> Iterator[Violation]:
-    found = watched(subject.new, subject.head.layouts, subject.intents)
-    able = [one for one in found if _may_lie_across(one.member) and (one.wanted or subject.old)]
-    if not able:
+def _check(record: LintedRecord) -> Iterator[Violation]:
+    by_span: dict[Span, list[Watched]] = {}  # alternatives of a union together
+    for one in watched(record.layout, record.now.layouts, record.intents):
+        size, word, offset = one.member.span.size, alignment_of(one.member.member), one.member.offset
+        # No bit, no more than a line, and no word at a multiple of its size ever lies across lines.
+        able = not one.member.member.is_bit_field and size <= CACHE_LINE_BYTES and (word < size or offset % word > 0)
+        if able and (one.wanted or record.before):
+            by_span.setdefault(one.member.span, []).append(one)
+    if not by_span:
         return
-    phases = _phases(subject.new, subject.head)
-    earlier = _phases(subject.old, subject.base) if subject.old and subject.base else ()
-    for one, *rest in _alternatives(able):
-        now = _across(one.member, phases)
-        old = _before(subject, one.member)
+    starts = _known_starts(record.now)
+    earlier = _known_starts(record.before) if record.before else ()
+    for one, *rest in by_span.values():
+        now = _across(one.member, starts)
+        old = record.before.member(one.member.path) if record.before else None
         was = _across(old, earlier) if old else _Across()
         if now.share >= was.share + NEWS_SHARE:
-            yield _violation(subject, _as_severe(one, now), (was, now), rest)
+            # No place is good in all phases of all caches, so what only some of the objects have is a note.
+            news = one if now.everywhere else replace(one, severity=Severity.NOTE)
+            yield _violation(record.layout, news, (was, now), old, rest)
         elif one.wanted and now.share >= NEWS_SHARE:
             known = replace(one, why=f"{one.why}, as before", severity=Severity.NOTE)
-            yield _violation(subject, known, (was, now), rest)
+            yield _violation(record.layout, known, (was, now), old, rest)
 
 
-def _as_severe(one: Watched, now: _Across) -> Watched:
-    """No place is good in all phases of all caches, so what only some of the objects have is a note."""
-    return one if now.everywhere else replace(one, severity=Severity.NOTE)
-
-
-def _alternatives(found: Iterable[Watched]) -> Iterable[Sequence[Watched]]:
-    """Those that lie on the same bytes, the alternatives of a union, together."""
-    by_span: dict[Span, list[Watched]] = {}
-    for one in found:
-        by_span.setdefault(one.member.span, []).append(one)
-    return by_span.values()
-
-
-def _may_lie_across(member: Named) -> bool:
-    """Whether it can lie across lines at all: no bit, no more than a line, no word at a multiple of its size."""
-    size, word = member.span.size, alignment_of(member.member)
-    return not member.member.is_bit_field and size <= CACHE_LINE_BYTES and (word < size or member.offset % word > 0)
-
-
-def _before(subject: Subject, member: Named) -> Named | None:
-    """The same member of the base; one that was not there lay nowhere."""
-    return named(subject.old, subject.base.layouts, member.path) if subject.old and subject.base else None
-
-
-def _phases(layout: Layout, side: Side) -> tuple[Starts, ...]:
+def _known_starts(version: RecordVersion) -> tuple[Starts, ...]:
     """Where objects of the known caches begin; where none is known, an object begins at a line."""
-    return tuple(one for one in side.starts.of(layout) if one.cache) or (_AT_A_LINE,)
+    return tuple(one for one in version.starts() if one.cache) or (_AT_A_LINE,)
 
 
-def _across(member: Named, phases: tuple[Starts, ...]) -> _Across:
+def _across(member: Named, every: tuple[Starts, ...]) -> _Across:
     """As it is in the cache where most objects have it so, with how many of the caches have it, too."""
-    each = [_in_cache(member, one) for one in phases]
+    each = []
+    for starts in every:
+        split = [one for one in starts.phases if straddles(member.offset + one.phase, member.span.size)]
+        share = sum(one.objects for one in split) / sum(one.objects for one in starts.phases)
+        each.append(_Across(share, tuple(one.phase for one in split), len(starts.phases), starts.cache))
     most = max(each, key=lambda one: one.share)
     apart, whole = sum(one.share > 0 for one in each), sum(len(one.phases) == one.among for one in each)
-    aligned = not any(begin.phase for one in phases for begin in one.phases)
+    aligned = not any(begin.phase for one in every for begin in one.phases)
     return replace(most, apart=apart, whole=whole, caches=len(each), aligned=aligned)
 
 
-def _in_cache(member: Named, objects: Starts) -> _Across:
-    split = [one for one in objects.phases if straddles(member.offset + one.phase, member.span.size)]
-    share = sum(one.objects for one in split) / sum(one.objects for one in objects.phases)
-    return _Across(share, tuple(one.phase for one in split), len(objects.phases), objects.cache)
-
-
-def _violation(subject: Subject, one: Watched, share: tuple[_Across, _Across], others: Sequence[Watched]) -> Violation:
-    old, (was, now) = _before(subject, one.member), share
+def _violation(
+    layout: Layout, one: Watched, share: tuple[_Across, _Across], old: Named | None, others: Sequence[Watched]
+) -> Violation:
+    """A violation by a member that was at ``old``; the ``others`` lie on the same bytes."""
+    was, now = share
     first, last = one.member.offset, one.member.end - 1
     moved = f", it was at {old.offset}" if old and old.offset != first else ""
     place = f", and shares its place with {listed([one.member.path for one in others])}" if others else ""
     return RULE.broken(
-        subject.new,
+        layout,
         f"lies across two lines{now.clause}, at bytes {first} to {last}{moved}; it is {one.why}{place}",
         member=one.member.path,
         advice=_advice(one.member, now),
@@ -134,7 +118,7 @@ def _violation(subject: Subject, one: Watched, share: tuple[_Across, _Across], o
             Figure("objects in which it lies across", 100 * was.share if old else None, 100 * now.share, "per cent"),
         ),
         severity=one.severity,
-        line=declared_on(one.member, subject.new),
+        line=declared_on(one.member, layout),
     )
 
 
