@@ -14,6 +14,7 @@ import click
 from linesmith.analyzer.base.errors import MemberNotFound
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
+from linesmith.analyzer.cli.settings import is_given
 from linesmith.analyzer.model import Layout, TypeAccesses
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def command(
     Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
     """
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.cli.settled import is_given
 
     if member is not None and type_ is None:
         raise click.UsageError("--member is one of a record; add --type TYPE")
