@@ -56,13 +56,9 @@ def gathered(
 
 
 elf = click.argument("elf", metavar="ELF", type=EXISTING_FILE)
-
 tree = click.option("--tree", metavar="DIR", type=DIRECTORY, required=True, help="The source tree; it is only read.")
-
 build = click.option("--build", metavar="DIR", type=DIRECTORY, help="The O= directory of a build of the tree.")
-
 cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
-
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=EXISTING_FILE)
 
 
@@ -76,24 +72,17 @@ class ProfilePath(click.Path):
 
 
 PROFILE_PATH = ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-
 profile = click.argument("profile", metavar="PROFILE", type=PROFILE_PATH)
-
 before = click.argument("before", metavar="BEFORE", type=PROFILE_PATH)
-
 after = click.argument("after", metavar="AFTER", type=PROFILE_PATH)
-
 after_elf = click.option(
     "--after-elf",
     metavar="ELF",
     type=EXISTING_FILE,
     help="The build that AFTER is of, where its layouts differ from those of the first ELF.",
 )
-
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
-
 type_ = click.option("--type", "type_", metavar="TYPE", help="Only lines that hold this struct or union.")
-
 section = click.option(
     "--section",
     metavar="N",
@@ -102,14 +91,12 @@ section = click.option(
     show_default=True,
     help="Which report of a text that holds several, counted from 1.",
 )
-
 after_section = click.option(
     "--after-section",
     metavar="N",
     type=click.IntRange(min=1),
     help="Which report of AFTER; the same as --section, or the one behind it where BEFORE and AFTER are one text.",
 )
-
 top = click.option(
     "--top",
     metavar="N",
@@ -118,7 +105,6 @@ top = click.option(
     show_default=True,
     help="Look at N lines only: the hottest, of a recording half of them those a layout can help most.",
 )
-
 format_ = click.option(
     "--format",
     "format_",
@@ -127,7 +113,6 @@ format_ = click.option(
     show_default=True,
     help="How the result is written.",
 )
-
 result_format = click.option(
     "--format",
     "format_",
@@ -136,7 +121,6 @@ result_format = click.option(
     show_default=True,
     help="How the result is written; matrix is {metric: [samples]}.",
 )
-
 snapshot = click.option(
     "--snapshot",
     metavar="FILE",
@@ -170,7 +154,6 @@ slabinfo = click.option(
 )
 
 PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
-
 cpus = click.option(
     "--cpus",
     metavar="N",
@@ -179,11 +162,9 @@ cpus = click.option(
     show_default=True,
     help="CPUs present: slabs of a machine with more of them are larger.",
 )
-
 page_size = click.option(
     "--page-size", type=click.Choice(list(PAGES)), default="4K", show_default=True, help="Size of a page."
 )
-
 kernel = click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
 
 
@@ -200,21 +181,21 @@ class MachineOptions:
     slabinfo: Path | None = None
 
 
+USUAL_MACHINE = MachineOptions(64, PAGES["4K"])
+
+
 def _machine(cpus: int, page_size: str, kernel: str | None, slabinfo: Path | None) -> MachineOptions:
     return MachineOptions(cpus, PAGES[page_size], kernel, slabinfo)
 
 
 machine_given = gathered("machine", _machine, cpus, page_size, kernel, slabinfo)
-
 dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
-
 trace = click.option(
     "--trace",
     metavar="FILE",
     type=EXISTING_FILE,
     help="Replay every candidate on a trace that `linesmith record --trace` wrote with PROFILE.",
 )
-
 output = click.option(
     "-o",
     "--output",
@@ -222,7 +203,6 @@ output = click.option(
     type=NEW_FILE,
     help="Write the result to FILE (replaced if it exists) instead of the terminal.",
 )
-
 html = click.option(
     "--html",
     metavar="FILE",

@@ -23,7 +23,8 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
 )
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import analyse, load
+from linesmith.analyzer.cli.analysis import analyse, kernel_of, load
+from linesmith.analyzer.cli.options import USUAL_MACHINE
 from linesmith.analyzer.cli.output import check_destinations
 from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions, scan_findings
 from linesmith.analyzer.cli.settings import is_given
@@ -390,8 +391,5 @@ def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
 
 
 def _kernel(reading: Reading) -> Kernel | None:
-    from linesmith.analyzer.slab.allocation import Kernel
-    from linesmith.analyzer.slab.kernel import machine_of, release_of
-
-    release = release_of(Path(reading.identity.path))
-    return Kernel(machine_of(reading.identity.machine, release)) if release else None
+    known = kernel_of(Path(reading.identity.path), reading.identity, USUAL_MACHINE)
+    return known.kernel if known.named else None

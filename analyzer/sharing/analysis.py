@@ -67,8 +67,9 @@ def explain(
     ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
     another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
     """
+    given = profile
     refuse_unfit(reading, elf, profile, trust)
-    kernel, given = is_kernel(reading.layouts), profile
+    kernel = is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     same_build = _is_of_same_build(profile, reading)
     if accesses is not None and profile.sampling is None and profile.recording is None:
