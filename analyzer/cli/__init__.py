@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.cli.completing import prepare_completion
 from linesmith.analyzer.cli.group import LazyGroup, interruptible, seldom_collected, sentence, show_version
 
+# In which a shell asks for completion; click makes its name of the program's.
+_COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),
     "find": ("record", "snapshot", "hot", "compare", "suggest"),
@@ -49,7 +51,10 @@ def main() -> None:
     """Run the command; every expected failure ends in one sentence and exit status 2, a passed deadline in 1."""
     try:
         with interruptible(), seldom_collected():
-            prepare_completion()
+            if _COMPLETE_VARIABLE in os.environ:
+                from linesmith.analyzer.cli.completion import register
+
+                register()
             status = linesmith(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)

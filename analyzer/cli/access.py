@@ -14,6 +14,7 @@ import click
 from linesmith.analyzer.base.errors import MemberNotFound
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
+from linesmith.analyzer.cli.settings import is_given
 from linesmith.analyzer.model import Layout, TypeAccesses
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def command(
     Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
     """
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.cli.settled import is_given
 
     if member is not None and type_ is None:
         raise click.UsageError("--member is one of a record; add --type TYPE")
@@ -63,19 +63,12 @@ def command(
     if type_ is not None:
         most = limit if member is None or is_given("limit") else None
         text = about_type(elf, type_, member, format_, most, text_columns(output))
-    elif function is not None:
-        text = about_function(elf, function, format_)
-    elif address is not None:
-        text = about_address(elf, address, format_)
     else:
-        text = about_all(elf, format_)
+        text = about_code(elf, function, address, format_)
     options.write_shown(text, format_, output)
 
 
-# The questions of ``linesmith access``, each answered as text or JSON.
-
-
-def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
+def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
     """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
 
     Raises ``TypeNotFound`` and ``MemberNotFound``.
@@ -86,7 +79,7 @@ def about_type(elf: Path, wanted: str, member: str | None, format_: str, limit: 
     from linesmith.analyzer.report import access
 
     reading, layouts = load_accesses(elf), load(elf).layouts
-    chosen = select(layouts, (wanted,))
+    chosen = select(layouts, (type_,))
     found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in chosen]
     if member is not None:
         parts = _called(member, chosen, layouts)
@@ -128,35 +121,20 @@ def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int
     raise MemberNotFound(f"{chosen[0].title} has no member {member}; {step}")
 
 
-def about_function(elf: Path, wanted: str, format_: str) -> str:
-    """What every function called so touches; raises ``FunctionNotFound``."""
-    from linesmith.analyzer.access.questions import accesses_in
+def about_code(elf: Path, function: str | None, address: str | None, format_: str) -> str:
+    """What every function called so touches, or the instruction at an address; without either how many accesses are.
+
+    Raises ``FunctionNotFound`` or ``AddressNotFound``.
+    """
+    from linesmith.analyzer.access.questions import accesses_at, accesses_in, summary
     from linesmith.analyzer.report import access
 
-    reading = load_accesses(elf)
-    found = accesses_in(wanted, reading.accesses)
-    if format_ == "json":
-        return access.functions_json(found, reading.identity)
-    return access.render_functions(found)
-
-
-def about_address(elf: Path, wanted: str, format_: str) -> str:
-    """What the instruction there touches; raises ``AddressNotFound`` or ``FunctionNotFound``."""
-    from linesmith.analyzer.access.questions import accesses_at
-    from linesmith.analyzer.report import access
-
-    reading = load_accesses(elf)
-    found = accesses_at(wanted, reading.accesses)
-    if format_ == "json":
-        return access.addresses_json(found, reading.identity)
-    return access.render_addresses(found)
-
-
-def about_all(elf: Path, format_: str) -> str:
-    """How many accesses there are, by outcome."""
-    from linesmith.analyzer.access.questions import summary
-    from linesmith.analyzer.report import access
-
-    reading = load_accesses(elf)
-    render = access.summary_json if format_ == "json" else access.render_summary
+    reading, as_json = load_accesses(elf), format_ == "json"
+    if function is not None:
+        called = accesses_in(function, reading.accesses)
+        return access.functions_json(called, reading.identity) if as_json else access.render_functions(called)
+    if address is not None:
+        there = accesses_at(address, reading.accesses)
+        return access.addresses_json(there, reading.identity) if as_json else access.render_addresses(there)
+    render = access.summary_json if as_json else access.render_summary
     return render(summary(reading.accesses), reading.identity)

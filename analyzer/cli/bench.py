@@ -7,31 +7,20 @@ from pathlib import Path
 
 import click
 
-from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.runs import PLAN, executor_settings, tune_options, within
-
-_PATCHES = click.argument(
-    "patches", metavar="PATCH...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+from linesmith.analyzer.cli import options, runs
 
 
 @click.command()
-@PLAN
-@_PATCHES
-@tune_options
+@runs.PLAN
+@click.argument("patches", metavar="PATCH...", nargs=-1, required=True, type=options.EXISTING_FILE)
+@runs.run_given
 @options.result_format
 @options.output
 @options.dry_run
 def command(
     plan: Path,
     patches: tuple[Path, ...],
-    folder: Path | None,
-    resume: bool,
-    executor: str,
-    scheduler: str,
-    machines: str,
-    workers: int | None,
-    minutes: float | None,
+    run_options: runs.RunOptions,
     format_: str,
     output: Path | None,
     dry_run: bool,
@@ -44,18 +33,15 @@ def command(
     Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
     to boot or to run, or the time was over; with 2 when there was nothing to begin with.
     """
-    from linesmith.analyzer.cli import runs
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_bench
 
-    given = within(read_plan(plan), minutes)
-    settings = executor_settings(executor, scheduler, machines, workers)
-    place = runs.Place(folder or plan.with_suffix(".run"), resume, executor, settings)
+    given = run_options.within(read_plan(plan))
+    place = run_options.place(plan)
     variants = runs.variants_of(patches)
     if dry_run:
         runs.show(of_bench(given, variants, place.folder), output)
         return 0
-    from linesmith.analyzer.cli import runs
     from linesmith.tuner.run.bench import bench
 
     with runs.at_work(plan, place) as (run, pool):

@@ -38,7 +38,11 @@ def screen(destination: Path | None) -> Screen:
     if destination is not None:
         return Screen()
     terminal = sys.stdout.isatty()
-    return Screen(_columns(USUAL), wants_colour(os.environ, terminal), terminal and _has_blocks(os.environ))
+    # Whether the locale says that the terminal shows UTF-8.
+    names = (os.environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next((name for name in names if name), "").lower()
+    blocks = terminal and "utf" in locale and os.environ.get("TERM", "dumb") != "dumb"
+    return Screen(_columns(USUAL), wants_colour(os.environ, terminal), blocks)
 
 
 def text_columns(destination: Path | None) -> int:
@@ -63,16 +67,16 @@ def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:
     return terminal and environment.get("TERM", "dumb") != "dumb"
 
 
-def _has_blocks(environment: Mapping[str, str]) -> bool:
-    """Whether the locale says that the terminal shows UTF-8."""
-    names = (environment.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG"))
-    locale = next((name for name in names if name), "")
-    return "utf" in locale.lower() and environment.get("TERM", "dumb") != "dumb"
-
-
 def painted(rows: Iterable[Row], colour: bool) -> str:
     """The rows as text; whatever names hold, only the colours are escape sequences."""
-    lines = ("".join(_piece(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
+
+    def cells(text: str, level: int) -> str:
+        if not level or not text:
+            return text
+        ground, letter = _HEAT[level]
+        return f"\x1b[38;5;{letter};48;5;{ground}m{text}{_RESET}"
+
+    lines = ("".join(cells(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -80,10 +84,3 @@ def headed(lines: Iterable[PageLine], colour: bool) -> str:
     """The lines as text, headings in bold where there is ``colour``."""
     shown = ((visible(line.text), colour and line.heads) for line in lines)
     return "".join(f"{_BOLD}{text}{_RESET}\n" if bold else f"{text}\n" for text, bold in shown)
-
-
-def _piece(text: str, level: int) -> str:
-    if not level or not text:
-        return text
-    ground, letter = _HEAT[level]
-    return f"\x1b[38;5;{letter};48;5;{ground}m{text}{_RESET}"

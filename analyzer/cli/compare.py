@@ -10,12 +10,10 @@ import click
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
+from linesmith.analyzer.cli.analysis import analyse
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.comparison.compare import ProfileFindings
     from linesmith.analyzer.model import Profile
-    from linesmith.analyzer.report.hot import ProfileSection
 
 
 @click.command()
@@ -49,12 +47,20 @@ def command(
     name it twice.
     """
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.comparison.compare import compare
+    from linesmith.analyzer.comparison.compare import ProfileFindings, compare
     from linesmith.analyzer.report.compare import render_json, render_text
+    from linesmith.analyzer.report.hot import ProfileSection
 
-    old, new = both((elf, after_elf or elf), (before, after), (section, after_section), type_, top, trust)
-    found = compare(explained(old), explained(new))
-    sides = chosen(old), chosen(new)
+    # Known to be there, before minutes go into the first.
+    second = _second((before, after), section, after_section)
+    old = analyse(elf, before, section, type_, top, trust=trust)
+    new = analyse(after_elf or elf, after, second, type_, top, trust=trust)
+    _refuse_mixed(old.profile, new.profile)
+    found = compare(*(ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)))
+    sides = (
+        ProfileSection(old.profile, section, old.reports, old.left_out),
+        ProfileSection(new.profile, second, new.reports, new.left_out),
+    )
     if format_ == "json":
         shown = render_json(found, *zip((old.reading.identity, new.reading.identity), sides, strict=True))
     else:
@@ -62,52 +68,32 @@ def command(
     options.write(shown, output)
 
 
-# The way from two profiles and the files they belong to to two analyses.
+def _second(profiles: tuple[Path, Path], section: int, after_section: int | None) -> int:
+    """The report of AFTER; of one text given twice the one behind the first unless it is named.
 
-
-def both(
-    elves: tuple[Path, Path],
-    profiles: tuple[Path, Path],
-    sections: tuple[int, int | None],
-    type_: str | None,
-    top: int,
-    trust: str | None,
-) -> tuple[Analysis, Analysis]:
-    """Analyse both; of one text given twice the second report is the one behind the first unless it is named.
-
-    Raises what ``analyse`` raises, and ``ProfileError`` where there is no second report, or where one profile counts
-    every access of a simulation and the other samples.
+    Raises ``ProfileError`` where there is none, as far as it has a number of its own.
     """
-    second = _second(profiles, sections)
-    old = with_offsets(analyse(elves[0], profiles[0], sections[0], type_, top, trust=trust))
-    new = with_offsets(analyse(elves[1], profiles[1], second, type_, top, trust=trust))
-    _refuse_mixed(old.profile, new.profile)
-    return old, new
-
-
-def _second(profiles: tuple[Path, Path], sections: tuple[int, int | None]) -> int:
-    """The report to compare with; known to be there, before minutes go into the first, where it has its own number."""
     from linesmith.plugins.registry import read_profiles
 
     one_text = profiles[0].resolve() == profiles[1].resolve()
-    if sections[1] is None and not one_text:
-        return sections[0]
-    second = sections[0] + 1 if sections[1] is None else sections[1]
+    if after_section is None and not one_text:
+        return section
+    second = section + 1 if after_section is None else after_section
     holds = len(read_profiles(profiles[1]))
     if 1 <= second <= holds:
         return second
     reports = f"{holds} report{'' if holds == 1 else 's'}"
-    if sections[1] is not None:
+    if after_section is not None:
         raise ProfileError(f"{profiles[1]} holds {reports}, so there is no --after-section {second}")
     message = (
-        f"{profiles[1]} holds {reports}, so nothing is behind report {sections[0]} to compare it with: a file named "
+        f"{profiles[1]} holds {reports}, so nothing is behind report {section} to compare it with: a file named "
         "twice means two of its reports; name the other profile, or choose by --section and --after-section"
     )
     raise ProfileError(message)
 
 
 def _refuse_mixed(old: Profile, new: Profile) -> None:
-    """A simulation's count of every miss and a PMU's samples have no unit in common."""
+    """Raise ``ProfileError`` for a simulation's count of every miss and samples of a PMU: they share no unit."""
     if (old.recording is None) == (new.recording is None):
         return
     recorded, sampled = (new, old) if old.recording is None else (old, new)
@@ -116,17 +102,3 @@ def _refuse_mixed(old: Profile, new: Profile) -> None:
         "nor what is missing can be compared; take both profiles in one way"
     )
     raise ProfileError(message)
-
-
-def chosen(analysis: Analysis) -> ProfileSection:
-    """Which report of its text the analysis is about."""
-    from linesmith.analyzer.report.hot import ProfileSection
-
-    return ProfileSection(analysis.profile, analysis.section, analysis.sections, analysis.left_out)
-
-
-def explained(analysis: Analysis) -> ProfileFindings:
-    """What the comparison needs of an analysis."""
-    from linesmith.analyzer.comparison.compare import ProfileFindings
-
-    return ProfileFindings(analysis.profile, analysis.findings, analysis.left_out)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,9 +13,25 @@ from click.core import ParameterSource
 
 from linesmith.analyzer.base.cache import location
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.group import no_command
-from linesmith.analyzer.cli.settings import ALONE, CACHE_DIRECTORY, SETTINGS, setting_of, user_file, variable, variables
-from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_in_files
+from linesmith.analyzer.cli.group import nearest, no_command
+from linesmith.analyzer.cli.output import remark
+from linesmith.analyzer.cli.settings import (
+    ALONE,
+    CACHE_DIRECTORY,
+    PREFIX,
+    SETTINGS,
+    SettingsContext,
+    cache_origin,
+    origin_in_files,
+    settings_in,
+    user_file,
+    variable,
+    variables,
+)
+
+SCHEMA_VERSION = 1
+# What other programs call it to change what they keep.
+_CHANGES = ("add", "edit", "set", "unset")
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -23,7 +39,7 @@ from linesmith.analyzer.cli.settled import SettledContext, cache_origin, origin_
 @options.format_
 @options.output
 @click.argument("words", metavar="[COMMAND [OPTIONS]...]", nargs=-1, type=click.UNPROCESSED)
-def command(show_origin: bool, format_: str, output: object, words: tuple[str, ...]) -> None:
+def command(show_origin: bool, format_: str, output: Path | None, words: tuple[str, ...]) -> None:
     """List the options that can be set by a variable or a file, with the value that they have.
 
     Values are taken from the command line, then LINESMITH_COMMAND_OPTION, LINESMITH_OPTION, the user's config.toml (in
@@ -31,29 +47,16 @@ def command(show_origin: bool, format_: str, output: object, words: tuple[str, .
     and last the default. With COMMAND only its options are listed, as they would be for the words behind it. Of
     variables that are set and change nothing, a remark tells why.
     """
-    import os
-    from pathlib import Path
-
-    from linesmith.analyzer.cli.group import idle_variables
-    from linesmith.analyzer.cli.output import remark
-
     root = click.get_current_context().find_root()
     rows = settings_of(root, words)
     text = render_json(rows) if format_ == "json" else render_text(rows, show_origin=show_origin)
-    options.write(text, output if isinstance(output, Path) else None)
+    options.write(text, output)
     for sentence in idle_variables(root, words[0] if words else "", os.environ):
         remark(sentence)
 
 
-# Every setting with its value and where that comes from.
-
-SCHEMA_VERSION = 1
-# What other programs call it to change what they keep.
-_CHANGES = ("add", "edit", "set", "unset")
-
-
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """A setting of some commands (of none: it belongs to all), its value as it would be written, and its origin."""
 
     name: str
@@ -62,7 +65,7 @@ class Row:
     commands: tuple[str, ...]
 
 
-def settings_of(root: click.Context, words: Sequence[str]) -> tuple[Row, ...]:
+def settings_of(root: click.Context, words: Sequence[str]) -> tuple[SettingRow, ...]:
     """The settings of every command, or of the one that ``words`` begin with as the rest of them has it.
 
     Raises ``click.UsageError`` for a word that is no command, ``ConfigurationError`` for what a file may not set.
@@ -76,20 +79,20 @@ def settings_of(root: click.Context, words: Sequence[str]) -> tuple[Row, ...]:
     return (*_merged(rows), *_of_none(root))
 
 
-def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[Row]:
+def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[SettingRow]:
     command = group.get_command(root, name)
     if command is None:
         raise _no_command(name, group.list_commands(root))
-    context = SettledContext(command, info_name=name, parent=root)
+    context = SettingsContext(command, info_name=name, parent=root)
     with context.scope():
         given, _, _ = command.make_parser(context).parse_args(words)
     if isinstance(tree := given.get("tree"), str):
         context.params["tree"] = Path(tree)
-    for param in command.params:
-        if setting := setting_of(name, param):
-            value, source = param.consume_value(context, given)
-            origin = _origin(context, param, source, variables(name, setting))
-            yield Row(setting.name, _written(value), origin, (name,))
+    for param, setting in settings_in(command, name):
+        value, source = param.consume_value(context, given)
+        # On one line, whatever a tree's file holds.
+        text = str(value).replace("\n", r"\n") if isinstance(value, (str, int, float, Path)) else ""
+        yield SettingRow(setting.name, text, _origin(context, param, source, variables(name, setting)), (name,))
 
 
 def _no_command(name: str, known: Sequence[str]) -> click.UsageError:
@@ -114,48 +117,78 @@ def _origin(context: click.Context, param: click.Parameter, source: ParameterSou
     return "default"
 
 
-def _of_none(root: click.Context) -> Iterator[Row]:
+def _of_none(root: click.Context) -> Iterator[SettingRow]:
     """What is no option: the cache, and variables alone."""
     name = variable(CACHE_DIRECTORY)
     origin = cache_origin(root) or (name if os.environ.get(name) else "default")
-    yield Row(CACHE_DIRECTORY, str(location()), origin, ())
+    yield SettingRow(CACHE_DIRECTORY, str(location()), origin, ())
     for other in ALONE:
         value = os.environ.get(other)
-        yield Row(other, value or "", other if value else "default", ())
+        yield SettingRow(other, value or "", other if value else "default", ())
 
 
-def _merged(rows: Iterable[Row]) -> list[Row]:
+def _merged(rows: Iterable[SettingRow]) -> list[SettingRow]:
     """Commands side by side where they have the same value from the same place."""
     found: dict[tuple[str, str, str], tuple[str, ...]] = {}
     for row in rows:
         key = (row.name, row.value, row.origin)
         found[key] = (*found.get(key, ()), *row.commands)
-    return [Row(*key, commands) for key, commands in sorted(found.items())]
+    return [SettingRow(*key, commands) for key, commands in sorted(found.items())]
 
 
-def _written(value: object) -> str:
-    """On one line, whatever a tree's file holds."""
-    text = str(value) if isinstance(value, (str, int, float, Path)) else ""
-    return text.replace("\n", r"\n")
-
-
-def render_text(rows: Sequence[Row], *, show_origin: bool) -> str:
+def render_text(rows: Sequence[SettingRow], *, show_origin: bool) -> str:
     """A line for each: name, value, where it comes from, and the commands that it is for; above them what is what."""
     lines = [("option", "value", "origin" if show_origin else "", "commands")]
     lines += [(row.name, row.value or "-", row.origin if show_origin else "", " ".join(row.commands)) for row in rows]
     shown = [column for column in zip(*lines, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in shown]
-    return "".join(_line(cells, widths) for cells in zip(*shown, strict=True))
+    rows_of_cells = zip(*shown, strict=True)
+    padded = ((f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)) for cells in rows_of_cells)
+    return "".join("  ".join(cells).rstrip() + "\n" for cells in padded)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
-    return "  ".join(padded).rstrip() + "\n"
-
-
-def render_json(rows: Sequence[Row]) -> str:
+def render_json(rows: Sequence[SettingRow]) -> str:
     """The same as JSON, always with origins."""
     import json
 
     document = {"schema": SCHEMA_VERSION, "settings": [asdict(row) for row in rows]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+# Variables of ours that are set and change nothing: misspelled, empty, or of options that a command does not have.
+
+
+def idle_variables(root: click.Context, command: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """A sentence on each variable that sets nothing of ``command``, or of any where that is empty, with what to do.
+
+    A variable that another command alone has is none of these: it is set for that one.
+    """
+    ours = sorted(name for name in environment if name.startswith(f"{PREFIX}_"))
+    takers = _takers(root) if ours else {}
+    for name in ours:
+        of = takers.get(name)
+        if of is None:
+            # Its likeness to others is judged without the beginning that all of them have.
+            begin = f"{PREFIX}_"
+            near = nearest(
+                name.removeprefix(begin), (one.removeprefix(begin) for one in takers if one.startswith(begin))
+            )
+            step = near.replace("mean ", f"mean {begin}") or "`linesmith config` lists the options that can be set"
+            yield f"{name} is set and names no option that can be; {step}"
+        elif not environment[name]:
+            yield f"{name} is empty and so sets nothing; give it a value, or unset it"
+        elif command and len(of) > 1 and command not in of:
+            yield f"{name} is set and {command} does not take it; those that do are {', '.join(of)}"
+
+
+def _takers(root: click.Context) -> dict[str, list[str]]:
+    """Every variable that is looked at, with the commands that take an option from it; none: it is no option."""
+    found: dict[str, list[str]] = {variable(CACHE_DIRECTORY): [], **{name: [] for name in ALONE}}
+    group = root.command
+    names = group.list_commands(root) if isinstance(group, click.Group) else []
+    for name in names:
+        command = group.get_command(root, name) if isinstance(group, click.Group) else None
+        for _, setting in settings_in(command, name):
+            for one in variables(name, setting):
+                found.setdefault(one, []).append(name)
+    return found

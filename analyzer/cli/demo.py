@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,12 +12,11 @@ import click
 from linesmith.analyzer.base.errors import OutputError
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from linesmith.analyzer.demo.walkthrough import Chapter
 
 
 RECORDERS = ("perf", "qemu-user")
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command()
@@ -52,13 +50,8 @@ def _scratch() -> TemporaryDirectory[str]:
         raise OutputError(message) from error
 
 
-# Shows a chapter of the demo: plain text anywhere, with colour where the terminal and the user want it.
-
-_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
-
-
 def show(chapter: Chapter) -> None:
-    """Print to standard output; rich drops styles where it is no terminal or NO_COLOR is set."""
+    """Print a chapter to standard output; rich drops styles where it is no terminal or NO_COLOR is set."""
     from rich.console import Console
     from rich.text import Text
 
@@ -66,14 +59,6 @@ def show(chapter: Chapter) -> None:
     if chapter.title:
         console.print(Text(chapter.title, style="bold"))
         console.print(Text("=" * len(chapter.title), style="bold"))
-    for line in _lines(chapter):
-        console.print(line)
-    console.print()
-
-
-def _lines(chapter: Chapter) -> Iterator[Text]:
-    from rich.text import Text
-
     for line in chapter.text.rstrip("\n").split("\n"):
-        style = _DIFF_STYLES.get(line[:1], "") if chapter.is_diff else ""
-        yield Text(line, style=style)
+        console.print(Text(line, style=_DIFF_STYLES.get(line[:1], "") if chapter.is_diff else ""))
+    console.print()

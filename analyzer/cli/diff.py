@@ -16,25 +16,28 @@ from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
     from linesmith.patches.build.confinement import Deadline
-    from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.source.tree import Tree
 
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+_SOURCES = (".h", ".c")
+_TEXT = "the text"
+_OBSCURE = (
+    "the brackets of a record do not pair, or are spelt otherwise, so not all records were found; "
+    "look at the file by hand, or compare two builds"
+)
 
 
 @click.command()
-@click.argument("old", metavar="OLD", type=_FILE, required=False)
-@click.argument("new", metavar="NEW", type=_FILE, required=False)
+@click.argument("old", metavar="OLD", type=options.EXISTING_FILE, required=False)
+@click.argument("new", metavar="NEW", type=options.EXISTING_FILE, required=False)
 @options.types
 @click.option(
     "--patch",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    type=options.EXISTING_OR_STDIN,
     help="Say which records this patch makes grow, instead of comparing two builds; '-' is standard input.",
 )
-@click.option("--tree", metavar="DIR", type=_DIRECTORY, help="The sources that the patch is for; only read.")
+@click.option("--tree", metavar="DIR", type=options.DIRECTORY, help="The sources that the patch is for; only read.")
 @options.build
 @options.cflags
 @options.deadline_given
@@ -57,16 +60,16 @@ def command(
     TYPE is a name or a pattern (tcp_*); without any, all records are compared. As map, svg, png or
     markdown, the cache lines are drawn before and after, with what moved marked. Exit status 1 tells of differences.
     """
-    wanted = maps.chosen_format(format_, output)
+    form = maps.chosen_format(format_, output)
     if patch is None:
         if old is None or new is None:
             raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
-        return _builds(old, new, types, wanted, output)
+        return _builds(old, new, types, form, output)
     if tree is None or old is not None:
         raise click.UsageError("--patch goes with --tree, and without builds")
-    if wanted in maps.DRAWN:
+    if form in maps.DRAWN:
         raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
-    return _patch(patch, (tree, build, cflags), deadline, wanted, output)
+    return _patch(patch, (tree, build, cflags), deadline, form, output)
 
 
 def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: Path | None) -> int:
@@ -91,7 +94,6 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
 def _patch(
     patch: Path, sources: tuple[Path, Path | None, str], deadline: Deadline, format_: str, output: Path | None
 ) -> int:
-    from linesmith.analyzer.cli.output import remark
     from linesmith.analyzer.report.changes import render_checks
     from linesmith.patches.source.tree import Tree
 
@@ -105,22 +107,13 @@ def _patch(
     return 1 if worse else 0
 
 
-# The way from a patch to what it does to the layouts of the records that it changes.
-
-_SOURCES = (".h", ".c")
-_TEXT = "the text"
-_OBSCURE = (
-    "the brackets of a record do not pair, or are spelt otherwise, so not all records were found; "
-    "look at the file by hand, or compare two builds"
-)
-
-
 def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, ConfigurationCheck], ...]:
     """Each record that the patch declares otherwise, by ``file:line``, as the tree's configuration compiles it.
 
     All of it counts against ``deadline``. Raises ``PatchRefused`` and ``TreeError``, and ``DeadlinePassed`` where the
     patch itself is not read in time.
     """
+    from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.revisions.mail_texts import mails_of
     from linesmith.patches.revisions.mails import patched
@@ -137,22 +130,14 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
     for one in versions.remarks:
         remark(one)
     asked = MatrixRequest(("tree",), deadlines=lambda: deadline)
+    changed = [(file, one.line, CheckedChange(versions.changes, one.name, one.title, file)) for file, one in found]
     results = (
-        *(
-            (f"{file}:{one.line}", _checked(CheckedChange(versions.changes, one.name, one.title, file), tree, asked))
-            for file, one in found
-        ),
+        *((f"{file}:{line}", check(change, tree, asked, tell_who_waits)[0]) for file, line, change in changed),
         *((f"{file}:1", ConfigurationCheck(_TEXT, failed=_OBSCURE, unjudged=(file,))) for file in obscure),
     )
     for one in dict.fromkeys(said for _, result in results for said in result.remarks):
         remark(one)
     return results
-
-
-def _checked(change: CheckedChange, tree: Tree, asked: MatrixRequest) -> ConfigurationCheck:
-    from linesmith.patches.matrix.check import check
-
-    return check(change, tree, asked, tell_who_waits)[0]
 
 
 def complaints(found: tuple[tuple[str, ConfigurationCheck], ...]) -> Iterator[str]:

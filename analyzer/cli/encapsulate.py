@@ -9,30 +9,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.cli import series_output
-from linesmith.analyzer.cli.output import Steps
-from linesmith.analyzer.cli.series_output import Request
+from linesmith.analyzer.cli.output import StepReporter
+from linesmith.analyzer.cli.series_output import TreewideRequest
 from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
-    from linesmith.patches.encapsulation.encapsulate import Encapsulated, Wish
+    from linesmith.patches.encapsulation.encapsulate import Encapsulated
     from linesmith.patches.matrix.choice import MatrixRequest
 
 
+# Objects that are compiled where only headers are changed.
+_USERS_OF_HEADERS = 4
 # Words that C11 reserves (6.4.1), but for those that begin with an underscore and a capital, which nobody takes.
 _KEYWORDS = frozenset((
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
     "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
     "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
 ))  # fmt: skip
-
-
-def _named(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
-    record, dot, member = given.removeprefix("struct ").removeprefix("union ").partition(".")
-    if not (dot and record.isidentifier() and member.isidentifier()):
-        raise click.BadParameter(f"{given!r} is no TYPE.MEMBER; write it like address_space.i_mmap")
-    return record, member
 
 
 def _identifier(_context: click.Context, _option: click.Parameter, given: str) -> str:
@@ -44,54 +38,37 @@ def _identifier(_context: click.Context, _option: click.Parameter, given: str) -
 
 
 @click.command()
-@click.argument("member", metavar="TYPE.MEMBER", callback=_named)
+@click.argument(
+    "member",
+    metavar="TYPE.MEMBER",
+    callback=series_output.of_record("TYPE.MEMBER", "address_space.i_mmap", "struct", "union"),
+)
 @click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="What the accessor is called.")
 @series_output.treewide_given
-def command(member: tuple[str, str], accessor: str, request: Request) -> int:
+def command(member: tuple[str, str], accessor: str, request: TreewideRequest) -> int:
     """Hide a member behind an accessor: its users on all architectures call it from then on.
 
     What can be done by rule is done by a semantic patch, and compiled; places that are not touched are listed. The
     source tree is only read.
     """
-    from linesmith.patches.encapsulation.encapsulate import Wish
-
-    return run(Wish(*member, accessor), request)
-
-
-# The way from a member's name to a series that compiles, and what is told on the way.
-
-# Objects that are compiled where only headers are changed.
-_USERS_OF_HEADERS = 4
-
-
-def run(wish: Wish, request: Request) -> int:
-    """Make the series and write it; the exit status is 1 where not all was judged in time.
-
-    Raises ``EditRefused`` where it does not compile, or that cannot be told.
-    """
     from linesmith.analyzer.report import changes
-    from linesmith.patches.encapsulation.encapsulate import confirmed, encapsulate
+    from linesmith.patches.encapsulation.encapsulate import Wish, confirmed, encapsulate
 
-    asked = request.asked()
+    asked = request.configurations()
     with request.deadline.running():
-        made = encapsulate(wish, request.tree.root, Steps())
+        made = encapsulate(Wish(*member, accessor), request.tree.root, StepReporter())
     late: tuple[str, ...] = ()
     if not request.dry_run:
         checks = _checks(made, request, asked)
         late = request.left_out(checks)
         made = confirmed(made, checks)
-    in_time = not late
-    request.deliver_rules(made.rules)
-    if request.dry_run or made.broken:
-        request.deliver_plan(changes.encapsulate_plan(made, request.format_))
-    elif not request.deliver(made.series, partial(changes.encapsulate_json, made, unjudged=late)):
-        in_time = False
-    if made.broken:
-        raise EditRefused(made.broken[0])
-    return int(not in_time)
+    as_json = partial(changes.encapsulate_json, made, unjudged=late)
+    return request.finish(made.rules, made.series, as_json, partial(changes.encapsulate_plan, made), made.broken, late)
 
 
-def _checks(made: Encapsulated, request: Request, asked: MatrixRequest | None) -> tuple[ConfigurationCheck, ...]:
+def _checks(
+    made: Encapsulated, request: TreewideRequest, asked: MatrixRequest | None
+) -> tuple[ConfigurationCheck, ...]:
     """What compilers say of the series under what was asked for, else under the tree's own configuration."""
     from linesmith.patches.encapsulation.encapsulate import change_of
     from linesmith.patches.matrix.check import check
@@ -99,4 +76,4 @@ def _checks(made: Encapsulated, request: Request, asked: MatrixRequest | None) -
     change = change_of(made)
     asked = asked or request.usual(made.declared.file)
     asked = replace(asked, users=len(change.prefer) or _USERS_OF_HEADERS) if asked.users == 0 else asked
-    return check(change, request.tree, asked, Steps())
+    return check(change, request.tree, asked, StepReporter())

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A click group that imports a command's module on first use, so that a warm ``layout`` starts fast."""
+"""The group of commands, each imported on first use, and what is said of a command line that is wrong.
+
+What is wrong is one sentence with the next step: ``linesmith COMMAND: sentence; next step``. How the process runs is
+here too: what ends it, and how seldom Python looks for values that refer to each other in a circle.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import gc
 import os
 import re
 import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -16,14 +20,113 @@ from types import FrameType
 import click
 from click.core import ParameterSource
 
+from linesmith.analyzer.base.errors import ToolMissing
+from linesmith.analyzer.cli.names import complete_names
 from linesmith.analyzer.cli.output import loudness_options
-from linesmith.analyzer.cli.settings import ALONE, CACHE_DIRECTORY, PREFIX, setting_of, variable, variables
-from linesmith.analyzer.cli.settled import origin_in_files, settle
-
-# How often Python looks for values that refer to each other in a circle: seldom, since layouts never do.
+from linesmith.analyzer.cli.settings import origin_in_files, settle
 
 # So many new values, about 10 MB, come together before Python looks for circles among them; its default is 700.
 YOUNG_VALUES = 50_000
+_FOR_PATHS = {
+    "does not exist": "give the path of one that does",
+    "is a directory": "give the path of a file",
+    "is a file": "give the path of a directory",
+    "is not readable": "give the path of one that you may read",
+    "is not writable": "give the path of one that you may write",
+}
+# A sentence that has this says the next step already.
+_STEP = ";"
+# Commands that a message lists.
+_FEW = 6
+_NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
+
+
+class LazyGroup(click.Group):
+    """Commands by group title; the module ``cli.NAME`` holds the command ``NAME`` as ``command``.
+
+    What all commands have in common is added here: ``-v`` and ``-q``, settings from variables and files, and names
+    that a shell completes.
+    """
+
+    def __init__(self, *args: object, command_groups: Mapping[str, Sequence[str]], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.command_groups = command_groups
+        self._found: dict[str, click.Command] = {}
+        self.params.extend(loudness_options())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Names in the order of the groups."""
+        return [name for names in self.command_groups.values() for name in names]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; ``None`` for a name that is no command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        if cmd_name not in self._found:
+            command: click.Command = import_module(f"linesmith.analyzer.cli.{cmd_name}").command
+            command.params.extend(loudness_options())
+            settle(command, cmd_name)
+            complete_names(command)
+            self._found[cmd_name] = command
+        return self._found[cmd_name]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, but for a word that is no command: it may be a file, or nearly a command."""
+        name = args[0]
+        if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
+            if name == "help":
+                command = args[1] if args[1:] and args[1] in self.list_commands(ctx) else "COMMAND"
+                raise click.UsageError(f"help stands behind a command; as in: linesmith {command} --help", ctx)
+            if Path(name).is_file():
+                step = "a file comes behind its command, as in: linesmith layout ELF"
+                raise click.UsageError(f"there is no command {name}; {step}", ctx)
+            raise no_command(name, self.list_commands(ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One help section per group."""
+        for title, names in self.command_groups.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [(name, command.get_short_help_str(limit=200)) for name, command in found if command]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def show_version(context: click.Context, _: click.Parameter, given: bool) -> None:
+    """Callback of the option: print the facts and end."""
+    if given and not context.resilient_parsing:
+        click.echo("\n".join(facts()))
+        context.exit()
+
+
+def facts() -> Iterator[str]:
+    """The release first, then a line for each part."""
+    import platform
+    from importlib.metadata import version
+
+    from linesmith.analyzer.layouts.dwarf import core_versions
+    from linesmith.analyzer.layouts.store import FORMAT
+    from linesmith.patches.scan.program import program, release
+    from linesmith.plugins.machines.user import plugin_file
+
+    def or_absent(state: Callable[[], str]) -> str:
+        try:
+            return state()
+        except ToolMissing:
+            return "not part of this installation"
+
+    compiler, libdw, capstone = core_versions()
+    yield f"linesmith, version {version('linesmith')}"
+    yield f"native core: {compiler}, libdw {libdw}, capstone {capstone}"
+    yield f"source scan: {or_absent(lambda: release(program()))}"
+    yield f"plugin for QEMU: {or_absent(lambda: 'there' if plugin_file() else '')}"
+    yield f"Python: {platform.python_version()} on {platform.machine()}"
+    yield f"index format: {FORMAT.decode()}"
+
+
+# How the process runs.
 
 
 @contextmanager
@@ -42,14 +145,11 @@ def seldom_collected() -> Iterator[None]:
     gc.freeze()
 
 
-# Being told to end counts as an interrupt, so that children end and by-products go.
-
-
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Raises ``click.Abort`` in the block when the process is told to end or loses its terminal.
 
-    A signal that the caller has ignored (``nohup``) stays so.
+    So that children end and by-products go. A signal that the caller has ignored (``nohup``) stays so.
     """
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -64,39 +164,23 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# What is wrong with a command line, in one sentence with the next step: ``linesmith COMMAND: sentence; next step``.
-
-_FOR_PATHS = {
-    "does not exist": "give the path of one that does",
-    "is a directory": "give the path of a file",
-    "is a file": "give the path of a directory",
-    "is not readable": "give the path of one that you may read",
-    "is not writable": "give the path of one that you may write",
-}
-_ALREADY_SAID = ";"
-# Commands that a message lists.
-_FEW = 6
-_NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
+# What is wrong with a command line.
 
 
 def sentence(error: click.ClickException) -> str:
     """One line for standard error, its head the command that was called."""
     context = error.ctx if isinstance(error, click.UsageError) else None
-    place = context.command_path if context else "linesmith"
-    return f"{place}: {_said(error, context)}".replace("\n", " ")
-
-
-def _said(error: click.ClickException, context: click.Context | None) -> str:
     if context is None:
-        return _clause(error.format_message())
+        return f"linesmith: {_clause(error.format_message())}".replace("\n", " ")
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        step = _misplaced(error.param, context) or _addition(error.param, context)
-        return f"{_called(error.param, context)} is missing; {step}"
-    if isinstance(error, click.BadParameter):
-        return _with_step(f"{_origin(error, context)}: {_clause(error.message)}", _remedy(error, context))
-    if isinstance(error, click.NoSuchOption):
-        return _unknown_option(error.option_name, context)
-    return _with_step(_clause(error.format_message()), _usage(context))
+        said, step = f"{_called(error.param, context)} is missing", _how_to_give(error.param, context)
+    elif isinstance(error, click.BadParameter):
+        said, step = f"{_origin(error, context)}: {_clause(error.message)}", _remedy(error, context)
+    elif isinstance(error, click.NoSuchOption):
+        said, step = _unknown_option(error.option_name, context), ""
+    else:
+        said, step = _clause(error.format_message()), f"usage: {_usage(context)}"
+    return f"{context.command_path}: {said if _STEP in said else f'{said}; {step}'}".replace("\n", " ")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -121,24 +205,26 @@ def no_command(name: str, known: Iterable[str], context: click.Context) -> click
 
 
 def _unknown_option(name: str, context: click.Context) -> str:
-    if name.startswith("--") and (word := _argument(name, context)):
-        return f"there is no option {name}; give {word} as it is: {_usage_of(context)}"
-    listed = f"`{context.command_path} --help` lists the options"
+    """That there is none, and what may be meant: an argument, an option like it, one that takes it, or another's."""
+    params = context.command.get_params(context)
+    words = [_called(one, context) for one in params if isinstance(one, click.Argument)]
+    word = next((one for one in words if name.lower() == f"--{one.lower()}"), "")
+    if word:
+        return f"there is no option {name}; give {word} as it is: {_usage(context)}"
     long_ones = [one[2:] for one in _options_of(context) if one.startswith("--")]
     near = nearest(name.lstrip("-"), long_ones).replace("mean ", "mean --")
-    return f"there is no option {name}; {near or _as_value(name, context) or _elsewhere(name, context) or listed}"
+    takers = (
+        _called(one, context)
+        for one in params
+        if isinstance(one, click.Option) and isinstance(one.type, click.Choice) and name[2:] in one.type.choices
+    )
+    values = (f"did you mean {taker} {name[2:]}?" for taker in takers)
+    listed = f"`{context.command_path} --help` lists the options"
+    return f"there is no option {name}; {near or next(values, '') or _elsewhere(name, context) or listed}"
 
 
 def _options_of(context: click.Context) -> list[str]:
     return [one for param in context.command.get_params(context) for one in (*param.opts, *param.secondary_opts)]
-
-
-def _as_value(name: str, context: click.Context) -> str:
-    """``--json``: which option takes what looks like one; empty where none does."""
-    for param in context.command.get_params(context):
-        if isinstance(param.type, click.Choice) and isinstance(param, click.Option) and name[2:] in param.type.choices:
-            return f"did you mean {_called(param, context)} {name[2:]}?"
-    return ""
 
 
 def _elsewhere(name: str, context: click.Context) -> str:
@@ -152,23 +238,13 @@ def _elsewhere(name: str, context: click.Context) -> str:
     return f"that one belongs to {', '.join(found)}" if 0 < len(found) <= _FEW else ""
 
 
-def _argument(option: str, context: click.Context) -> str:
-    """The argument that is called as this option would be; empty where none is."""
-    arguments = (one for one in context.command.get_params(context) if isinstance(one, click.Argument))
-    return next((word for one in arguments if (word := _called(one, context)).lower() == option[2:].lower()), "")
-
-
-def _misplaced(param: click.Parameter, context: click.Context) -> str:
-    """Where an option belongs that stands among the words of a command to run; empty where it does not."""
-    words = (word for value in context.params.values() if isinstance(value, tuple) for word in value)
-    option = next((word for word in words if word in param.opts), "")
-    return f"put {option} before CMD: {_usage_of(context)}" if option else ""
-
-
-def _addition(param: click.Parameter, context: click.Context) -> str:
-    """How what is missing is given."""
+def _how_to_give(param: click.Parameter, context: click.Context) -> str:
+    """What to do about a parameter that is missing; an option may stand among the words of a command to run."""
+    words = [word for value in context.params.values() if isinstance(value, tuple) for word in value]
+    if option := next((word for word in words if word in param.opts), ""):
+        return f"put {option} before CMD: {_usage(context)}"
     if not isinstance(param, click.Option):
-        return _usage(context)
+        return f"usage: {_usage(context)}"
     return f"add {max(param.opts, key=len)} {param.make_metavar(context)}"
 
 
@@ -193,10 +269,11 @@ def _called(param: click.Parameter, context: click.Context) -> str:
 
 
 def _remedy(error: click.BadParameter, context: click.Context) -> str:
-    type_ = error.param.type if error.param else None
-    if isinstance(type_, click.Path) and _is_default(error.param, context):
-        return f"name another with {_called(error.param, context)}" if error.param else ""
+    param = error.param
+    type_ = param.type if param else None
     if isinstance(type_, click.Path):
+        if param and param.name and context.get_parameter_source(param.name) is ParameterSource.DEFAULT:
+            return f"name another with {_called(param, context)}"
         return next((step for mark, step in _FOR_PATHS.items() if mark in error.message), "give another path")
     if isinstance(type_, (click.types.IntParamType, click.types.FloatParamType)):
         return "give one in that range" if "in the range" in error.message else "give one"
@@ -205,168 +282,11 @@ def _remedy(error: click.BadParameter, context: click.Context) -> str:
     return f"`{context.command_path} --help` says what it takes"
 
 
-def _is_default(param: click.Parameter | None, context: click.Context) -> bool:
-    name = param.name if param else None
-    return name is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT
-
-
 def _usage(context: click.Context) -> str:
-    return f"usage: {_usage_of(context)}"
-
-
-def _usage_of(context: click.Context) -> str:
     return f"{context.command_path} {' '.join(context.command.collect_usage_pieces(context))}"
-
-
-def _with_step(said: str, step: str) -> str:
-    return said if _ALREADY_SAID in said else f"{said}; {step}"
 
 
 def _clause(message: str) -> str:
     """A sentence of click's as part of ours."""
     text = _NO_NUMBER.sub("is no number", message.strip().removesuffix("."))
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
-
-
-class LazyGroup(click.Group):
-    """Commands by group title; the module ``cli.NAME`` holds the command ``NAME`` as ``command``.
-
-    What all commands have in common is added here: ``-v`` and ``-q``, settings from variables and files, and names
-    that a shell completes.
-    """
-
-    def __init__(self, *args: object, command_groups: Mapping[str, Sequence[str]], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.command_groups = command_groups
-        self._found: dict[str, click.Command] = {}
-        self.params.extend(loudness_options())
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Names in the order of the groups."""
-        return [name for names in self.command_groups.values() for name in names]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; ``None`` for a name that is no command."""
-        from linesmith.analyzer.cli.completing import complete_names
-
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        if cmd_name not in self._found:
-            command: click.Command = import_module(f"linesmith.analyzer.cli.{cmd_name}").command
-            command.params.extend(loudness_options())
-            settle(command, cmd_name)
-            complete_names(command)
-            self._found[cmd_name] = command
-        return self._found[cmd_name]
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but for a word that is no command: it may be a file, or nearly a command."""
-        name = args[0]
-        if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
-            if name == "help":
-                asked = args[1] if args[1:] and args[1] in self.list_commands(ctx) else "COMMAND"
-                raise click.UsageError(f"help stands behind a command; as in: linesmith {asked} --help", ctx)
-            if Path(name).is_file():
-                step = "a file comes behind its command, as in: linesmith layout ELF"
-                raise click.UsageError(f"there is no command {name}; {step}", ctx)
-            raise no_command(name, self.list_commands(ctx), ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One help section per group."""
-        for title, names in self.command_groups.items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [(name, command.get_short_help_str(limit=200)) for name, command in found if command]
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
-# What ``--version`` prints: the release, and what this installation was built with and has.
-
-
-def show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Callback of the option: print the facts and end."""
-    if wanted and not context.resilient_parsing:
-        click.echo("\n".join(facts()))
-        context.exit()
-
-
-def facts() -> Iterator[str]:
-    """The release first, then a line for each part."""
-    import platform
-    from importlib.metadata import version
-
-    from linesmith.analyzer.layouts.dwarf import core_versions
-    from linesmith.analyzer.layouts.store import FORMAT
-
-    compiler, libdw, capstone = core_versions()
-    yield f"linesmith, version {version('linesmith')}"
-    yield f"native core: {compiler}, libdw {libdw}, capstone {capstone}"
-    yield f"source scan: {_source_scan()}"
-    yield f"plugin for QEMU: {_qemu_plugin()}"
-    yield f"Python: {platform.python_version()} on {platform.machine()}"
-    yield f"index format: {FORMAT.decode()}"
-
-
-def _source_scan() -> str:
-    from linesmith.analyzer.base.errors import ToolMissing
-    from linesmith.patches.scan.program import program, release
-
-    try:
-        return release(program())
-    except ToolMissing:
-        return "not part of this installation"
-
-
-def _qemu_plugin() -> str:
-    from linesmith.analyzer.base.errors import ToolMissing
-    from linesmith.plugins.machines.user import plugin_file
-
-    try:
-        plugin_file()
-    except ToolMissing:
-        return "not part of this installation"
-    return "there"
-
-
-# Variables of ours that are set and change nothing: misspelled, empty, or of options that a command does not have.
-
-
-def idle_variables(root: click.Context, command: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """A sentence on each variable that sets nothing of ``command``, or of any where that is empty, with what to do.
-
-    A variable that another command alone has is none of these: it is set for that one.
-    """
-    ours = sorted(name for name in environment if name.startswith(f"{PREFIX}_"))
-    takers = _takers(root) if ours else {}
-    for name in ours:
-        of = takers.get(name)
-        if of is None:
-            yield f"{name} is set and names no option that can be; {_meant(name, takers)}"
-        elif not environment[name]:
-            yield f"{name} is empty and so sets nothing; give it a value, or unset it"
-        elif command and len(of) > 1 and command not in of:
-            yield f"{name} is set and {command} does not take it; those that do are {', '.join(of)}"
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    """What to do about a name; its likeness to others is judged without the beginning that all of them have."""
-    begin = f"{PREFIX}_"
-    near = nearest(name.removeprefix(begin), (one.removeprefix(begin) for one in known if one.startswith(begin)))
-    return near.replace("mean ", f"mean {begin}") or "`linesmith config` lists the options that can be set"
-
-
-def _takers(root: click.Context) -> dict[str, list[str]]:
-    """Every variable that is looked at, with the commands that take an option from it; none: it is no option."""
-    found: dict[str, list[str]] = {variable(CACHE_DIRECTORY): [], **{name: [] for name in ALONE}}
-    group = root.command
-    names = group.list_commands(root) if isinstance(group, click.Group) else []
-    for name in names:
-        command = group.get_command(root, name) if isinstance(group, click.Group) else None
-        for param in command.params if command else ():
-            if setting := setting_of(name, param):
-                for one in variables(name, setting):
-                    found.setdefault(one, []).append(name)
-    return found

@@ -23,7 +23,7 @@ from linesmith.analyzer.cli import options
 @click.option(
     "--save",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.NEW_FILE,
     help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as Parquet if its "
     "name ends in .parquet, otherwise as JSON.",
 )
@@ -45,15 +45,15 @@ def command(
     `perf c2c report --stdio` or of `perf script`, whole or in part, also as pasted into a mail. With --type every line
     of samples that may hold one is looked at, whatever --top says.
     """
-    from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile, with_offsets
+    from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import hot, hot_json
     from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable
 
     check_save(save, output)
-    found = with_offsets(analyse(elf, profile, section, type_, top, snapshot, trust))
-    chosen = ProfileSection(found.profile, found.section, found.sections, found.left_out)
+    found = analyse(elf, profile, section, type_, top, snapshot, trust)
+    chosen = ProfileSection(found.profile, section, found.reports, found.left_out)
     shown = by_removable(found.findings), found.reading.identity, chosen
     as_text = format_ == "text"
     text = hot.render_text(*shown, text_columns(output)) if as_text else hot_json.render_json(*shown)

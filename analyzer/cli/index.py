@@ -16,7 +16,7 @@ from linesmith.analyzer.cli import options
 @click.option(
     *("-o", "--output"),
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.NEW_FILE,
     help="Save the index of the one ELF file there; commands that need layouts alone take it in place of the ELF file.",
 )
 def command(elves: tuple[Path, ...], output: Path | None) -> None:
@@ -24,7 +24,7 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
 
     A saved index keeps the layouts of a build that is not kept, such as the base of a `linesmith lint`.
     """
-    from linesmith.analyzer.cli.analysis import load
+    from linesmith.analyzer.cli.analysis import load, save_index
     from linesmith.analyzer.cli.output import check_destinations
 
     if output is not None and len(elves) > 1:
@@ -35,6 +35,4 @@ def command(elves: tuple[Path, ...], output: Path | None) -> None:
         state = "up to date" if reading.cached else f"read from {reading.reader}"
         click.echo(visible(f"{elf}: {len(reading.layouts.names())} names, {state}"))
         if output is not None:
-            from linesmith.analyzer.cli.analysis import save  # imports the rules of slabs, which take 30 ms
-
-            save(reading, elf, output)
+            save_index(reading, elf, output)

@@ -1,35 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith intent``: what the layout of a record is for, written down, checked, or taken from what marks it."""
+"""``linesmith intent``: what the layout of a record is for, written down, checked, or taken from what marks it.
+
+Its questions: what a profile or a run of ``tune`` shows of a record, whether the file with intents
+still fits a build, how it would have to be for that, and which groups a tree asserts or a build marks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.base.errors import IntentError, NothingToSuggest
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import Running, load
-from linesmith.analyzer.cli.linting import root_of, side
+from linesmith.analyzer.cli.analysis import analyse, load, root_of, side
+from linesmith.analyzer.cli.options import EXISTING, EXISTING_FILE, MachineOptions
 from linesmith.analyzer.cli.output import deliver, remark
-from linesmith.analyzer.cli.premises import Given
-from linesmith.analyzer.model import Intent, LintReport, Severity, TypeIntent
+from linesmith.analyzer.cli.premises import PremiseOptions
+from linesmith.analyzer.model import (
+    ADJACENT_LINE_BYTES,
+    CACHE_LINE_BYTES,
+    Finding,
+    Intent,
+    Layout,
+    MemberGroup,
+    MoveKind,
+    Severity,
+    TriageKind,
+    TypeIntent,
+)
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.intent.file import Rewrite
     from linesmith.analyzer.layouts.collection import Layouts
+    from linesmith.analyzer.layouts.dwarf import Reading
+    from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.patches.build.confinement import Deadline
+    from linesmith.tuner.run.result import Winner
 
 
-# The options of ``linesmith intent``, gathered: which of its questions is asked, and where answers go.
+_MOST_FIGURES = 3
 
-_PATH = click.Path(exists=True, path_type=Path)
-_READ = click.Path(exists=True, dir_okay=False, path_type=Path)
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _NEEDS = {
     "from": "--from needs ELF and TYPE, as in `linesmith intent vmlinux inode --from c2c.txt`",
     "check": "--check needs ELF and no TYPE, as in `linesmith intent vmlinux --check`",
@@ -39,7 +54,7 @@ _NEEDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class IntentRequest:
     """What is asked; one of ``origin``, ``check``, ``update`` and ``imported`` is given."""
 
     elf: Path | None
@@ -60,6 +75,14 @@ class Asked:
     deadline: Deadline
     output: Path | None
 
+    def configuration(self, intent: Intent, elf: Path) -> frozenset[str] | None:
+        """The symbols that are set, where any intent asks: as told, or as the kernel in ``elf`` says itself."""
+        from linesmith.analyzer.intent.check import configuration_of, read_symbols
+
+        if self.kconfig is not None:
+            return read_symbols(self.kconfig)
+        return configuration_of(elf) if any(one.configuration for one in intent.types) else None
+
     def require_sense(self) -> None:
         """Raise ``click.UsageError`` for what makes no question."""
         given = {"from": self.origin, "check": self.check, "update": self.update, "import": self.imported}
@@ -79,11 +102,17 @@ class Asked:
             raise click.UsageError(f"--into adds what is written to a file, {other} does not; leave out one of them")
 
 
-_OPTIONS = (
-    click.argument("elf", metavar="[ELF]", required=False, type=_READ),
+_request_given = options.gathered(
+    "asked",
+    IntentRequest,
+    click.argument("elf", metavar="[ELF]", required=False, type=EXISTING_FILE),
     click.argument("type_", metavar="[TYPE]", required=False),
     click.option(
-        "--from", "origin", metavar="PROFILE|RUN", type=_PATH, help="Write what a profile, or a run of `tune`, shows."
+        "--from",
+        "origin",
+        metavar="PROFILE|RUN",
+        type=EXISTING,
+        help="Write what a profile, or a run of `tune`, shows.",
     ),
     click.option("--check", is_flag=True, help="Hold every entry of linesmith.toml against ELF."),
     click.option(
@@ -92,70 +121,46 @@ _OPTIONS = (
         help="Show what linesmith.toml has to say for ELF to keep its limits; --into writes it.",
     ),
     click.option(
-        "--base", metavar="OLD", type=_READ, help="The build before the change: --update follows what it renamed."
+        "--base",
+        metavar="OLD",
+        type=EXISTING_FILE,
+        help="The build before the change: --update follows what it renamed.",
     ),
     click.option("--tighten", is_flag=True, help="Let --update lower limits to what ELF has, too."),
     click.option(
         "--import",
         "imported",
         metavar="TREE|ELF",
-        type=_PATH,
+        type=EXISTING,
         help="Write the groups that C code asserts or ELF marks.",
     ),
     click.option(
         "--into",
         metavar="FILE",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=options.NEW_FILE,
         help="Add what is written at the end of FILE, which keeps all it has; it is made where it is not there.",
     ),
     options.section,
     options.snapshot,
     options.other_build,
-    click.option("--tree", metavar="DIR", type=_DIRECTORY, help="Where linesmith.toml is, for --check and --update."),
-    click.option("--intent", metavar="FILE", type=_READ, help="The file to check or update instead of that in --tree."),
-    click.option("--kconfig", metavar="FILE", type=_READ, help="The .config, where ELF or TREE has none of its own."),
+    click.option(
+        "--tree", metavar="DIR", type=options.DIRECTORY, help="Where linesmith.toml is, for --check and --update."
+    ),
+    click.option(
+        "--intent", metavar="FILE", type=EXISTING_FILE, help="The file to check or update instead of that in --tree."
+    ),
+    click.option(
+        "--kconfig", metavar="FILE", type=EXISTING_FILE, help="The .config, where ELF or TREE has none of its own."
+    ),
     options.deadline_given,
     options.output,
 )
 
 
-def given(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options to a command, which gets them together as ``asked``."""
-
-    @wraps(command)
-    def gathered(
-        *,
-        elf: Path | None,
-        type_: str | None,
-        origin: Path | None,
-        check: bool,
-        update: bool,
-        imported: Path | None,
-        into: Path | None,
-        section: int,
-        snapshot: Path | None,
-        trust: str | None,
-        tree: Path | None,
-        intent: Path | None,
-        kconfig: Path | None,
-        base: Path | None,
-        tighten: bool,
-        deadline: Deadline,
-        output: Path | None,
-        **others: object,
-    ) -> int:
-        read = section, snapshot, trust, tree, intent, kconfig, base, tighten, deadline
-        return command(asked=Asked(elf, type_, origin, check, update, imported, into, *read, output), **others)
-
-    for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return gathered
-
-
 @click.command()
-@given
+@_request_given
 @premises.premises_given
-def command(asked: Asked, given: premises.Given) -> int:
+def command(asked: IntentRequest, given: PremiseOptions) -> int:
     """Say what the layout of TYPE in ELF is for, as linesmith.toml has it and `linesmith lint` guards it.
 
     --from calls the members that a profile shows hot, read-mostly or write-hot, has those isolated that the
@@ -163,65 +168,30 @@ def command(asked: Asked, given: premises.Given) -> int:
     entry of the file against ELF: exit status 1 tells of entries to mend. --update shows what the file has to say for
     ELF to keep its limits. --import takes groups from assertions in C code, or from the markers in an ELF file.
     """
+    from linesmith.tuner.run.result import winner
+
     asked.require_sense()
-    return answered(asked, given)
-
-
-# Answers the questions of ``linesmith intent``, and puts the answers where they are wanted.
-
-
-def answered(asked: Asked, given: Given) -> int:
-    """The exit status; raises what the questions raise."""
     if asked.imported is not None:
         with asked.deadline.running():
-            found = imported(asked.imported, asked.kconfig)
-        return _write(found, asked)
+            marked = imported(asked.imported, asked.kconfig)
+        return _write(marked, asked)
     if asked.elf is None:
         return 0  # the options make sense, so this is not met
     if asked.check:
-        return _check(asked.elf, asked, given)
+        return _check(asked.elf, asked, given.machine)
     if asked.update:
-        return _update(asked.elf, asked, given)
-    return _write_observed(asked.elf, asked, given)
-
-
-def _write_observed(elf: Path, asked: Asked, given: Given) -> int:
-    from linesmith.analyzer.cli.intent_writing import Origin, intended
-
+        return _update(asked.elf, asked, given.machine)
     if asked.origin is None or asked.type_ is None:
         return 0
-    origin = Origin(asked.origin, asked.section, asked.snapshot, asked.trust)
-    return _write((intended(elf, asked.type_, origin, given),), asked)
+    if asked.origin.is_dir():
+        shown = _from_run(asked.elf, asked.type_, winner(asked.origin), given)
+    else:
+        found = analyse(asked.elf, asked.origin, asked.section, asked.type_, None, asked.snapshot, asked.trust)
+        shown = _from_profile(found, given)
+    return _write((shown,), asked)
 
 
-def _update(elf: Path, asked: Asked, given: Given) -> int:
-    """1 where something is out of date and nothing was written."""
-    from linesmith.analyzer.cli.intent_writing import Wish, updated
-    from linesmith.analyzer.intent.file import put
-
-    running = Running(given.cpus, given.page_bytes, given.release, given.slabinfo)
-    wish = Wish(asked.tree, asked.into or asked.intent, asked.kconfig, asked.base, asked.tighten)
-    found = updated(elf, wish, running)
-    for sentence in found.remarks:
-        remark(sentence)
-    click.echo(visible(found.diff.replace("\r\n", "\n")), nl=False)
-    if asked.into is not None and found.diff:
-        put(asked.into, found.text)
-    elif asked.output is not None:
-        deliver(found.text.encode(), asked.output)  # a file of the user, exact to the byte
-    return int(bool(found.diff) and not (asked.into or asked.output))
-
-
-def _check(elf: Path, asked: Asked, given: Given) -> int:
-    from linesmith.analyzer.report.lint import render_text
-
-    running = Running(given.cpus, given.page_bytes, given.release, given.slabinfo)
-    report = check(elf, asked.tree, asked.intent, asked.kconfig, running)
-    options.write(render_text(report), asked.output)
-    return int(any(one.severity is not Severity.NOTE for one in report.violations))
-
-
-def _write(types: Sequence[TypeIntent], asked: Asked) -> int:
+def _write(types: Sequence[TypeIntent], asked: IntentRequest) -> int:
     from linesmith.analyzer.intent.file import add_to, written
 
     if asked.into is not None:
@@ -231,25 +201,93 @@ def _write(types: Sequence[TypeIntent], asked: Asked) -> int:
     return 0
 
 
-# The way from an intent file and a build to what is wrong with either.
+# What a profile or a run shows.
 
 
-def check(elf: Path, tree: Path | None, file: Path | None, kconfig: Path | None, running: Running) -> LintReport:
-    """The intents in ``file``, else in the tree, else in the tree around us, held against ``elf``.
+def _from_profile(found: Explanation, given: PremiseOptions) -> TypeIntent:
+    """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
+    from linesmith.analyzer.cli.suggest import offered
+    from linesmith.analyzer.intent.entry import Grounds, entry, parted_by
+    from linesmith.patches.message.paragraphs import move_clause
 
-    Raises ``IntentError`` where there are none, and what reading the files raises.
-    """
-    from linesmith.analyzer.intent.reading import read_intent
-    from linesmith.analyzer.lint.intents import checked
-    from linesmith.analyzer.lint.pairs import located
+    premises = given.premises(Path(found.reading.identity.path), found.reading)
+    layout, lines = _held(found)
+    answers = offered(found, premises, None).answers
+    taken = [one for answer in answers for one in answer.candidates[:1] if one.recommended]
+    moves = [move for one in taken for move in one.moves]
+    grounds = Grounds(
+        layout,
+        found.reading.layouts,
+        lines,
+        Path(found.profile.source).name,
+        parted=tuple(one for line in lines for each in taken for one in parted_by(each, line.triage.pairs, _of(line))),
+        groups=tuple(
+            MemberGroup(move.member, move.members) for move in moves if move.kind is MoveKind.GROUP and move.members
+        ),
+        change=_change([move_clause(move) for move in moves]),
+        kernel=premises.kernel,
+        nominal=any(line.nominal for line in found.profile.lines),
+    )
+    return entry(grounds, largest=max((one.after.size for one in taken if one.before.id == layout.id), default=0))
 
-    root = tree or root_of(Path.cwd())
-    intent = read_intent(file_of(root, file))
-    report = checked(intent, str(elf), side(running, load(elf)), build_configuration(intent, elf, kconfig))
-    return located(report, root)
+
+def _from_run(elf: Path, type_: str, best: Winner, given: PremiseOptions) -> TypeIntent:
+    """The best variant says what to part; the profile is of the baseline's build."""
+    from linesmith.analyzer.intent.entry import Grounds, entry, parted_between
+    from linesmith.analyzer.layouts.collection import select
+
+    found = analyse(best.before, best.profile, best.section, type_)
+    before, lines = _held(found)
+    changed, reading = load(best.after), load(elf)
+    after, here = select(changed.layouts, (before.title,))[0], select(reading.layouts, (before.title,))[0]
+    sides = (before, found.reading.layouts), (after, changed.layouts)
+    grounds = Grounds(
+        here,
+        reading.layouts,
+        lines,
+        f"{best.profile.name} of the run on {best.title.partition(':')[0]}",
+        tuple(one for line in lines for one in parted_between(*sides, line.triage.pairs, _of(line))),
+        change=_change(best.moves, _measured(best)),
+        kernel=given.premises(elf, reading).kernel,
+        nominal=any(line.nominal for line in found.profile.lines),
+    )
+    return entry(grounds, largest=after.size)
 
 
-def file_of(root: Path, file: Path | None) -> Path:
+def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:
+    """The layout of the record on the hottest line, and all lines that hold it; raises ``NothingToSuggest``."""
+    layouts = [one.objects[0].layout for one in found.findings if one.objects and one.objects[0].layout is not None]
+    if not layouts:
+        raise NothingToSuggest(f"{found.profile.source} names no layout of that type; see `linesmith hot`")
+    lines = tuple(one for one in found.findings if one.objects and one.objects[0].layout == layouts[0])
+    return found.reading.layouts.by_id(layouts[0]), lines
+
+
+def _of(line: Finding) -> int:
+    """The bytes of the lines on which members of the finding meet: pairs of lines where only these meet."""
+    return ADJACENT_LINE_BYTES if line.triage.kinds[0] is TriageKind.ADJACENT_LINE else CACHE_LINE_BYTES
+
+
+def _change(moves: Sequence[str], measured: str = "") -> str:
+    return f"kept apart by: {', '.join(moves)}{measured}" if moves else ""
+
+
+def _measured(best: Winner) -> str:
+    """What the run confirmed: ``; measured: exec-storm execs/s, 8 threads: +5.00% (+4.02% to +6.10%)``."""
+    from linesmith.analyzer.report.figures import interval, scale, signed
+
+    told = [
+        f"{one.benchmark} {one.metric.name}, {scale(one)}: {signed(one.ratio - 1)} ({interval(one)})"
+        for one in best.confirmed[:_MOST_FIGURES]
+    ]
+    more = len(best.confirmed) - len(told)
+    return f"; measured: {', '.join(told)}{f' and {more} more' if more else ''}" if told else ""
+
+
+# The file with intents, held against a build.
+
+
+def _file_of(root: Path, file: Path | None) -> Path:
     """The ``file`` with intents, else that of the tree at ``root``; raises ``IntentError`` where there is none."""
     from linesmith.analyzer.intent.reading import FILE_NAME
 
@@ -259,41 +297,111 @@ def file_of(root: Path, file: Path | None) -> Path:
     return path
 
 
-def build_configuration(intent: Intent, elf: Path, kconfig: Path | None) -> frozenset[str] | None:
-    """The symbols that are set, where any intent asks: as told, or as the kernel in ``elf`` says itself."""
-    from linesmith.analyzer.intent.check import configuration_of, read_symbols
+def _check(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
+    """The intents in the file, else in the tree, else in the tree around us, held against ``elf``.
 
-    if kconfig is not None:
-        return read_symbols(kconfig)
-    return configuration_of(elf) if any(one.configuration for one in intent.types) else None
+    1 where something is to mend. Raises ``IntentError`` where there are none, and what reading the files raises.
+    """
+    from linesmith.analyzer.intent.reading import read_intent
+    from linesmith.analyzer.lint.intents import checked
+    from linesmith.analyzer.lint.pairs import located
+    from linesmith.analyzer.report.lint import render_text
+
+    root = asked.tree or root_of(Path.cwd())
+    intent = read_intent(_file_of(root, asked.intent))
+    report = checked(intent, str(elf), side(machine, load(elf)), asked.configuration(intent, elf))
+    options.write(render_text(located(report, root)), asked.output)
+    return int(any(one.severity is not Severity.NOTE for one in report.violations))
 
 
-# Groups that a tree asserts or a build marks, as intents.
+def _update(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
+    """Show how the file would have to be for ``elf``, with remarks on names and on what is left; write it if asked.
+
+    1 where something is out of date and nothing was written. Raises ``IntentError`` where there are no intents, and
+    what reading the files raises.
+    """
+    from linesmith.analyzer.intent.file import put, rewritten
+    from linesmith.analyzer.intent.reading import read_intent
+    from linesmith.analyzer.lint.intents import FollowedIntent, followed, stale
+    from linesmith.patches.edit.unified import unified_diff
+
+    path = _file_of(asked.tree or root_of(Path.cwd()), asked.into or asked.intent)
+    intent = read_intent(path)
+    reading = load(elf)
+    names = followed(intent, load(asked.base).layouts, reading.layouts) if asked.base else FollowedIntent(intent)
+    symbols = asked.configuration(intent, elf)
+    limits = stale(names.intent, side(machine, reading), symbols, tightened=asked.tighten)
+    # What markers say now comes after what was only renamed.
+    rewrites = {one.path: one for one in (*names.rewrites, *limits)}
+    before = path.read_bytes().decode()
+    found = rewritten(before, rewrites.values(), str(path))
+    diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
+    for sentence in (*names.told, *_gone(names.intent, reading, symbols), *_by_hand(found.left, intent, names.intent)):
+        remark(sentence)
+    click.echo(visible(diff.replace("\r\n", "\n")), nl=False)
+    if asked.into is not None and diff:
+        put(asked.into, found.text)
+    elif asked.output is not None:
+        deliver(found.text.encode(), asked.output)  # a file of the user, exact to the byte
+    return int(bool(diff) and not (asked.into or asked.output))
 
 
-def imported(place: Path, kconfig: Path | None = None) -> tuple[TypeIntent, ...]:
+def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> Iterator[str]:
+    """Entries of records, and members in them, that the build does not have."""
+    from linesmith.analyzer.intent.check import applies, unknown_members
+
+    for one in filter(applies(symbols), intent.types):
+        if not reading.layouts.variants(one.record):
+            yield f"{one.place}: {one.record} is gone, and its entry stays as it is"
+        for member in unknown_members(one, reading.layouts):
+            yield f"{one.place}: {member.member} of {one.record} is not there, and its name stays as it is"
+
+
+def _by_hand(left: Sequence[Rewrite], before: Intent, after: Intent) -> Iterator[str]:
+    """What a user has to write, and where; the record is called as the file will, ``before`` or ``after`` renames."""
+    paths = {one.path for one in left}
+    for one in left:
+        table, *rest = one.path
+        name = (table, *rest[:1], "name" if table == "type" else "type")  # where the file names the record
+        place, about = _entry(before if name in paths else after, one)
+        value = ", ".join(one.value) if isinstance(one.value, tuple) else one.value
+        keys = ".".join(part for part in one.path[1:] if isinstance(part, str))
+        yield f"{place}: {keys} of {about} stays as it is, for more than it would change; make it {value}"
+
+
+def _entry(intent: Intent, one: Rewrite) -> tuple[str, str]:
+    """Where what it changes stands, and what that is about."""
+    table, *rest = one.path
+    number = next((part for part in rest if isinstance(part, int)), 0)
+    if table == "suppress":
+        accepted = intent.suppressions[number]
+        return accepted.place, f"what is accepted of {accepted.record}"
+    if table == "type":
+        return intent.types[number].place, intent.types[number].record
+    return intent.path, f"[{table}]"
+
+
+# Groups that a tree asserts or a build marks.
+
+
+def imported(place: Path, kconfig: Path | None) -> tuple[TypeIntent, ...]:
     """What the C code of the tree at ``place`` asserts, or what the ELF file there marks.
 
     Conditions that no symbols alone can say are decided by ``kconfig``, or else by the ``.config`` of the tree. Raises
     ``IntentError`` where there is nothing, and what reading an ELF file raises.
     """
     from linesmith.analyzer.intent.assertions import asserted_in, asserted_intents
+    from linesmith.analyzer.intent.check import read_symbols
 
     if place.is_dir():
-        found = asserted_intents(asserted_in(place, _configuration(place, kconfig)))
+        file = kconfig or place / ".config"
+        found = asserted_intents(asserted_in(place, read_symbols(file) if file.is_file() else None))
     else:
         found = tuple(_marked(load(place).layouts))
     if not found:
         what = "no CACHELINE_ASSERT_GROUP_MEMBER()" if place.is_dir() else "no __cacheline_group_begin__ marker"
         raise IntentError(f"{place} has {what}; Linux has them since 6.8")
     return found
-
-
-def _configuration(tree: Path, kconfig: Path | None) -> frozenset[str] | None:
-    from linesmith.analyzer.intent.check import read_symbols
-
-    file = kconfig or tree / ".config"
-    return read_symbols(file) if file.is_file() else None
 
 
 def _marked(layouts: Layouts) -> Iterator[TypeIntent]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith man``: the manual, for those who package linesmith or want to read it in a pager."""
+"""``linesmith man``: the manual, for those who package linesmith or want to read it in a pager.
+
+A page is source of man(7), made of the very text that ``--help`` shows. Variables and files that are of no one command
+stand in tables here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import textwrap
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -16,7 +21,52 @@ from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.group import LazyGroup
-from linesmith.analyzer.cli.settings import FILES, VARIABLES, setting_of, variables
+from linesmith.analyzer.cli.settings import ALONE, CACHE_DIRECTORY, settings_in, variable, variables
+
+
+class ManEntry(NamedTuple):
+    """A variable or a file by its ``name`` or names, and what it is for."""
+
+    name: str
+    meaning: str
+
+
+VARIABLES = (
+    ManEntry(
+        f"{variable('command', 'option')}, {variable('option')}",
+        "An option, for one command or for every one that has it, such as `LINESMITH_SLAB_CPUS`; `linesmith config`"
+        " lists which can be set so, and the page of each command names its own.",
+    ),
+    ManEntry(
+        variable(CACHE_DIRECTORY),
+        "Where layouts, access maps and scans are kept; `cache-dir` in your file.",
+    ),
+    ManEntry(ALONE[0], "The program that parses sources, instead of the installed one."),
+    ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Where your file is, and the cache where nothing says otherwise."),
+    ManEntry(ALONE[1], "No colour in the terminal."),
+    ManEntry(ALONE[2], "Where temporary directories are made."),
+    ManEntry("SOURCE_DATE_EPOCH", "The date that man pages bear."),
+)
+FILES = (
+    ManEntry(
+        "$XDG_CONFIG_HOME/linesmith/config.toml",
+        "Your own settings; `~/.config/linesmith/config.toml` where the variable is not set.",
+    ),
+    ManEntry(
+        "linesmith.toml",
+        "In the root of a source tree: what its layouts are wanted to be, and in its table `[defaults]` the machines"
+        " that it is for.",
+    ),
+    ManEntry(
+        "$XDG_CACHE_HOME/linesmith",
+        "The cache; `~/.cache/linesmith` where neither variable is set. It may be deleted at any time.",
+    ),
+)
+_STATUS = (
+    ManEntry("0", "It is done."),
+    ManEntry("1", "It is done, and there is something to look at, such as a difference or a violation."),
+    ManEntry("2", "An error: a line on standard error says what is wrong and what to do next."),
+)
 
 
 @click.command()
@@ -35,7 +85,10 @@ def command(output: Path) -> None:
     that date instead of today's.
     """
     root = click.get_current_context().find_root().command
-    made = dict(pages(root, _date())) if isinstance(root, LazyGroup) else {}
+    # Seconds since 1970. See reproducible-builds.org, SOURCE_DATE_EPOCH.
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    seconds = int(given) if given.isdecimal() else int(time.time())
+    made = dict(pages(root, seconds)) if isinstance(root, LazyGroup) else {}
     try:
         output.mkdir(parents=True, exist_ok=True)
         for name, page in made.items():
@@ -45,12 +98,82 @@ def command(output: Path) -> None:
     click.echo(visible(f"{output}: {len(made)} pages"))
 
 
-def _date() -> int:
-    """Seconds since 1970. See reproducible-builds.org, SOURCE_DATE_EPOCH."""
-    import time
+def pages(root: LazyGroup, seconds: int) -> Iterator[tuple[str, str]]:
+    """File names and pages of the program and of every command; ``seconds`` since 1970 is the date they bear."""
+    date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
+    with click.Context(root, info_name="linesmith", **root.context_settings) as context:
+        known = root.list_commands(context)
+        further = [
+            *_commands(context, root),
+            ".SH ENVIRONMENT",
+            *_entries(VARIABLES),
+            ".SH FILES",
+            *_entries(FILES),
+        ]
+        yield "linesmith.1", _page(context, date, further, [f"linesmith-{one}(1)" for one in known])
+        for names in root.command_groups.values():
+            for name in names:
+                if (command := root.get_command(context, name)) is not None:
+                    below = command.context_class(command, info_name=name, parent=context)
+                    others = ["linesmith(1)", *(f"linesmith-{one}(1)" for one in names if one != name)]
+                    yield f"linesmith-{name}.1", _page(below, date, list(_variables(below)), others)
 
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return int(given) if given.isdecimal() else int(time.time())
+
+def _page(context: click.Context, date: str, further: Sequence[str], others: Sequence[str]) -> str:
+    from importlib.metadata import version
+
+    command, name = context.command, context.command_path.replace(" ", "-")
+    release = f"linesmith {version('linesmith')}"
+    usage = " ".join(literal(piece) for piece in command.collect_usage_pieces(context))
+    summary = " ".join(command.get_short_help_str(limit=300).replace("`", "").split()).removesuffix(".")
+    helped = (one.get_help_record(context) for one in command.get_params(context) if isinstance(one, click.Option))
+    lines = [
+        rf'.TH "{literal(name.upper())}" 1 "{date}" "{release}" "linesmith"',
+        ".SH NAME",
+        wrapped(rf"{literal(name)} \- {literal(summary)}"),
+        ".SH SYNOPSIS",
+        wrapped(f"{bold(context.command_path)} {usage}"),
+        ".SH DESCRIPTION",
+        paragraphs(command.help or ""),
+        ".SH OPTIONS",
+        *_entries(ManEntry(*record) for record in helped if record),
+        *further,
+        ".SH EXIT STATUS",
+        *_entries(_STATUS),
+        ".SH SEE ALSO",
+        ",\n".join(map(_reference, others)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(entries: Iterable[ManEntry]) -> Iterator[str]:
+    for name, meaning in entries:
+        yield from (".TP", bold(name), prose(meaning))
+
+
+def _variables(context: click.Context) -> Iterator[str]:
+    """The variables that stand for options of the command."""
+    name = context.info_name or ""
+    for number, (param, setting) in enumerate(settings_in(context.command, name)):
+        if not number:
+            yield ".SH ENVIRONMENT"
+        yield ".TP"
+        yield ", ".join(map(bold, variables(name, setting)))
+        yield prose(f"Stands for {max(param.opts, key=len)}.")
+
+
+def _commands(context: click.Context, root: LazyGroup) -> Iterator[str]:
+    yield ".SH COMMANDS"
+    for title, names in root.command_groups.items():
+        yield f".SS {title}"
+        for name in names:
+            if (command := root.get_command(context, name)) is not None:
+                yield from (".TP", _reference(f"linesmith-{name}(1)"), prose(command.get_short_help_str(limit=300)))
+
+
+def _reference(page: str) -> str:
+    name, _, section = page.partition("(")
+    return f"{bold(name)}({section}"
 
 
 # Text of help as source of man(7).
@@ -111,110 +234,3 @@ def _ascii(text: str) -> str:
 def _line(text: str) -> str:
     """A line of text that begins like a request is none."""
     return rf"\&{text}" if text.startswith((".", "'")) else text
-
-
-# A man page for each command, from the very text that ``--help`` shows.
-
-_STATUS = (
-    ("0", "It is done."),
-    ("1", "It is done, and there is something to look at, such as a difference or a violation."),
-    ("2", "An error: a line on standard error says what is wrong and what to do next."),
-)
-
-
-def pages(root: LazyGroup, seconds: int) -> Iterator[tuple[str, str]]:
-    """File names and pages of the program and of every command; ``seconds`` since 1970 is the date they bear."""
-    date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
-    with click.Context(root, info_name="linesmith", **root.context_settings) as context:
-        yield (
-            "linesmith.1",
-            _page(context, date, [*_commands(context, root), *_surroundings()], _others(root.list_commands(context))),
-        )
-        for names in root.command_groups.values():
-            for name in names:
-                command = root.get_command(context, name)
-                if command is not None:
-                    below = command.context_class(command, info_name=name, parent=context)
-                    others = ("linesmith(1)", *_others(other for other in names if other != name))
-                    yield f"linesmith-{name}.1", _page(below, date, _variables(below), others)
-
-
-def _page(context: click.Context, date: str, further: Sequence[str], others: Sequence[str]) -> str:
-    from importlib.metadata import version
-
-    command, name = context.command, context.command_path.replace(" ", "-")
-    release = f"linesmith {version('linesmith')}"
-    usage = " ".join(literal(piece) for piece in command.collect_usage_pieces(context))
-    lines = [
-        rf'.TH "{literal(name.upper())}" 1 "{date}" "{release}" "linesmith"',
-        ".SH NAME",
-        wrapped(rf"{literal(name)} \- {literal(_summary(command))}"),
-        ".SH SYNOPSIS",
-        wrapped(f"{bold(context.command_path)} {usage}"),
-        ".SH DESCRIPTION",
-        paragraphs(command.help or ""),
-        *_options(context),
-        *further,
-        ".SH EXIT STATUS",
-        *(row for status, meaning in _STATUS for row in (".TP", bold(status), prose(meaning))),
-        ".SH SEE ALSO",
-        ",\n".join(map(_reference, others)),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _summary(command: click.Command) -> str:
-    return " ".join(command.get_short_help_str(limit=300).replace("`", "").split()).removesuffix(".")
-
-
-def _options(context: click.Context) -> Iterator[str]:
-    """The option list as the help has it."""
-    yield ".SH OPTIONS"
-    for param in context.command.get_params(context):
-        record = param.get_help_record(context) if isinstance(param, click.Option) else None
-        if record:
-            yield from (".TP", bold(record[0]), prose(record[1]))
-
-
-def _variables(context: click.Context) -> list[str]:
-    """The variables that stand for options of the command."""
-    command = context.info_name or ""
-    found = [(setting, param) for param in context.command.params if (setting := setting_of(command, param))]
-    if not found:
-        return []
-    rows = [".SH ENVIRONMENT"]
-    for setting, param in found:
-        rows += [
-            ".TP",
-            ", ".join(map(bold, variables(command, setting))),
-            prose(f"Stands for {max(param.opts, key=len)}."),
-        ]
-    return rows
-
-
-def _surroundings() -> Iterator[str]:
-    """Variables and files that are not of one command."""
-    for title, told in (("ENVIRONMENT", VARIABLES), ("FILES", FILES)):
-        yield f".SH {title}"
-        for one in told:
-            yield from (".TP", bold(one.name), prose(one.meaning))
-
-
-def _commands(context: click.Context, root: LazyGroup) -> list[str]:
-    rows = [".SH COMMANDS"]
-    for title, names in root.command_groups.items():
-        rows.append(f".SS {title}")
-        for name in names:
-            command = root.get_command(context, name)
-            if command is not None:
-                rows += [".TP", _reference(f"linesmith-{name}(1)"), prose(command.get_short_help_str(limit=300))]
-    return rows
-
-
-def _others(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"linesmith-{name}(1)" for name in names)
-
-
-def _reference(page: str) -> str:
-    name, _, section = page.partition("(")
-    return f"{bold(name)}({section}"

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.cli.colour import Screen
     from linesmith.analyzer.model import LineMap
 
 
@@ -34,17 +33,17 @@ format_ = click.option(
 )
 
 
-def chosen_format(asked: str | None, destination: Path | None) -> str:
+def chosen_format(requested: str | None, destination: Path | None) -> str:
     """What ``--format`` says on the command line, then the name of the file, then what is set for all commands.
 
     Raises ``click.UsageError`` for the name of a picture that is not drawn.
     """
     suffix = destination.suffix.lower() if destination else ""
     picture = _PICTURES.get(suffix)
-    given = click.get_current_context().get_parameter_source("format_") is ParameterSource.COMMANDLINE
+    given = is_given("format_")
     if suffix in _OTHER_PICTURES and not given:
         raise click.UsageError(f"no {suffix} is drawn; name a file that ends in .svg or .png with -o")
-    return (asked if given or not picture else picture) or "text"
+    return (requested if given or not picture else picture) or "text"
 
 
 def refuse_many(count: int, what: str = "records") -> None:
@@ -77,18 +76,14 @@ def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: 
 
 
 def _write_text(groups: Sequence[Sequence[LineMap]], destination: Path | None) -> None:
-    from linesmith.analyzer.cli.colour import screen
-
-    shown = screen(destination)
-    text = "\n".join(_text(group, shown) for group in groups)
-    deliver(text.encode("utf-8", "backslashreplace"), destination)
-
-
-def _text(group: Sequence[LineMap], shown: Screen) -> str:
     from linesmith.analyzer.base.text import visible
-    from linesmith.analyzer.cli.colour import painted
+    from linesmith.analyzer.cli.colour import painted, screen
     from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows, table
 
-    rows = group_rows(group, shown.columns, BLOCKS if shown.blocks else PLAIN)
-    members = visible(table(group[0], shown.columns))
-    return painted(rows, shown.colour) + (f"\n{members}" if members else "")
+    shown = screen(destination)
+    texts = []
+    for group in groups:
+        rows = group_rows(group, shown.columns, BLOCKS if shown.blocks else PLAIN)
+        members = visible(table(group[0], shown.columns))
+        texts.append(painted(rows, shown.colour) + (f"\n{members}" if members else ""))
+    deliver("\n".join(texts).encode("utf-8", "backslashreplace"), destination)

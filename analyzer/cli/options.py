@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,23 +21,45 @@ if TYPE_CHECKING:
     from linesmith.patches.source.tree import Tree
 
 
-_EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_Result = TypeVar("_Result", int, None)
 
-_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+# Types of parameters: what a command reads, and what it writes.
+EXISTING = click.Path(exists=True, path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_OR_STDIN = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
-elf = click.argument("elf", metavar="ELF", type=_EXISTING_FILE)
 
-tree = click.option("--tree", metavar="DIR", type=_DIRECTORY, required=True, help="The source tree; it is only read.")
+def gathered(
+    name: str, make: Callable[..., object], *added: Callable[..., Callable[..., object]]
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Adds options to a command, which gets what ``make`` makes of their values as its parameter ``name``.
 
-build = click.option("--build", metavar="DIR", type=_DIRECTORY, help="The O= directory of a build of the tree.")
+    The parameters of ``make`` are called like those of the options that are ``added``; these are listed in their order.
+    """
+    taken = tuple(signature(make).parameters)
 
+    def decorate(command: Callable[..., _Result]) -> Callable[..., _Result]:
+        @wraps(command)
+        def with_options(**values: object) -> _Result:
+            made = make(**{one: values.pop(one) for one in taken})
+            return command(**{name: made}, **values)
+
+        decorated: Callable[..., object] = with_options
+        for option in reversed(added):
+            decorated = option(decorated)
+        return decorated  # type: ignore[return-value]
+
+    return decorate
+
+
+elf = click.argument("elf", metavar="ELF", type=EXISTING_FILE)
+tree = click.option("--tree", metavar="DIR", type=DIRECTORY, required=True, help="The source tree; it is only read.")
+build = click.option("--build", metavar="DIR", type=DIRECTORY, help="The O= directory of a build of the tree.")
 cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
-
-elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=_EXISTING_FILE)
-
-old = click.argument("old", metavar="OLD", type=_EXISTING_FILE)
-
-new = click.argument("new", metavar="NEW", type=_EXISTING_FILE)
+elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=EXISTING_FILE)
 
 
 class ProfilePath(click.Path):
@@ -49,24 +72,17 @@ class ProfilePath(click.Path):
 
 
 PROFILE_PATH = ProfilePath(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-
 profile = click.argument("profile", metavar="PROFILE", type=PROFILE_PATH)
-
 before = click.argument("before", metavar="BEFORE", type=PROFILE_PATH)
-
 after = click.argument("after", metavar="AFTER", type=PROFILE_PATH)
-
 after_elf = click.option(
     "--after-elf",
     metavar="ELF",
-    type=_EXISTING_FILE,
+    type=EXISTING_FILE,
     help="The build that AFTER is of, where its layouts differ from those of the first ELF.",
 )
-
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
-
 type_ = click.option("--type", "type_", metavar="TYPE", help="Only lines that hold this struct or union.")
-
 section = click.option(
     "--section",
     metavar="N",
@@ -75,14 +91,12 @@ section = click.option(
     show_default=True,
     help="Which report of a text that holds several, counted from 1.",
 )
-
 after_section = click.option(
     "--after-section",
     metavar="N",
     type=click.IntRange(min=1),
     help="Which report of AFTER; the same as --section, or the one behind it where BEFORE and AFTER are one text.",
 )
-
 top = click.option(
     "--top",
     metavar="N",
@@ -91,7 +105,6 @@ top = click.option(
     show_default=True,
     help="Look at N lines only: the hottest, of a recording half of them those a layout can help most.",
 )
-
 format_ = click.option(
     "--format",
     "format_",
@@ -100,7 +113,6 @@ format_ = click.option(
     show_default=True,
     help="How the result is written.",
 )
-
 result_format = click.option(
     "--format",
     "format_",
@@ -109,11 +121,10 @@ result_format = click.option(
     show_default=True,
     help="How the result is written; matrix is {metric: [samples]}.",
 )
-
 snapshot = click.option(
     "--snapshot",
     metavar="FILE",
-    type=_EXISTING_FILE,
+    type=EXISTING_FILE,
     help="Objects by address, as `linesmith snapshot` found them on the machine that was profiled.",
 )
 
@@ -138,12 +149,11 @@ def other_build(command: Callable[..., None]) -> Callable[..., None]:
 slabinfo = click.option(
     "--slabinfo",
     metavar="PATH",
-    type=click.Path(exists=True, path_type=Path),
+    type=EXISTING,
     help="Slab caches as the running kernel has them: /sys/kernel/slab, or what grep -s . /sys/kernel/slab/*/* prints.",
 )
 
 PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
-
 cpus = click.option(
     "--cpus",
     metavar="N",
@@ -152,34 +162,51 @@ cpus = click.option(
     show_default=True,
     help="CPUs present: slabs of a machine with more of them are larger.",
 )
-
 page_size = click.option(
     "--page-size", type=click.Choice(list(PAGES)), default="4K", show_default=True, help="Size of a page."
 )
-
 kernel = click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
 
-dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
 
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """The machine that the layouts are judged for: CPUs, bytes of a page, and its kernel.
+
+    ``release`` is ``None`` where the ELF file has to tell it, ``slabinfo`` is what the kernel says of its slab caches.
+    """
+
+    cpus: int
+    page_bytes: int
+    release: str | None = None
+    slabinfo: Path | None = None
+
+
+USUAL_MACHINE = MachineOptions(64, PAGES["4K"])
+
+
+def _machine(cpus: int, page_size: str, kernel: str | None, slabinfo: Path | None) -> MachineOptions:
+    return MachineOptions(cpus, PAGES[page_size], kernel, slabinfo)
+
+
+machine_given = gathered("machine", _machine, cpus, page_size, kernel, slabinfo)
+dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
 trace = click.option(
     "--trace",
     metavar="FILE",
-    type=_EXISTING_FILE,
+    type=EXISTING_FILE,
     help="Replay every candidate on a trace that `linesmith record --trace` wrote with PROFILE.",
 )
-
 output = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Write the result to FILE (replaced if it exists) instead of the terminal.",
 )
-
 html = click.option(
     "--html",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Write a page for a browser to FILE (replaced if it exists): it stands alone and loads nothing.",
 )
 
@@ -204,7 +231,7 @@ def write(text: str, destination: Path | None) -> None:
 
 # The option of all commands that read or compile sources: how long that may take, and what is told past it.
 
-_OPTION = click.option(
+_DEADLINE = click.option(
     "--deadline",
     metavar="SECONDS",
     type=click.IntRange(min=1),
@@ -213,41 +240,33 @@ _OPTION = click.option(
     help="Stop reading and compiling the sources after this long; exit with 1 where not all was judged.",
 )
 _SCHEMA_VERSION = 1
-_Status = TypeVar("_Status", int, None)
 
 
-def deadline_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
+def deadline_given(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Add ``--deadline`` to a command, which gets a ``Deadline`` as ``deadline``.
 
-    Where it passes before the command has a result, JSON says so in the result's place.
+    Where it passes before the command has a result, and that was to be JSON, JSON says so in the result's place.
     """
 
     @wraps(command)
-    def counted(*, deadline: float, **others: object) -> _Status:
+    def counted(*, deadline: float, **others: object) -> _Result:
         from linesmith.patches.build.confinement import Deadline
 
         try:
             return command(deadline=Deadline(deadline), **others)
         except DeadlinePassed as error:
-            _deliver_as_json(error)
+            import json
+
+            given = click.get_current_context().params
+            if given.get("format_") == "json":
+                place = given.get("output")
+                # What is no path is a place of patches; JSON goes to none that is a folder.
+                file = place if isinstance(place, Path) else getattr(place, "path", None)
+                document = {"schema": _SCHEMA_VERSION, "unjudged": ["the sources"], "remarks": [str(error)]}
+                deliver(json.dumps(document, indent=2).encode() + b"\n", file)
             raise
 
-    return _OPTION(counted)
-
-
-def _deliver_as_json(error: DeadlinePassed) -> None:
-    """Write what was not judged, if the result was to be JSON."""
-    import json
-
-    from linesmith.analyzer.cli.output import deliver
-
-    asked = click.get_current_context().params
-    if asked.get("format_") != "json":
-        return
-    place = asked.get("output")
-    file = place if isinstance(place, Path) else getattr(place, "path", None)  # JSON goes to no place that is a folder
-    document = {"schema": _SCHEMA_VERSION, "unjudged": ["the sources"], "remarks": [str(error)]}
-    deliver(json.dumps(document, indent=2).encode() + b"\n", file)
+    return _DEADLINE(counted)
 
 
 # The options of commands that check a change under other configurations and on other machines.
@@ -298,7 +317,7 @@ class Checking:
     on: tuple[str, ...]
     users: int
 
-    def asked(self, tree: Tree, file: str, cpus: int | None = None) -> MatrixRequest | None:
+    def configurations(self, tree: Tree, file: str, cpus: int | None = None) -> MatrixRequest | None:
         """The configurations by name for a change of ``file`` (relative to the tree); ``None`` where none are wanted.
 
         Raises ``TreeError`` for a name that this tree does not have.
@@ -314,13 +333,4 @@ class Checking:
         return MatrixRequest(names or _OWN, users) if cpus is None else MatrixRequest(names or _OWN, users, cpus)
 
 
-def matrix_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
-    """Add the options to a command, which gets them together as ``checking``."""
-
-    @wraps(command)
-    def gathered(*, all_: bool, on: tuple[str, ...], users: int, **others: object) -> _Status:
-        return command(checking=Checking(all_, on, users), **others)
-
-    for option in (_USERS, ON, _MATRIX):
-        gathered = option(gathered)
-    return gathered
+matrix_given = gathered("checking", Checking, _MATRIX, ON, _USERS)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a result goes: the terminal, or the file that ``-o`` names, never one that the command reads."""
+"""Where a result goes, and what is said beside it on standard error.
+
+A result goes to the terminal or the file that ``-o`` names, never to one that the command reads. Remarks, child
+commands and progress are as loud as ``-q`` and ``-v`` have it; who waits at a terminal sees how far it is, a log gets
+the steps that take long, and no more.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
-from time import monotonic
 
 import click
 
@@ -72,16 +76,12 @@ def check_destinations(destinations: Sequence[Path], options: Collection[str]) -
             raise OutputError(f"{place} would be written twice; name different files")
         if missing := _without_folder(place):
             raise OutputError(f"cannot write {place}: {missing}")
-        _check_access(place)
+        try:
+            files.check(place)
+        except OSError as error:
+            raise OutputError(f"cannot write {place}: {error.strerror}; name another file") from None
         if place.is_file():
             _refuse_to_destroy(place, options)
-
-
-def _check_access(place: Path) -> None:
-    try:
-        files.check(place)
-    except OSError as error:
-        raise OutputError(f"cannot write {place}: {error.strerror}; name another file") from None
 
 
 def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:
@@ -90,23 +90,23 @@ def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:
         begin = file.read(len(_OUR_PAGE))
     if begin.startswith(_BINARY):
         raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; {another}")
-    for given in _inputs(options):
-        if given.is_file() and existing.samefile(given):
-            raise OutputError(f"{existing} is what this command reads and stays as it is; {another}")
-        inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
-        if inside and existing.suffix not in _REPLACED_IN_A_TREE and begin != _OUR_PAGE:
-            raise OutputError(f"{existing} belongs to {given}, which is only read; {another}")
+    for name, value in click.get_current_context().params.items():
+        if name not in options:
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, Path):
+                    _refuse_input(existing, one, begin, another)
 
 
-def _inputs(results: Collection[str]) -> Iterator[Path]:
-    """Every path among the running command's arguments and options but those that name ``results``."""
-    given = click.get_current_context().params
-    for name, value in given.items():
-        if name not in results:
-            yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Path))
+def _refuse_input(existing: Path, given: Path, begin: bytes, another: str) -> None:
+    """Raise ``OutputError`` where the command reads ``existing`` as ``given``, or in a folder that is given."""
+    if given.is_file() and existing.samefile(given):
+        raise OutputError(f"{existing} is what this command reads and stays as it is; {another}")
+    inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
+    if inside and existing.suffix not in _REPLACED_IN_A_TREE and begin != _OUR_PAGE:
+        raise OutputError(f"{existing} belongs to {given}, which is only read; {another}")
 
 
-# What a command says beside its result, on standard error: as loud as ``-q`` and ``-v`` have it.
+# How loud it is.
 
 _LOUDNESS = "linesmith.loudness"
 _START = "subprocess.Popen"
@@ -146,41 +146,40 @@ def say(line: str) -> None:
 
 def loudness_options() -> tuple[click.Option, ...]:
     """``-v`` and ``-q``, for every command."""
+
+    def louder(context: click.Context, _: click.Parameter, given: bool) -> None:
+        if given and not context.resilient_parsing and _is_first(context, Loudness.VERBOSE):
+            clock = _Clock()
+            sys.addaudithook(clock.hear)
+            context.call_on_close(clock.end)
+
+    def quieter(context: click.Context, _: click.Parameter, given: bool) -> None:
+        if given:
+            _is_first(context, Loudness.QUIET)
+
     verbose = click.Option(
         ["-v", "--verbose"],
         is_flag=True,
         expose_value=False,
-        callback=_louder,
+        callback=louder,
         help="Also say which commands are run, and how long it all took.",
     )
     quiet_ = click.Option(
         ["-q", "--quiet"],
         is_flag=True,
         expose_value=False,
-        callback=_quieter,
+        callback=quieter,
         help="Say nothing beside the result but errors.",
     )
     return verbose, quiet_
 
 
-def _louder(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given and not context.resilient_parsing and _chosen(context, Loudness.VERBOSE):
-        clock = _Clock()
-        sys.addaudithook(clock.hear)
-        context.call_on_close(clock.end)
-
-
-def _quieter(context: click.Context, _: click.Parameter, given: bool) -> None:
-    if given:
-        _chosen(context, Loudness.QUIET)
-
-
-def _chosen(context: click.Context, wanted: Loudness) -> bool:
+def _is_first(context: click.Context, loudness: Loudness) -> bool:
     """Whether this is the first time that it is asked for."""
     before = context.meta.get(_LOUDNESS)
-    if before not in (None, wanted):
+    if before not in (None, loudness):
         raise click.UsageError("-v and -q contradict each other; give one of them", context)
-    context.meta[_LOUDNESS] = wanted
+    context.meta[_LOUDNESS] = loudness
     return before is None
 
 
@@ -195,7 +194,10 @@ class _Clock:
         """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
         if event == _START:
             with suppress(OSError, ValueError):
-                self._say(f"runs {shlex.join(self._not_told_yet(_words(arguments[1])))}")
+                command = arguments[1]
+                parts = [command] if isinstance(command, (str, bytes)) or not isinstance(command, Sequence) else command
+                words = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else str(one) for one in parts]
+                self._say(f"runs {shlex.join(self._shortened(words))}")
 
     def end(self) -> None:
         """The time since the beginning, and the processor time here and in children that have ended."""
@@ -203,9 +205,12 @@ class _Clock:
         children = used.children_user + used.children_system
         self._say(f"done; processor time {used.user + used.system:.2f} s here, {children:.2f} s in child processes")
 
-    def _not_told_yet(self, words: list[str]) -> list[str]:
-        """The words; a run of git has some thirty before its command, which are told the first time alone."""
-        settings = _settings_of(words)
+    def _shortened(self, words: list[str]) -> list[str]:
+        """The words; a run of git has some thirty options before its command, which are told the first time alone."""
+        end = 1
+        while words[:1] == [_GIT] and end < len(words) and words[end].startswith("-"):
+            end += 2 if words[end] in ("-c", "-C") else 1  # these have a value behind them
+        settings = tuple(words[1:end])
         if settings in self._settings:
             return [_GIT, "...", *words[1 + len(settings) :]]
         if settings:
@@ -216,20 +221,7 @@ class _Clock:
         click.echo(visible(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)
 
 
-def _words(command: object) -> list[str]:
-    words = command if isinstance(command, Sequence) and not isinstance(command, (str, bytes)) else [command]
-    return [os.fsdecode(word) if isinstance(word, (str, bytes, os.PathLike)) else str(word) for word in words]
-
-
-def _settings_of(words: Sequence[str]) -> tuple[str, ...]:
-    """What git is told before its command: options, of which ``-c`` and ``-C`` have a value behind them."""
-    end = 1
-    while words[:1] == [_GIT] and end < len(words) and words[end].startswith("-"):
-        end += 2 if words[end] in ("-c", "-C") else 1
-    return tuple(words[1:end])
-
-
-# What a person who waits is told of work that takes time; a log is told of the steps that take long, and no more.
+# Who waits.
 
 CLEAR_LINE = "\r\x1b[K"
 _NUMBER = re.compile(r"\d+")
@@ -243,7 +235,7 @@ def tell_who_waits(progress: str) -> None:
         click.echo(visible(progress), err=True)
 
 
-class Steps:
+class StepReporter:
     """Tells of steps of long work; where standard error is no terminal, of each once, and only when it takes long.
 
     That is ``patience`` seconds after this was made, where the work begins.
@@ -251,7 +243,7 @@ class Steps:
 
     def __init__(self, patience: float = _PATIENCE) -> None:
         self._patience = patience
-        self._begun = monotonic()
+        self._begun = time.monotonic()
         self._told: set[str] = set()
 
     def __call__(self, step: str) -> None:
@@ -260,7 +252,7 @@ class Steps:
             tell_who_waits(step)
             return
         kind = _NUMBER.sub("", step)
-        if kind not in self._told and monotonic() - self._begun >= self._patience:
+        if kind not in self._told and time.monotonic() - self._begun >= self._patience:
             self._told.add(kind)
             remark(step)
 
@@ -269,20 +261,17 @@ class Steps:
 def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
     """Progress for whoever looks; the line is cleared in the end. A log has one line of it, where it takes long."""
     if quiet() or not sys.stderr.isatty():
-        yield _logged(doing, Steps())
+        steps = StepReporter()
+        # Being called at all lets an interrupt end the work.
+        yield lambda done, total: steps(f"{doing}, which can take minutes the first time") if done < total else None
         return
     try:
-        yield _Progress(doing)
+        yield _PercentLine(doing)
     finally:
         click.echo(CLEAR_LINE, err=True, nl=False)
 
 
-def _logged(doing: str, steps: Steps) -> Callable[[int, int], None]:
-    """Progress nobody looks at; being called at all lets an interrupt end the work."""
-    return lambda done, total: steps(f"{doing}, which can take minutes the first time") if done < total else None
-
-
-class _Progress:
+class _PercentLine:
     """One line that shows the share that is done, redrawn once per percent."""
 
     def __init__(self, doing: str) -> None:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith patch``: a candidate as a patch of the source tree, confirmed by compiling it."""
+"""``linesmith patch``: a candidate as a patch of the source tree, confirmed by compiling it.
+
+The candidates are those of ``suggest``. What stands in the way of every one of them is found before the search, which
+takes longest; what is not as expected of the patch that comes out is said beside it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +17,16 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import options, output, premises, series_output
-from linesmith.analyzer.cli.analysis import Analysis
 from linesmith.analyzer.cli.options import Checking
-from linesmith.analyzer.cli.output import Steps, remark
-from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, number_of, objects, records_of, scan_if_possible
+from linesmith.analyzer.cli.output import StepReporter
+from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, ScanOptions, number_of, objects, scan_if_possible
 from linesmith.analyzer.cli.series_output import Mailing, tell
 from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
 from linesmith.analyzer.model.candidate import candidate_name
 
 if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
+    from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.edit.patch import Confirmed
     from linesmith.patches.source.body import Remarks
@@ -32,37 +35,12 @@ if TYPE_CHECKING:
     from linesmith.tuner.propose.candidates import Suggestion
 
 
-# The options that say how a candidate is written in C, beside the order of its members.
-
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
 
 
-def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Each as its name and its members."""
-    found = [_GROUP.fullmatch(one) for one in given]
-    for one, text in zip(found, given, strict=True):
-        if one is None:
-            raise click.BadParameter(f"{text!r} is no group; write NAME=MEMBER,MEMBER")
-    return tuple((one[1], *one[2].split(",")) for one in found if one)
-
-
-_OPTIONS = (
-    click.option("--comment/--no-comment", default=True, help="Say above the member why it stands there (default)."),
-    click.option("--padding", is_flag=True, help="Write a padding where an alignment to a line would be."),
-    click.option(
-        "--group",
-        "groups",
-        metavar="NAME=MEMBER,…",
-        multiple=True,
-        callback=_groups,
-        help="Mark members that stand together as a cacheline group, with its assertions. Can be repeated.",
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True)
-class Dressing:
-    """Whether a ``comment`` and a ``padding`` are written; ``groups`` have a name and members each."""
+class StyleOptions:
+    """How a candidate is written in C: with a ``comment``, with ``padding``; ``groups`` have a name and members."""
 
     comment: bool
     padding: bool
@@ -85,16 +63,29 @@ class Dressing:
         return remarks_on(candidate, finding) if self.comment else None
 
 
-def given(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options to a command, which gets them together as ``dressing``."""
+def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Each as its name and its members."""
+    found = [_GROUP.fullmatch(one) for one in given]
+    for one, text in zip(found, given, strict=True):
+        if one is None:
+            raise click.BadParameter(f"{text!r} is no group; write NAME=MEMBER,MEMBER")
+    return tuple((one[1], *one[2].split(",")) for one in found if one)
 
-    @wraps(command)
-    def gathered(*, comment: bool, padding: bool, groups: tuple[tuple[str, ...], ...], **others: object) -> None:
-        command(dressing=Dressing(comment, padding, groups), **others)
 
-    for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return gathered
+_style_given = options.gathered(
+    "style",
+    StyleOptions,
+    click.option("--comment/--no-comment", default=True, help="Say above the member why it stands there (default)."),
+    click.option("--padding", is_flag=True, help="Write a padding where an alignment to a line would be."),
+    click.option(
+        "--group",
+        "groups",
+        metavar="NAME=MEMBER,…",
+        multiple=True,
+        callback=_groups,
+        help="Mark members that stand together as a cacheline group, with its assertions. Can be repeated.",
+    ),
+)
 
 
 @click.command()
@@ -119,7 +110,7 @@ def given(command: Callable[..., None]) -> Callable[..., None]:
 @options.format_
 @series_output.series_given
 @options.matrix_given
-@given
+@_style_given
 @click.option(
     "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
 )
@@ -137,14 +128,14 @@ def command(
     type_: str | None,
     candidate: int | str | None,
     section: int,
-    given: premises.Given,
+    given: premises.PremiseOptions,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
     format_: str,
     mailing: series_output.Mailing,
     checking: options.Checking,
-    dressing: Dressing,
+    style: StyleOptions,
     in_steps: bool,
     scan: bool,
     dry_run: bool,
@@ -154,22 +145,21 @@ def command(
     Of a tree that is a repository of git it is a mail for `git am`. The patch counts only when the patched source
     compiles, with the tree's own flags, to the layout that was promised.
     """
-    from linesmith.analyzer.cli.analysis import analyse, with_offsets
+    from linesmith.analyzer.cli.analysis import analyse
     from linesmith.analyzer.cli.group import interruptible
-    from linesmith.analyzer.cli.premises import with_blocks
     from linesmith.analyzer.cli.suggest import tell_choice
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = Asked(mailing, checking, dressing, in_steps, scan, format_, given.cpus, deadline)
+    asked = PatchRequest(mailing, checking, style, in_steps, scan, format_, given.machine.cpus, deadline)
     check_early(sources, asked)
     with interruptible():
-        found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
+        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
         given = given.on_machine_of(found.profile)
-        asked = replace(asked, cpus=given.cpus)
+        asked = replace(asked, cpus=given.machine.cpus)
         with deadline.running():
             scanned = survey(found, sources, asked)
-        known = with_blocks(given.premises(elf, found.reading, scanned.scans), found, tree, deadline)
+        known = given.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
         chosen = choose(found, known, trace, candidate)
         if chosen.facts:
             tell_choice(chosen.candidate)
@@ -179,11 +169,11 @@ def command(
             click.get_current_context().exit(1)
 
 
-# The way from a numbered candidate to a patch, and what is told on the way.
+# From a candidate to a patch.
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenCandidate:
     """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps.
 
     ``facts`` are those of its record that it keeps to; ``of_another_build`` tells that the profile is not of the ELF
@@ -199,7 +189,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PatchRequest:
     """What a user wants of the patches beside their content; slabs are worked out for ``cpus``.
 
     ``deadline`` is for reading the tree and for the compiles that confirm the patch; each configuration that is asked
@@ -208,7 +198,7 @@ class Asked:
 
     mailing: Mailing
     checking: Checking
-    dressing: Dressing
+    style: StyleOptions
     in_steps: bool
     scan: bool
     format: str
@@ -216,7 +206,7 @@ class Asked:
     deadline: Deadline
 
 
-def choose(found: Analysis, premises: Premises, trace: Path | None, wanted: int | str | None) -> Chosen:
+def choose(found: Explanation, premises: Premises, trace: Path | None, choice: int | str | None) -> ChosenCandidate:
     """The candidate with that number or name, or the first that is recommended.
 
     Raises ``NothingToSuggest`` when there is no such one, when none is recommended, and what a replay raises.
@@ -231,11 +221,11 @@ def choose(found: Analysis, premises: Premises, trace: Path | None, wanted: int 
     if not known:
         raise NothingToSuggest(reasons(answers))
     candidates = [candidate for _, candidate in known]
-    number = number_of(wanted, candidates, lambda: free_candidates(found, premises, trace)) or _recommended(known)
+    number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace)) or _recommended(known)
     answer, candidate = known[number - 1]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
     facts = premises.facts.of(candidate.type)
-    return Chosen(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
+    return ChosenCandidate(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
 
 
 def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
@@ -247,17 +237,17 @@ def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
     raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate {first}` takes the first all the same")
 
 
-def check_early(tree: Tree, asked: Asked) -> None:
+def check_early(tree: Tree, asked: PatchRequest) -> None:
     """Raise what would be in the way at the end only: a commit that is not there, or no place to write to.
 
     Raises ``TreeError``, ``OutputError`` or ``click.UsageError``.
     """
-    if asked.format == "json" and asked.mailing.place is not None and asked.mailing.place.is_folder:
+    if asked.format == "json" and asked.mailing.output is not None and asked.mailing.output.is_folder:
         raise click.UsageError("--format json gives one file; name one with -o, not a folder")
     asked.mailing.check(tree.root)
 
 
-def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
+def survey(found: Explanation, tree: Tree, asked: PatchRequest) -> Scanned:
     """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
@@ -271,22 +261,22 @@ def survey(found: Analysis, tree: Tree, asked: Asked) -> Scanned:
         raise obstacles[0]
     for one in known:
         if one.obstacle is None:
-            asked.checking.asked(tree, one.file, asked.cpus)
-    return scan_if_possible(tree.root, tree.build, records_of(found)) if asked.scan else Scanned()
+            asked.checking.configurations(tree, one.file, asked.cpus)
+    return scan_if_possible(tree.root, tree.build, found) if asked.scan else Scanned()
 
 
-def show_draft(chosen: Chosen, tree: Tree, asked: Asked) -> None:
+def show_draft(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest) -> None:
     """The candidate as an edit that nothing has confirmed."""
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
-    candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
+    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
     with asked.deadline.running():
-        made = draft(candidate, tree, asked.dressing.remarks(candidate, chosen.finding))
+        made = draft(candidate, tree, asked.style.remarks(candidate, chosen.finding))
     output.deliver(changes.render_draft(made, asked.format), asked.mailing.file)
 
 
-def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts: Layouts) -> bool:
+def deliver(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
@@ -298,9 +288,9 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, further_checks, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
-    candidate = asked.dressing.dressed(chosen.candidate, chosen.facts)
+    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
     with asked.deadline.running():
-        confirmed = confirm(candidate, tree, Steps(), asked.dressing.remarks(candidate, chosen.finding))
+        confirmed = confirm(candidate, tree, StepReporter(), asked.style.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
     title = confirmed.original.declared.record.title
@@ -310,28 +300,32 @@ def deliver(chosen: Chosen, tree: Tree, asked: Asked, scanned: Scanned, layouts:
     with asked.deadline.running():
         patch = replace(patch_of(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
         in_steps = asked.in_steps
-        series = stepwise(candidate, patch, confirmed, tree, Steps()) if in_steps else whole(patch, confirmed)
+        series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
         files = asked.mailing.files(series, tree.root)
     if asked.format == "json":
         output.deliver(changes.render_json(patch, files, checks), asked.mailing.file)
     else:
         asked.mailing.write(files)
     in_time = tell(series, tree.root, files, asked.deadline, "" if asked.format == "json" else asked.mailing.whole)
-    if scanned.reason:
-        remark(f"code that relies on the order was not looked for: {scanned.reason}")
+    scanned.tell()
     return is_worse(checks) or not in_time
 
 
 def _checks(
-    candidate: Candidate, confirmed: Confirmed, tree: Tree, asked: Asked, layouts: Layouts, users: tuple[str, ...]
+    candidate: Candidate,
+    confirmed: Confirmed,
+    tree: Tree,
+    asked: PatchRequest,
+    layouts: Layouts,
+    users: tuple[str, ...],
 ) -> tuple[ConfigurationCheck, ...]:
     """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
     from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import CheckedChange
     from linesmith.patches.matrix.records import holders_of
 
-    wanted = asked.checking.asked(tree, confirmed.change.file, asked.cpus)
-    if wanted is None:
+    configurations = asked.checking.configurations(tree, confirmed.change.file, asked.cpus)
+    if configurations is None:
         return ()
     change = CheckedChange(
         files=(confirmed.change,),
@@ -344,7 +338,7 @@ def _checks(
         prefer=users,
         granules=candidate.granules or (0, 0),
     )
-    return check(change, tree, replace(wanted, deadlines=asked.deadline.anew), Steps())
+    return check(change, tree, replace(configurations, deadlines=asked.deadline.anew), StepReporter())
 
 
 def _users(scan: SourceScan | None) -> tuple[str, ...]:

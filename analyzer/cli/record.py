@@ -17,8 +17,10 @@ import click
 
 from linesmith.analyzer.base.errors import NotRecorded, OutputError
 from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import interruptible
 from linesmith.analyzer.cli.output import CLEAR_LINE, check_destinations, deliver, deliver_parts, quiet, remark, say
+from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.model import Emulation, Guest, Order, Profile, Recorded
@@ -27,13 +29,10 @@ if TYPE_CHECKING:
 
 # The options of ``linesmith record``.
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 _MOST_CPUS = 64
 
 
-class _Size(click.ParamType):  # type: ignore[type-arg]
+class _ByteSize(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes with an optional K, M or G, powers of 1024."""
 
     name = "size"
@@ -58,8 +57,13 @@ _OPTIONS = (
         show_default=True,
         help="Where to run: a whole kernel in QEMU, one program in QEMU, or this machine's PMU.",
     ),
-    click.option("--kernel", metavar="FILE", type=_FILE, help="Kernel to boot: a bzImage or Image."),
-    click.option("--vmlinux", metavar="ELF", type=_FILE, help="The same kernel with symbols: names code and objects."),
+    click.option("--kernel", metavar="FILE", type=options.EXISTING_FILE, help="Kernel to boot: a bzImage or Image."),
+    click.option(
+        "--vmlinux",
+        metavar="ELF",
+        type=options.EXISTING_FILE,
+        help="The same kernel with symbols: names code and objects.",
+    ),
     click.option(
         "--smp", "cpus", metavar="N", type=click.IntRange(1, _MOST_CPUS), default=4, show_default=True, help="CPUs."
     ),
@@ -73,10 +77,12 @@ _OPTIONS = (
         help="NUMA nodes, which divide the CPUs.",
     ),
     click.option(
-        "--memory", metavar="SIZE", type=_Size(), default="512M", show_default=True, help="Memory of the guest."
+        "--memory", metavar="SIZE", type=_ByteSize(), default="512M", show_default=True, help="Memory of the guest."
     ),
-    click.option("--initrd", metavar="FILE", type=_FILE, help="First file system to build on."),
-    click.option("--overlay", metavar="DIR", type=_FOLDER, help="Files to add to the guest, as they lie below DIR."),
+    click.option("--initrd", metavar="FILE", type=options.EXISTING_FILE, help="First file system to build on."),
+    click.option(
+        "--overlay", metavar="DIR", type=options.DIRECTORY, help="Files to add to the guest, as they lie below DIR."
+    ),
     click.option("--append", metavar="WORDS", default="", help="More words for the kernel's command line."),
     click.option(
         "--ring",
@@ -93,7 +99,7 @@ _OPTIONS = (
         "--cache",
         "cache_bytes",
         metavar="SIZE",
-        type=_Size(),
+        type=_ByteSize(),
         default=0,
         show_default="without bound",
         help="Private cache of a CPU.",
@@ -118,8 +124,8 @@ _OPTIONS = (
     ),
     click.option("--from", "first", metavar="FUNCTION", help="Record from the first call of FUNCTION on."),
     click.option("--to", "last", metavar="FUNCTION", help="Stop where FUNCTION is called."),
-    click.option("--trace", metavar="FILE", type=_NEW_FILE, help="Keep a trace for what-if replays."),
-    click.option("--log", metavar="FILE", type=_NEW_FILE, help="Console of the guest.  [default: PROFILE.log]"),
+    click.option("--trace", metavar="FILE", type=options.NEW_FILE, help="Keep a trace for what-if replays."),
+    click.option("--log", metavar="FILE", type=options.NEW_FILE, help="Console of the guest.  [default: PROFILE.log]"),
     click.option(
         "--timeout",
         "seconds",
@@ -147,7 +153,7 @@ def record_options(command: Callable[..., None]) -> Callable[..., None]:
     "--output",
     metavar="PROFILE",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.NEW_FILE,
     help="Write the profile to this file (replaced if it exists): as Parquet if it is called .parquet, else as JSON.",
 )
 @click.argument("command_", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -200,7 +206,7 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
     if given["last"] and not given["first"]:
         raise click.UsageError("--to needs --from: a region that ends must begin")
-    if given["kernel"] is None and any(map(_was_given, _OF_A_KERNEL)):
+    if given["kernel"] is None and any(map(is_given, _OF_A_KERNEL)):
         raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
     if given["kernel"] is not None and machine in ("qemu-user", "perf"):
         raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
@@ -212,11 +218,6 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
         trace=given["trace"],
         seconds=given["seconds"],
     )
-
-
-def _was_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE
 
 
 def _emulation(given: Mapping[str, Any]) -> Emulation:
@@ -301,15 +302,10 @@ def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
         recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
         profile = _with_objects(recorded, order)
         if trace and order.trace:
-            _keep(trace, order.trace)
+            with trace.open("rb") as file:  # it may be larger than memory
+                deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
     deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
     return profile
-
-
-def _keep(trace: Path, destination: Path) -> None:
-    """Write a trace, which may be larger than memory, where the user wants it."""
-    with trace.open("rb") as file:
-        deliver_parts(iter(partial(file.read, _PART_BYTES), b""), destination, ("trace",))
 
 
 def summary(profile: Profile, output: Path, order: Order) -> str:

@@ -1,50 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith report``: what a run of ``tune`` or ``bench`` has found, or what a profile shows, also as a page."""
+"""``linesmith report``: what a run of ``tune`` or ``bench`` has found, or what a profile shows, also as a page.
+
+A page of a profile shows what ``suggest`` proposes. A page of a run shows the patch to take and the records that it
+lays out otherwise than the baseline, with what the run's profile says of them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest
+from linesmith.analyzer.base.errors import (
+    DebugInfoDamaged,
+    DebugInfoMissing,
+    ElfError,
+    LinesmithError,
+    NothingToSuggest,
+)
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import Analysis, analyse, beside
+from linesmith.analyzer.cli.analysis import analyse, kernel_of, load
+from linesmith.analyzer.cli.options import USUAL_MACHINE
 from linesmith.analyzer.cli.output import check_destinations
-from linesmith.analyzer.cli.premises import Sources, scan_findings, scanning_given
+from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions, scan_findings
+from linesmith.analyzer.cli.settings import is_given
 from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse
 
 if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
+    from linesmith.analyzer.model import Result
     from linesmith.analyzer.report.html.candidate import Emphasis
     from linesmith.analyzer.report.html.finding import ChangedRecord
+    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.analyzer.slab.allocation import Kernel
     from linesmith.tuner.run.evidence import RunProfile
 
 
-# The report of a profile: which files it is of, what it rests on, and the way to its page.
-
-INPUTS = click.argument(
-    "inputs",
-    metavar="RUN | ELF PROFILE",
-    nargs=-1,
-    required=True,
-    type=options.ProfilePath(exists=True, allow_dash=True, path_type=Path),
-)
-ELF = click.option(
-    "--elf",
-    metavar="ELF",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The program or kernel that PROFILE is of: `PROFILE --elf ELF` is `ELF PROFILE`.",
-)
-_OPTIONS = (options.type_, options.section, options.snapshot, options.other_build, options.trace)
-_NAMES = (
+_OF_PROFILES = (
     "type_",
     "section",
     "snapshot",
@@ -58,23 +55,96 @@ _NAMES = (
     "configurations",
 )
 _OF_RUNS = ("against", "format_", "output")
+# Records that hold the one that was changed may differ as well; so many are drawn.
+MOST_RECORDS = 6
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProfileOptions:
     """The options for a profile as they were given."""
 
-    known: premises.Given
-    type: str | None
+    given: PremiseOptions
+    type_: str | None
     section: int
     snapshot: Path | None
     trust: str | None
     trace: Path | None
-    sources: Sources
+    sources: ScanOptions
+
+
+_profile_given = options.gathered(
+    "of_profile",
+    ProfileOptions,
+    options.type_,
+    options.section,
+    options.snapshot,
+    options.other_build,
+    options.trace,
+    premises.premises_given,
+    premises.scanning_given,
+)
+
+
+@click.command()
+@click.argument(
+    "inputs",
+    metavar="RUN | ELF PROFILE",
+    nargs=-1,
+    required=True,
+    type=options.ProfilePath(exists=True, allow_dash=True, path_type=Path),
+)
+@click.option(
+    "--elf",
+    metavar="ELF",
+    type=options.EXISTING_FILE,
+    help="The program or kernel that PROFILE is of: `PROFILE --elf ELF` is `ELF PROFILE`.",
+)
+@options.html
+@click.option(
+    "--against",
+    metavar="RUN",
+    type=options.DIRECTORY,
+    help="Show what another run says of the same variants.",
+)
+@options.result_format
+@options.output
+@_profile_given
+def command(
+    inputs: tuple[Path, ...],
+    elf: Path | None,
+    html: Path | None,
+    against: Path | None,
+    format_: str,
+    output: Path | None,
+    of_profile: ProfileOptions,
+) -> None:
+    """Show what a run of tune or bench has found so far, or write a profile as a page.
+
+    The run in the directory RUN may still be going on, or have been killed. Of a PROFILE of the program or kernel ELF
+    it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
+    layouts, costs and phases. Options from --type on are for that.
+    """
+    chosen = chosen_report(inputs, elf, html)
+    if isinstance(chosen, PageRequest):
+        options.write_page(page(chosen, of_profile), chosen.html)
+        return
+    from linesmith.analyzer.cli.runs import show_results
+    from linesmith.analyzer.report.html.pages import render_run
+    from linesmith.analyzer.report.run_forms import render_two_runs
+    from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
+
+    result = read_result(chosen)
+    if html:
+        options.write_page(render_run(result, files_of(chosen, result)), html)
+    elif against:
+        options.write_shown(render_two_runs(result, read_result(against)), "text", output)
+    else:
+        show_results(result, format_, output)
 
 
 @dataclass(frozen=True, slots=True)
-class OfProfile:
+class PageRequest:
     """A page ``html`` is to be made of a profile by the layouts of an ELF file."""
 
     elf: Path
@@ -82,35 +152,12 @@ class OfProfile:
     html: Path
 
 
-def given(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for a profile to a command, which gets them together as ``asked``."""
-
-    @wraps(command)
-    def gathered(
-        *,
-        given: premises.Given,
-        type_: str | None,
-        section: int,
-        snapshot: Path | None,
-        trust: str | None,
-        trace: Path | None,
-        sources: Sources,
-        **others: object,
-    ) -> None:
-        command(asked=Asked(given, type_, section, snapshot, trust, trace, sources), **others)
-
-    added: Callable[..., None] = premises.premises_given(scanning_given(gathered))
-    for option in reversed(_OPTIONS):
-        added = option(added)
-    return added
-
-
-def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None) -> Path | OfProfile:
+def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None) -> Path | PageRequest:
     """The run directory, or the files of a profile; raises ``click.UsageError`` for anything else."""
     if inputs[0].is_dir():
         if len(inputs) > 1 or elf:
             raise click.UsageError(f"{inputs[0]} is a directory, so it must be the RUN, and that alone is to be given")
-        _refuse(_NAMES, "is about a PROFILE, not about a RUN; leave it away")
+        _refuse(_OF_PROFILES, "is about a PROFILE, not about a RUN; leave it away")
         return inputs[0]
     files = (elf, *inputs) if elf else inputs
     if len(files) == 1:
@@ -124,30 +171,25 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
         raise click.UsageError(
             "the report of a profile is a page, so name it with --html FILE; `linesmith hot` and `suggest` print text"
         )
-    return OfProfile(files[0], files[1], html)
+    return PageRequest(files[0], files[1], html)
 
 
-def page(files: OfProfile, asked: Asked) -> str:
+def page(request: PageRequest, asked: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
-    from linesmith.analyzer.cli.analysis import analyse, with_offsets
-    from linesmith.analyzer.cli.premises import with_blocks
-    from linesmith.analyzer.cli.suggest import whatever_is_suggested
+    from linesmith.analyzer.cli.suggest import offered, suggested
     from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
-    check_destinations([files.html], ("html",))
-    found = with_offsets(
-        analyse(files.elf, files.profile, asked.section, asked.type, snapshot=asked.snapshot, trust=asked.trust)
-    )
-    scans = scan_findings(asked.sources, found)
-    given = asked.known.on_machine_of(found.profile)
-    sources = asked.sources
-    known = with_blocks(given.premises(files.elf, found.reading, scans), found, sources.tree, sources.deadline)
-    told = ProfileSection(found.profile, found.section, found.sections, found.left_out)
-    return render_profile(whatever_is_suggested(found, known, asked.trace), told, tuple(_unchecked(asked)))
+    check_destinations([request.html], ("html",))
+    section, snapshot, trust = asked.section, asked.snapshot, asked.trust
+    found = analyse(request.elf, request.profile, section, asked.type_, snapshot=snapshot, trust=trust)
+    known = asked.given.premises_of(found, scan_findings(asked.sources, found), asked.sources)
+    shown = suggested(found, known, offered(found, known, asked.trace), asked.trace)
+    chosen = ProfileSection(found.profile, section, found.reports, found.left_out)
+    return render_profile(shown, chosen, tuple(_unchecked(asked)))
 
 
-def _unchecked(asked: Asked) -> Iterator[str]:
+def _unchecked(asked: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
     if asked.trace is None:
@@ -157,69 +199,61 @@ def _unchecked(asked: Asked) -> Iterator[str]:
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
             "for (--tree)"
         )
-    if not asked.known.configurations:
+    if not asked.given.configurations:
         yield "other configurations and machines: only this build was looked at (--configuration)"
-    if asked.known.slabinfo is None:
+    if asked.given.machine.slabinfo is None:
         yield "slab caches of a running kernel: theirs are computed or assumed (--slabinfo)"
 
 
-def _refuse(names: tuple[str, ...], why: str) -> None:
+def _refuse(names: tuple[str, ...], complaint: str) -> None:
     """Raise ``click.UsageError`` where one of the parameters stands on the command line."""
-    context = click.get_current_context()
-    parameters: Mapping[str, Any] = {str(one.name): one for one in context.command.params}
+    parameters = {one.name: one for one in click.get_current_context().command.params}
     for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{parameters[name].opts[-1]} {why}")
+        if is_given(name):
+            raise click.UsageError(f"{parameters[name].opts[-1]} {complaint}")
 
 
-@click.command()
-@INPUTS
-@ELF
-@options.html
-@click.option(
-    "--against",
-    metavar="RUN",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Show what another run says of the same variants.",
-)
-@options.result_format
-@options.output
-@given
-def command(
-    inputs: tuple[Path, ...],
-    elf: Path | None,
-    html: Path | None,
-    against: Path | None,
-    format_: str,
-    output: Path | None,
-    asked: Asked,
-) -> None:
-    """Show what a run of tune or bench has found so far, or write a profile as a page.
-
-    The run in the directory RUN may still be going on, or have been killed. Of a PROFILE of the program or kernel ELF
-    it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
-    layouts, costs and phases. Options from --type on are for that.
-    """
-    chosen = chosen_report(inputs, elf, html)
-    if isinstance(chosen, OfProfile):
-        options.write_page(page(chosen, asked), chosen.html)
-        return
-    from linesmith.analyzer.cli.runs import compare, show_page, show_results
-    from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
-
-    if html:
-        show_page(read_result(chosen), chosen, html)
-    elif against:
-        compare(read_result(chosen), read_result(against), output)
-    else:
-        show_results(read_result(chosen), format_, output)
+# The page of a run.
 
 
-# The records that a variant of a run lays out otherwise than the baseline, with what its profile says of them.
+def files_of(run: Path, result: Result) -> RunFiles:
+    """The recommended patch, or the most promising one, and what it does to the layouts; raises ``JournalError``."""
+    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.analyzer.report.run import decisive
 
-# Records that hold the one that was changed may differ as well; so many are drawn.
-MOST_RECORDS = 6
-_NAME = re.compile(r"\w+")
+    # The variant that was confirmed; without one that of the largest gain among those that were compared.
+    deciding = [one for one in decisive(result) if one.decides]
+    variant = result.best or (max(deciding, key=lambda one: one.gain).variant if deciding else "")
+    found = _of_variant(run, result, variant) if variant else RunFiles()
+    return replace(found, folder=str(run.resolve()))
+
+
+def _of_variant(run: Path, result: Result, variant: str) -> RunFiles:
+    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.tuner.run.evidence import run_profile
+
+    patches = dict(result.patches)
+    patch = (run / patches[variant]).read_text("utf-8", "surrogateescape") if variant in patches else ""
+    before, after = _reading(run, result.baseline), _reading(run, variant)
+    if before is None or after is None:
+        gone = result.baseline if before is None else variant
+        return RunFiles(variant, patch, (), f"The build of {gone} is gone or has no debug information")
+    changes, more = record_changes(ChangedVariant(variant, before, after, patch, run_profile(run)))
+    left = f"{more} more records differ; `linesmith diff` shows them" if more > 0 else ""
+    return RunFiles(variant, patch, changes, left if changes else f"Every record of {variant} is laid out as before")
+
+
+def _reading(run: Path, variant: str) -> Reading | None:
+    """The layouts of the first product of a variant's build that has any."""
+    from linesmith.tuner.run.journal_tables import read_build
+
+    built = read_build(run, variant)
+    for _, product in sorted(built.products, key=lambda one: one[0] != "vmlinux") if built else ():
+        try:
+            return load(product)
+        except (ElfError, DebugInfoMissing, DebugInfoDamaged):
+            continue
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +268,7 @@ class ChangedVariant:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _LineChange:
     """What the change does to a record's hottest ``line``."""
 
     line: Finding
@@ -250,23 +284,22 @@ def record_changes(variant: ChangedVariant) -> tuple[tuple[ChangedRecord, ...], 
     pairs = of_two(before, after, ()).pairs
     found = [(one.old, one.new, len(one.members)) for one in changes(before, after, iter(pairs)) if one.old and one.new]
     changed = frozenset(old.id for old, _, _ in found)
-    ranked = sorted(((_is_own(old, new, changed), old, new, count) for old, new, count in found), key=_rank)
+
+    def is_own(old: Layout, new: Layout) -> bool:
+        """Whether its own declaration was changed; others differ because they hold a record that did."""
+        reordered = [one.name for one in old.members] != [one.name for one in new.members]
+        return reordered or not any(one.record in changed for one in old.members)
+
+    def rank(one: tuple[bool, Layout, Layout, int]) -> tuple[bool, int]:
+        own, _, _, moved = one
+        return not own, -moved
+
+    ranked = sorted(((is_own(old, new), old, new, moved) for old, new, moved in found), key=rank)
     made = (
         _change(variant, (old, new), f"record-{place}", own=own)
         for place, (own, old, new, _) in enumerate(ranked[:MOST_RECORDS])
     )
     return tuple(made), max(0, len(found) - MOST_RECORDS)
-
-
-def _rank(one: tuple[bool, Layout, Layout, int]) -> tuple[bool, int]:
-    own, _, _, moved = one
-    return not own, -moved
-
-
-def _is_own(old: Layout, new: Layout, changed: frozenset[int]) -> bool:
-    """Whether its own declaration was changed; others differ because they hold a record that did."""
-    reordered = [one.name for one in old.members] != [one.name for one in new.members]
-    return reordered or not any(one.record in changed for one in old.members)
 
 
 def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> ChangedRecord:
@@ -279,23 +312,25 @@ def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, 
     (old, new), before, after = sides, variant.before, variant.after
     seen = _seen(variant, old)
     heat = heat_of(old, before.layouts, seen.findings, seen.profile) if seen else NO_HEAT
-    told = _told(variant, seen, old, new) if seen and own else None
+    line_change = _line_change(variant, seen, old, new) if seen and own else None
     pair = layout_pair(
         anchor,
         (old, before.layouts),
         (new, after.layouts),
-        _emphasis(variant.patch, new, seen, told),
+        _emphasis(variant.patch, new, seen, line_change),
         heat,
         memory_rows(_memory(before, old), _memory(after, new)),
     )
     cells = touched_cells(line_map(old, before.layouts, heat)) if heat.known else ()
-    if told is None:
+    if line_change is None:
         return ChangedRecord(pair, own, cells)
-    steps = why(step_tables(told.line, told.change, before.layouts), told.line, f"in {variant.name}")
-    return ChangedRecord(pair, own, cells, meetings(told.change, before.layouts), steps)
+    steps = why(
+        step_tables(line_change.line, line_change.change, before.layouts), line_change.line, f"in {variant.name}"
+    )
+    return ChangedRecord(pair, own, cells, meetings(line_change.change, before.layouts), steps)
 
 
-def _seen(variant: ChangedVariant, layout: Layout) -> Analysis | None:
+def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
     """What the profile shows of the record in the baseline; nothing where there is none, or it has none of it."""
     if variant.profile is None or not layout.name:
         return None
@@ -305,8 +340,9 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Analysis | None:
         return None
 
 
-def _told(variant: ChangedVariant, seen: Analysis, old: Layout, new: Layout) -> _Told | None:
+def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _LineChange | None:
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
+    from linesmith.analyzer.sharing.analysis import beside
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.notes import as_built
     from linesmith.tuner.space.hot_record import hot_records
@@ -321,28 +357,24 @@ def _told(variant: ChangedVariant, seen: Analysis, old: Layout, new: Layout) -> 
     if record.lines[0].objects[0].layout != old.id:
         return None
     change = as_built(record.subject, old, layouts, new, variant.after.layouts)
-    return _Told(record.lines[0], change) if change else None
+    return _LineChange(record.lines[0], change) if change else None
 
 
-def _emphasis(patch: str, new: Layout, seen: Analysis | None, told: _Told | None) -> Emphasis:
+def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _LineChange | None) -> Emphasis:
     """What was moved is marked; who is hot is told in the text with it."""
     from linesmith.analyzer.report.candidate import concerned_names
     from linesmith.analyzer.report.html.candidate import Emphasis
     from linesmith.analyzer.report.layout import MOST_HOT, member_heat
 
-    moved = _moved(patch, new)
-    if seen is None or told is None:
-        return Emphasis(moved)
-    said = member_heat(told.line, seen.findings)
-    return Emphasis(moved, concerned_names(told.change) | frozenset(list(said)[:MOST_HOT]), said)
-
-
-def _moved(patch: str, layout: Layout) -> frozenset[str]:
-    """Members that stand on lines which the patch adds: of two that changed places a layout alone cannot tell which."""
+    # Members on lines which the patch adds: of two that changed places a layout alone cannot tell which.
     added = (line[1:].strip() for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))
     code = (line.partition("/*")[0].partition("//")[0] for line in added if not line.startswith("*"))
     words = {word for line in code for word in _NAME.findall(line)}
-    return frozenset(one.name for one in layout.members if one.name in words)
+    moved = frozenset(one.name for one in new.members if one.name in words)
+    if seen is None or line_change is None:
+        return Emphasis(moved)
+    said = member_heat(line_change.line, seen.findings)
+    return Emphasis(moved, concerned_names(line_change.change) | frozenset(list(said)[:MOST_HOT]), said)
 
 
 def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
@@ -359,8 +391,5 @@ def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
 
 
 def _kernel(reading: Reading) -> Kernel | None:
-    from linesmith.analyzer.slab.allocation import Kernel
-    from linesmith.analyzer.slab.kernel import machine_of, release_of
-
-    release = release_of(Path(reading.identity.path))
-    return Kernel(machine_of(reading.identity.machine, release)) if release else None
+    known = kernel_of(Path(reading.identity.path), reading.identity, USUAL_MACHINE)
+    return known.kernel if known.named else None

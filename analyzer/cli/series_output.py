@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The options of commands that write a series of patches, and where its files go."""
+"""Commands that write patches: the options of a series and where its files go.
+
+``patch`` writes a series of a struct's declaration. ``encapsulate`` and ``inline`` change a whole tree by a semantic
+patch, and have the further options of a ``TreewideRequest`` for that.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import DeadlinePassed, OutputError
+from linesmith.analyzer.base.errors import DeadlinePassed, EditRefused, OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark
@@ -21,41 +24,29 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from linesmith.analyzer.cli.options import Checking
-    from linesmith.analyzer.model import ConfigurationCheck, PatchSeries
+    from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal
     from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.matrix.choice import MatrixRequest
     from linesmith.patches.series.files import PatchFile
     from linesmith.patches.source.tree import Tree
 
 
-_Status = TypeVar("_Status", int, None)
 _ADDRESS = re.compile(r"https?://\S+")
+# The parameters of a change of a whole tree that name results.
+_RESULTS = ("rules", "output")
 
 
-def _checked(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for one in given:
-        if not _ADDRESS.fullmatch(one):
-            raise click.BadParameter(f"{one!r} is no address of the web; give it whole, with https://")
-    return given
-
-
-_LINK = click.option(
-    "--link", "links", metavar="URL", multiple=True, callback=_checked, help="A Link: line of the messages; repeatable."
-)
-_FIXES = click.option("--fixes", metavar="COMMIT", multiple=True, help="A Fixes: line of the last patch; repeatable.")
-
-
-class _PlaceType(click.ParamType):  # type: ignore[type-arg]
+class SeriesPlaceType(click.ParamType):  # type: ignore[type-arg]
     """A file, or a folder for many: one that is there, or whose name ends in a slash."""
 
     name = "place"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Place:  # noqa: ARG002
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> SeriesPlace:  # noqa: ARG002
         """Make a place of what was given; click's signature."""
-        if isinstance(value, Place):
+        if isinstance(value, SeriesPlace):
             return value
         path = Path(str(value))
-        return Place(path, is_folder=str(value).endswith("/") or path.is_dir())
+        return SeriesPlace(path, is_folder=str(value).endswith("/") or path.is_dir())
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
         """Files and folders."""
@@ -65,19 +56,11 @@ class _PlaceType(click.ParamType):  # type: ignore[type-arg]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SeriesPlace:
     """Where patches go: a file for all of them, or a folder for one file each."""
 
     path: Path
     is_folder: bool
-
-
-_OUTPUT = click.option(
-    *("-o", "--output"),
-    metavar="FILE|DIR/",
-    type=_PlaceType(),
-    help="Write there instead of to standard output; into a folder as numbered files.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +69,17 @@ class Mailing:
 
     links: tuple[str, ...]
     fixes: tuple[str, ...]
-    place: Place | None
+    output: SeriesPlace | None
 
     @property
     def file(self) -> Path | None:
         """The one file for all, where there is one."""
-        return None if self.place is None or self.place.is_folder else self.place.path
+        return None if self.output is None or self.output.is_folder else self.output.path
 
     @property
     def whole(self) -> str:
         """What the text that holds all patches is called; empty where each has a file of its own."""
-        return "" if self.place is not None and self.place.is_folder else str(self.file or "standard output")
+        return "" if self.output is not None and self.output.is_folder else str(self.file or "standard output")
 
     def check(self, tree: Path) -> None:
         """Raise what ``files`` and ``deliver`` would for a commit or a place, before the long work is done."""
@@ -126,8 +109,8 @@ class Mailing:
 
     def write(self, files: Sequence[PatchFile]) -> None:
         """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
-        if self.place is not None and self.place.is_folder:
-            write_files(files, self.place.path)
+        if self.output is not None and self.output.is_folder:
+            write_files(files, self.output.path)
         else:
             deliver(b"\n".join(file.content for file in files), self.file)
 
@@ -140,12 +123,12 @@ def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], deadline: 
     """
     from linesmith.patches.series.files import complaints
 
-    for told in (*series.notes, *map(str, series.refusals)):
-        remark(told)
+    for sentence in (*series.notes, *map(str, series.refusals)):
+        remark(sentence)
     try:
         with deadline.running():
-            for told in complaints(tree, files, whole):
-                remark(told)
+            for sentence in complaints(tree, files, whole):
+                remark(sentence)
     except DeadlinePassed:
         remark(f"the tree's checkpatch.pl did not end: {deadline.passed}")
         return False
@@ -163,26 +146,39 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         click.echo(visible(str(folder / file.name)))
 
 
-def series_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
-    """Add the options to a command, which gets them together as ``mailing``."""
-
-    @wraps(command)
-    def gathered(*, links: tuple[str, ...], fixes: tuple[str, ...], output: Place | None, **others: object) -> _Status:
-        return command(mailing=Mailing(links, fixes, output), **others)
-
-    for option in (_OUTPUT, _FIXES, _LINK):
-        gathered = option(gathered)
-    return gathered
+def _addresses(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    for one in given:
+        if not _ADDRESS.fullmatch(one):
+            raise click.BadParameter(f"{one!r} is no address of the web; give it whole, with https://")
+    return given
 
 
-# The options of commands that change a whole tree by a semantic patch, and where their results go.
+series_given = options.gathered(
+    "mailing",
+    Mailing,
+    click.option(
+        "--link",
+        "links",
+        metavar="URL",
+        multiple=True,
+        callback=_addresses,
+        help="A Link: line of the messages; repeatable.",
+    ),
+    click.option("--fixes", metavar="COMMIT", multiple=True, help="A Fixes: line of the last patch; repeatable."),
+    click.option(
+        *("-o", "--output"),
+        metavar="FILE|DIR/",
+        type=SeriesPlaceType(),
+        help="Write there instead of to standard output; into a folder as numbered files.",
+    ),
+)
 
-# The parameters that name results.
-_RESULTS = ("rules", "output")
+
+# A change of a whole tree.
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class TreewideRequest:
     """What a user asks of such a change; ``rules`` is where the semantic patch goes, a ``dry_run`` makes no more.
 
     ``deadline`` is for the whole way to the series, and what is found out of it; each configuration that it is compiled
@@ -197,17 +193,15 @@ class Request:
     mailing: Mailing
     dry_run: bool
 
-    def asked(self) -> MatrixRequest | None:
+    def configurations(self) -> MatrixRequest | None:
         """The configurations to compile under, once it is sure that every result can be written.
 
         Raises ``OutputError`` or ``TreeError`` where that is not so.
         """
-        from linesmith.analyzer.cli.output import check_destinations
-
         self.mailing.check(self.tree.root)
         if self.rules is not None:
             check_destinations((self.rules,), _RESULTS)
-        found = self.checking.asked(self.tree, "")
+        found = self.checking.configurations(self.tree, "")
         return None if found is None else replace(found, deadlines=self.deadline.anew)
 
     def usual(self, file: str) -> MatrixRequest:
@@ -224,17 +218,34 @@ class Request:
             raise self.deadline.error()
         return tuple(sorted({file for one in late for file in one.unjudged}))
 
-    def deliver_rules(self, text: str) -> None:
-        """Write the semantic patch where it is to go, if anywhere; raises ``OutputError``."""
-        from linesmith.analyzer.cli.output import deliver
+    def finish(
+        self,
+        rules: str,
+        series: PatchSeries,
+        as_json: Callable[[list[tuple[str, bytes]]], bytes],
+        plan: Callable[[str], bytes],
+        obstacles: Sequence[Refusal],
+        late: Sequence[str],
+    ) -> int:
+        """Write the semantic patch and the patches, or in place of these the ``plan`` in the form that is asked for.
 
+        The exit status is 1 where files are ``late``, not judged in time. Raises ``EditRefused`` for the first of the
+        ``obstacles``.
+        """
         if self.rules is not None:
-            deliver(text.encode(), self.rules, _RESULTS)
+            deliver(rules.encode(), self.rules, _RESULTS)
+        in_time = not late
+        if self.dry_run or obstacles:
+            self.deliver_plan(plan(self.format_))
+        elif not self.deliver(series, as_json):
+            in_time = False
+        if obstacles:
+            raise EditRefused(obstacles[0])
+        return int(not in_time)
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""
         from linesmith.analyzer.base.text import visible
-        from linesmith.analyzer.cli.output import deliver
 
         deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
 
@@ -251,34 +262,40 @@ class Request:
         return True
 
 
-def treewide_given(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options to a command, which gets them together as ``request``."""
+def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, str]]:
+    """The callback of a ``TYPE.MEMBER``: its record and member; the record may be named with one of the ``tags``."""
 
-    @wraps(command)
-    def gathered(
-        *,
-        tree: Path,
-        build: Path | None,
-        cflags: str,
-        deadline: Deadline,
-        checking: Checking,
-        rules: Path | None,
-        format_: str,
-        mailing: Mailing,
-        dry_run: bool,
-        **others: object,
-    ) -> int:
-        from linesmith.patches.source.tree import Tree
+    def split(_context: click.Context, _option: click.Parameter, given: str) -> tuple[str, str]:
+        name = given
+        for tag in tags:
+            name = name.removeprefix(f"{tag} ")
+        record, dot, member = name.partition(".")
+        if not (dot and record.isidentifier() and member.isidentifier()):
+            raise click.BadParameter(f"{given!r} is no {form}; write it like {example}")
+        return record, member
 
-        request = Request(Tree(tree, build, cflags), deadline, checking, rules, format_, mailing, dry_run)
-        return command(request=request, **others)
-
-    for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return gathered
+    return split
 
 
-_OPTIONS = (
+def _treewide_request(
+    tree: Path,
+    build: Path | None,
+    cflags: str,
+    deadline: Deadline,
+    checking: Checking,
+    rules: Path | None,
+    format_: str,
+    mailing: Mailing,
+    dry_run: bool,
+) -> TreewideRequest:
+    from linesmith.patches.source.tree import Tree
+
+    return TreewideRequest(Tree(tree, build, cflags), deadline, checking, rules, format_, mailing, dry_run)
+
+
+treewide_given = options.gathered(
+    "request",
+    _treewide_request,
     options.tree,
     options.build,
     options.cflags,

@@ -1,23 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which options may be set once, by a variable or a file, instead of with each command.
+"""Options that may be set once, by a variable or a file, instead of with each command.
 
-No option is here that names what a command reads or writes, that decides what is done, or that keeps a result: those
-are said where the command is given.
+No option is among them that names what a command reads or writes, that decides what is done, or that keeps a result:
+those are said where the command is given. A value is taken from the command line, then from a variable, the user's
+``config.toml``, the table ``defaults`` of the ``linesmith.toml`` of a tree, and last from the default. A tree may be
+anybody's, so its file may set little and is read with suspicion.
+
+click reads the variables. Files it would look up in ``default_map``; ``SettingsContext`` answers in its place, for
+which file of a tree counts depends on ``--tree``, and files are read when the first option asks.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from linesmith.analyzer.base.errors import ConfigurationError
 
 PREFIX = "LINESMITH"
+DEFAULTS = "defaults"
+TREE_FILE = "linesmith.toml"
+MOST_BYTES = 1 << 20
+_BOUNDARY = ".git"
+# Settings that need not be whole; of any other a fraction is a text without its quotes, such as a release.
+_FRACTIONS = frozenset(("minutes",))
+# What is known of a command's settings, in the ``meta`` of its context: files that were read, where the cache was set.
+_FILES = "linesmith.settings"
+_CACHE = "linesmith.cache"
+
+
+# The options.
 
 
 class Setting(NamedTuple):
@@ -68,6 +88,8 @@ SETTINGS = (
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 # Where the cache is; it belongs to no command.
 CACHE_DIRECTORY = "cache-dir"
+# Variables that are not options, because no file may set them or because others read them too.
+ALONE = ("LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
 
 
 def setting_of(command: str, param: click.Parameter) -> Setting | None:
@@ -88,22 +110,14 @@ def variable(*words: str) -> str:
     return "_".join((PREFIX, *words)).upper().replace("-", "_")
 
 
-# Files that hold settings: the user's ``config.toml``, and the table ``defaults`` of a tree's ``linesmith.toml``.
-#
-# The second one comes with a tree that anybody may have written, so it may set little, and is read with suspicion.
+# Files.
 
-DEFAULTS = "defaults"
-TREE_FILE = "linesmith.toml"
-MOST_BYTES = 1 << 20
-_BOUNDARY = ".git"
-# Settings that need not be whole; of any other a fraction is a text without its quotes, such as a release.
-_FRACTIONS = frozenset(("minutes",))
 _TREE_SETTINGS = tuple(setting.name for setting in SETTINGS if setting.in_tree)
 _USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FileValue:
     """What a file sets, and where: the file and the line."""
 
     value: str | int | float
@@ -114,9 +128,9 @@ class Value:
 class SettingsFile:
     """Values by table (``defaults`` or a command) and name."""
 
-    values: Mapping[tuple[str, str], Value]
+    values: Mapping[tuple[str, str], FileValue]
 
-    def look_up(self, command: str, name: str) -> Value | None:
+    def look_up(self, command: str, name: str) -> FileValue | None:
         """What is set for this command, else for all."""
         return self.values.get((command, name)) or self.values.get((DEFAULTS, name))
 
@@ -151,7 +165,7 @@ def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], C
     if not path.exists():
         return NO_FILE
     try:
-        text = _Text(path, path.read_bytes())
+        text = SettingsText(path, path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); make it a file you may read") from error
     for name, content in text.tables.items():
@@ -171,11 +185,13 @@ def read_tree(path: Path) -> SettingsFile:
 
     if not os.path.lexists(path):
         return NO_FILE
-    text = _Text(path, read_regular(path, MOST_BYTES))
+    text = SettingsText(path, read_regular(path, MOST_BYTES))
     return _checked(text, {DEFAULTS: text.tables.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
 
 
-def _checked(text: _Text, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
+def _checked(
+    text: SettingsText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]
+) -> SettingsFile:
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
@@ -189,11 +205,11 @@ def _checked(text: _Text, tables: Mapping[str, object], names_of: Callable[[str]
                 text.refuse((table, name), f"{name} is no text or number; give one, as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:
                 text.refuse((table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
-            values[table, name] = Value(value, text.place((table, name)))
+            values[table, name] = FileValue(value, text.place((table, name)))
     return SettingsFile(values)
 
 
-class _Text:
+class SettingsText:
     """A TOML file that knows where it says what. Raises ``ConfigurationError`` for one that is none."""
 
     def __init__(self, path: Path, content: bytes) -> None:
@@ -213,53 +229,130 @@ class _Text:
             raise ConfigurationError(f"{path}: is no TOML ({error}); mend that place") from error
 
     def place(self, path: tuple[str, ...]) -> str:
+        """The file and the line of what it says at this path of keys."""
         line = self._lines.get(path)
         return f"{self._path}:{line}" if line else str(self._path)
 
-    def refuse(self, path: tuple[str, ...], why: str) -> NoReturn:
-        raise ConfigurationError(f"{self.place(path)}: {why}")
+    def refuse(self, path: tuple[str, ...], reason: str) -> NoReturn:
+        """Raise ``ConfigurationError`` for what it says there."""
+        raise ConfigurationError(f"{self.place(path)}: {reason}")
 
 
-# What reaches every command beside its command line: variables and files, as the manual and the settings tell them.
+# Commands that take settings.
 
 
-class Told(NamedTuple):
-    """A variable or a file by its ``name`` or names, and what it is for."""
+class SettingsContext(click.Context):
+    """Asks the files for a value where click would take the default; the files are read when first asked."""
 
-    name: str
-    meaning: str
+    def lookup_default(self, name: str, call: bool = True) -> object:
+        """The value that a file sets; the help shows defaults as they are without files (``call`` is false then)."""
+        if not call or self.resilient_parsing:
+            return None
+        param = next((one for one in self.command.params if one.name == name), None)
+        value = in_files(self, param) if param else None
+        return value.value if value else None
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - click's signature
+        """The command, with the cache where the user's file wants it."""
+        settle_cache(self)
+        return super().invoke(*args, **kwargs)
+
+    @contextmanager
+    def scope(self, cleanup: bool = True) -> Iterator[click.Context]:
+        """The same; an error of the parser, which does not know whose options it reads, learns it here."""
+        try:
+            with super().scope(cleanup) as context:
+                yield context
+        except click.UsageError as error:
+            error.ctx = error.ctx or self
+            raise
 
 
-# Variables that are not options, because no file may set them or because others read them too.
-ALONE = ("LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
-VARIABLES = (
-    Told(
-        f"{variable('command', 'option')}, {variable('option')}",
-        "An option, for one command or for every one that has it, such as `LINESMITH_SLAB_CPUS`; `linesmith config`"
-        " lists which can be set so, and the page of each command names its own.",
-    ),
-    Told(
-        variable(CACHE_DIRECTORY),
-        "Where layouts, access maps and scans are kept; `cache-dir` in your file.",
-    ),
-    Told(ALONE[0], "The program that parses sources, instead of the installed one."),
-    Told("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Where your file is, and the cache where nothing says otherwise."),
-    Told(ALONE[1], "No colour in the terminal."),
-    Told(ALONE[2], "Where temporary directories are made."),
-    Told("SOURCE_DATE_EPOCH", "The date that man pages bear."),
-)
-FILES = (
-    Told(
-        "$XDG_CONFIG_HOME/linesmith/config.toml",
-        "Your own settings; `~/.config/linesmith/config.toml` where the variable is not set.",
-    ),
-    Told(
-        "linesmith.toml",
-        "In the root of a source tree: what its layouts are wanted to be, and in its table `[defaults]` the machines"
-        " that it is for.",
-    ),
-    Told(
-        "$XDG_CACHE_HOME/linesmith",
-        "The cache; `~/.cache/linesmith` where neither variable is set. It may be deleted at any time.",
-    ),
-)
+def settle(command: click.Command, name: str) -> None:
+    """Make a command take settings: from variables as click reads them, from files by way of its context."""
+    command.context_class = SettingsContext
+    for param, setting in settings_in(command, name):
+        param.envvar = variables(name, setting)
+
+
+def settings_in(command: click.Command | None, name: str) -> Iterator[tuple[click.Parameter, Setting]]:
+    """The parameters that may be set, of a command called ``name``."""
+    for param in command.params if command else ():
+        if setting := setting_of(name, param):
+            yield param, setting
+
+
+def is_given(name: str) -> bool:
+    """Whether a parameter stands on the command line, where it has to be of use; what is set once for all need not."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def is_default(name: str) -> bool:
+    """Whether a parameter has its default: neither the command line nor a variable nor a file says it."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
+
+
+def in_files(context: click.Context, param: click.Parameter) -> FileValue | None:
+    """What the user's file or the tree's sets for this parameter, and where. Raises ``ConfigurationError``."""
+    command = context.info_name or ""
+    setting = setting_of(command, param)
+    if setting is None:
+        return None
+    if found := _of_user(context).look_up(command, setting.name):
+        return found
+    path = tree_file(_tree_of(context)) if setting.in_tree else None
+    if path is None:
+        return None
+    return _read_once(context, f"{_FILES}.{path}", partial(read_tree, path)).look_up(command, setting.name)
+
+
+def origin_in_files(context: click.Context, param: click.Parameter) -> str:
+    """Where a file sets it; empty where none does."""
+    found = in_files(context, param)
+    return found.place if found else ""
+
+
+def settle_cache(context: click.Context) -> None:
+    """Hand the user's choice of a cache directory on as the variable that everything asks, child processes too.
+
+    Raises ``ConfigurationError``.
+    """
+    name = variable(CACHE_DIRECTORY)
+    if not os.environ.get(name) and (chosen := _of_user(context).look_up("", CACHE_DIRECTORY)):
+        os.environ[name] = str(Path(str(chosen.value)).expanduser())
+        context.meta[_CACHE] = chosen.place
+
+
+def cache_origin(context: click.Context) -> str:
+    """Where the user's file says where the cache is; empty where that was not asked."""
+    found: str = context.meta.get(_CACHE, "")
+    return found
+
+
+def _tree_of(context: click.Context) -> Path | None:
+    """The tree that is given or set; a command may declare ``--tree`` behind what its file decides."""
+    tree = context.params.get("tree")
+    param = next((one for one in context.command.params if one.name == "tree"), None)
+    if param is not None and "tree" not in context.params:
+        tree, _ = param.consume_value(context, {})
+    return Path(tree) if isinstance(tree, (str, Path)) else None
+
+
+def _of_user(context: click.Context) -> SettingsFile:
+    root = context.find_root()
+    group = root.command
+
+    def names_of(command: str) -> frozenset[str]:
+        found = group.get_command(root, command) if isinstance(group, click.Group) else None
+        return frozenset(setting.name for _, setting in settings_in(found, command))
+
+    commands = group.list_commands(root) if isinstance(group, click.Group) else ()
+    return _read_once(context, _FILES, lambda: read_user(user_file(), commands, names_of))
+
+
+def _read_once(context: click.Context, key: str, read: Callable[[], SettingsFile]) -> SettingsFile:
+    """What ``read`` gives, once in a run of the program, whichever context asks."""
+    found: SettingsFile | None = context.meta.get(key)
+    if found is None:
+        context.meta[key] = found = read()
+    return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import Profile
 
 
-_MEMORY = click.Path(exists=True, dir_okay=False, path_type=Path)
+_SOURCE = "drgn"
 
 
 @click.command()
@@ -28,7 +28,7 @@ _MEMORY = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--memory",
     metavar="FILE",
-    type=_MEMORY,
+    type=options.EXISTING_FILE,
     default=Path("/proc/kcore"),
     show_default=True,
     help="The memory: an ELF dump (QEMU's dump-guest-memory, kdump), or that of the running kernel.",
@@ -37,7 +37,7 @@ _MEMORY = click.Path(exists=True, dir_okay=False, path_type=Path)
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.NEW_FILE,
     required=True,
     help="Write the snapshot to FILE (replaced if it exists).",
 )
@@ -48,11 +48,6 @@ def command(elf: Path, profile: Path, memory: Path, output: Path) -> None:
     caches and types, nothing of their content.
     """
     click.echo(visible(take(elf, profile, memory, output)), nl=False)
-
-
-# Takes snapshots for the lines of a profile, and puts saved ones into profiles.
-
-_SOURCE = "drgn"
 
 
 def take(elf: Path, profile: Path, memory: Path, output: Path) -> str:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The example program: its sources in the package, and how they are compiled."""
+"""The example program: its sources, how they are compiled, the CPUs it runs on, and a profile of it.
+
+It runs on one CPU of each core where there are two cores. Its profile is recorded where something can record, else it
+is the one that was written for it.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,22 @@ FLAGS = ("-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 
 COMPILERS = ("cc", "gcc", "clang")
 COMPILE_SECONDS = 60
+
+TOPOLOGY = Path("/sys/devices/system/cpu")
+MOST_CPUS = 8
+
+MILLISECONDS = 400
+RECORD_SECONDS = 60
+_RECORDED = "recorded.profile"
+_WRITTEN = """\
+{profile} has the form of a perf c2c report. Its figures were written for this example; they were not recorded: \
+{reasons}.
+
+"""
+_RECORDED_HERE = """\
+$ linesmith record --on {on} --ring user --interleave turns -o {profile} -- {command}
+
+"""
 
 
 def unpack(directory: Path) -> Path:
@@ -59,13 +79,7 @@ def build(directory: Path, compiler: str) -> Path:
     return directory / "bench"
 
 
-# Which CPUs the example runs on: one of each core where there are two cores, and what else there is to know.
-
-TOPOLOGY = Path("/sys/devices/system/cpu")
-MOST_CPUS = 8
-
-
-class Placement(Enum):
+class ThreadPlacement(Enum):
     """How the threads lie on the machine; the value is the sentence for it."""
 
     CORES = "each thread on a core of its own"
@@ -81,7 +95,7 @@ class CpuChoice:
     """CPU numbers, one per thread (a number twice where there is one CPU), and how they lie."""
 
     cpus: tuple[int, ...]
-    placement: Placement
+    placement: ThreadPlacement
 
     @property
     def count(self) -> int:
@@ -97,12 +111,16 @@ def choose(allowed: Iterable[int], topology: Path = TOPOLOGY) -> CpuChoice:
     available = sorted(allowed)
     cores: dict[str, int] = {}
     for cpu in available:
-        cores.setdefault(_siblings(cpu, topology), cpu)
+        try:
+            core = (topology / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
+        except OSError:
+            core = str(cpu)  # where the kernel does not tell
+        cores.setdefault(core, cpu)
     if len(cores) > 1:
-        return CpuChoice(tuple(cores.values())[:MOST_CPUS], Placement.CORES)
+        return CpuChoice(tuple(cores.values())[:MOST_CPUS], ThreadPlacement.CORES)
     if len(available) > 1:
-        return CpuChoice(tuple(available[:2]), Placement.SIBLINGS)
-    return CpuChoice((available[0], available[0]), Placement.ONE_CPU)
+        return CpuChoice(tuple(available[:2]), ThreadPlacement.SIBLINGS)
+    return CpuChoice((available[0], available[0]), ThreadPlacement.ONE_CPU)
 
 
 def here() -> CpuChoice:
@@ -110,39 +128,15 @@ def here() -> CpuChoice:
     return choose(os.sched_getaffinity(0))
 
 
-def _siblings(cpu: int, topology: Path) -> str:
-    """The kernel's list of the core's CPUs; the CPU alone where the kernel does not tell."""
-    try:
-        return (topology / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
-    except OSError:
-        return str(cpu)
-
-
-# The profile of the example: recorded here where something can record, else the one that was written for it.
-
-MILLISECONDS = 400
-RECORD_SECONDS = 60
-_RECORDED = "recorded.profile"
-
-_WRITTEN = """\
-{profile} has the form of a perf c2c report. Its figures were written for this example; they were not recorded: {why}.
-
-"""
-_RECORDED_HERE = """\
-$ linesmith record --on {on} --ring user --interleave turns -o {profile} -- {command}
-
-"""
-
-
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class DemoProfile:
     """A profile of the example in a file, and the words that say where it comes from."""
 
     path: Path
     about: str
 
 
-def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice: CpuChoice) -> Evidence:
+def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice: CpuChoice) -> DemoProfile:
     """The profile of the first recorder that works on the program in ``directory``, or the written one."""
     command = (str(directory / "bench"), str(MILLISECONDS), *map(str, choice.cpus))
     order = Order(
@@ -157,23 +151,19 @@ def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice
             if obstacle := recorder.obstacle(order):
                 obstacles.append(f"not on {recorder.name}, for {obstacle}")
                 continue
-            recorded = recorder.record(order, scratch, _unheard)
-            return _kept(recorded, directory, recorder.name, command)
+            recorded = recorder.record(order, scratch, lambda _: None)  # too short for news of it
+            return _saved(recorded, directory, recorder.name, command)
         except LinesmithError as error:
             obstacles.append(f"not on {recorder.name}, for {error}")
-    about = _WRITTEN.format(profile=PROFILE, why="; ".join(obstacles) or "no recorder is installed")
-    return Evidence(directory / PROFILE, about)
+    about = _WRITTEN.format(profile=PROFILE, reasons="; ".join(obstacles) or "no recorder is installed")
+    return DemoProfile(directory / PROFILE, about)
 
 
-def _kept(recorded: Recorded, directory: Path, on: str, command: tuple[str, ...]) -> Evidence:
+def _saved(recorded: Recorded, directory: Path, on: str, command: tuple[str, ...]) -> DemoProfile:
     path = directory / _RECORDED
     shown = ("./bench", *command[1:])
     profile = recorded.profile
     if profile and profile.recording:
         profile = replace(profile, recording=replace(profile.recording, command=shown))
     path.write_bytes(encode(profile) if profile else recorded.report.encode("utf-8", "surrogateescape"))
-    return Evidence(path, _RECORDED_HERE.format(on=on, profile=_RECORDED, command=shlex.join(shown)))
-
-
-def _unheard(_progress: str) -> None:
-    """The example runs for too short a time for news of it."""
+    return DemoProfile(path, _RECORDED_HERE.format(on=on, profile=_RECORDED, command=shlex.join(shown)))

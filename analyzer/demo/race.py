@@ -12,7 +12,7 @@ from statistics import median
 
 from linesmith.analyzer.base import child
 from linesmith.analyzer.base.errors import ToolMissing, VerificationFailed
-from linesmith.analyzer.demo.program import CpuChoice, Placement
+from linesmith.analyzer.demo.program import CpuChoice, ThreadPlacement
 
 ROUNDS = 40
 MILLISECONDS = 150
@@ -20,6 +20,7 @@ RUN_SECONDS = 60
 # An interval narrower than this around "no change" is an answer; a wider one is noise.
 NARROW = 0.10
 CONFIDENCE = 0.95
+_MILLION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Race:
     milliseconds: int
 
 
-class Verdict(Enum):
+class RaceVerdict(Enum):
     """What the ratios of neighbouring runs allow to say."""
 
     BETTER = "better"
@@ -49,8 +50,16 @@ class Verdict(Enum):
     TOO_NOISY = "too noisy to tell"
 
 
+_ANSWERS = {
+    RaceVerdict.BETTER: "The change helps here: {ratio:.2f} times the lookups per second.",
+    RaceVerdict.WORSE: "The change does not help here: only {ratio:.2f} times the lookups per second.",
+    RaceVerdict.NO_DIFFERENCE: "No difference of the lookups was seen here.",
+    RaceVerdict.TOO_NOISY: "The lookups differ too much from run to run to tell; try again on an idle machine.",
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RaceComparison:
     """One kind of operation before and after; ``low`` and ``high`` bound the median ratio with 95 % confidence."""
 
     before: tuple[float, ...]
@@ -58,7 +67,7 @@ class Comparison:
     ratio: float
     low: float
     high: float
-    verdict: Verdict
+    verdict: RaceVerdict
 
 
 def race(before: Path, after: Path, choice: CpuChoice) -> Race:
@@ -87,7 +96,7 @@ def run(executable: Path, choice: CpuChoice, milliseconds: int) -> Throughput:
     return Throughput(float(figures["lookups_per_second"]), float(figures["renewals_per_second"]))
 
 
-def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
+def compare(before: Sequence[float], after: Sequence[float]) -> RaceComparison:
     """Judge paired figures by the ratios after/before and the interval of their median.
 
     A thread that was given no CPU in a whole run did nothing: such a ratio is infinite, or 1 where both runs are so.
@@ -98,16 +107,16 @@ def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
     )
     rank = interval_rank(len(ratios))
     low, high = ratios[rank - 1], ratios[-rank]
-    return Comparison(tuple(before), tuple(after), median(ratios), low, high, judge(low, high))
+    return RaceComparison(tuple(before), tuple(after), median(ratios), low, high, judge(low, high))
 
 
-def judge(low: float, high: float) -> Verdict:
+def judge(low: float, high: float) -> RaceVerdict:
     """The verdict that an interval of the ratio allows."""
     if low > 1:
-        return Verdict.BETTER
+        return RaceVerdict.BETTER
     if high < 1:
-        return Verdict.WORSE
-    return Verdict.NO_DIFFERENCE if high - low < NARROW else Verdict.TOO_NOISY
+        return RaceVerdict.WORSE
+    return RaceVerdict.NO_DIFFERENCE if high - low < NARROW else RaceVerdict.TOO_NOISY
 
 
 def interval_rank(count: int) -> int:
@@ -124,17 +133,6 @@ def interval_rank(count: int) -> int:
     return rank
 
 
-# The outcome of the race in words and figures.
-
-_MILLION = 1e6
-_ANSWERS = {
-    Verdict.BETTER: "The change helps here: {ratio:.2f} times the lookups per second.",
-    Verdict.WORSE: "The change does not help here: only {ratio:.2f} times the lookups per second.",
-    Verdict.NO_DIFFERENCE: "No difference of the lookups was seen here.",
-    Verdict.TOO_NOISY: "The lookups differ too much from run to run to tell; try again on an idle machine.",
-}
-
-
 def race_text(run: Race) -> str:
     """A table of both operations, medians in millions per second with minimum and maximum, and the answer."""
     lookups = compare([one.lookups for one in run.before], [one.lookups for one in run.after])
@@ -147,12 +145,12 @@ def race_text(run: Race) -> str:
         f"Medians of {len(run.before)} runs (lowest … highest); ratios of neighbouring runs (95 % interval).",
         _ANSWERS[lookups.verdict].format(ratio=lookups.ratio),
     ]
-    if run.choice.placement is not Placement.CORES:
+    if run.choice.placement is not ThreadPlacement.CORES:
         rows.append(f"Mind that {run.choice.placement.value}.")
     return "\n".join(rows) + "\n"
 
 
-def _row(name: str, comparison: Comparison) -> str:
+def _row(name: str, comparison: RaceComparison) -> str:
     before, after = _spread(comparison.before), _spread(comparison.after)
     ratio = f"{comparison.ratio:.2f} ({comparison.low:.2f} … {comparison.high:.2f})"
     return f"{name:<20}{before:^26}{after:^26}{ratio:^26}{comparison.verdict.value}"

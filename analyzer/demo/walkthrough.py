@@ -15,7 +15,7 @@ from linesmith.analyzer.demo import program
 from linesmith.analyzer.demo.program import CpuChoice, here
 from linesmith.analyzer.demo.race import MILLISECONDS, ROUNDS, race, race_text
 from linesmith.analyzer.layouts.dwarf import Reading
-from linesmith.analyzer.model import Candidate, Finding, Patch, Profile
+from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.hot import ProfileSection
@@ -74,7 +74,7 @@ def chapters(
     """
     identity = replace(reading.identity, path="bench")
     profile = replace(profile, source=Path(profile.source).name)
-    yield _the_program(workshop)
+    yield Chapter("A small program", _the_program(workshop.compiler))
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
     yield Chapter("What a profile shows", about + hot.render_text(found, identity, ProfileSection(profile, 1, 1)))
     candidates = propose(found[0], reading.layouts, 1)
@@ -82,7 +82,8 @@ def chapters(
     proposed = Proposed(found[0], candidates, steps)
     suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found))
     yield Chapter("The smallest change", suggest.render_text(suggested))
-    patch = _written(workshop, candidates[0], found[0])
+    tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
+    patch = write(candidates[0], found[0], tree, 1, excerpt, lambda _: None)  # too fast for news of it
     yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
     _apply(patch, workshop)
     choice = here()
@@ -90,39 +91,26 @@ def chapters(
     yield Chapter("", race_text(race(workshop.before / "bench", workshop.after / "bench", choice)))
 
 
-def _the_program(workshop: Workshop) -> Chapter:
-    text = f"""\
+def _the_program(compiler: str) -> str:
+    return f"""\
 A server keeps sessions in a search tree. Many threads look sessions up without a lock; one thread renews
 sessions, each time under the lock of the tree. Readers begin at `root`, writers at `guard`.
 
-$ {" ".join(program.compile_command(workshop.compiler))}
+$ {" ".join(program.compile_command(compiler))}
 """
-    return Chapter("A small program", text)
-
-
-def _unheard(_progress: str) -> None:
-    """The example compiles too fast for news of it."""
-
-
-def _written(workshop: Workshop, candidate: Candidate, finding: Finding) -> Patch:
-    tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
-    return write(candidate, finding, tree, 1, excerpt, _unheard)
 
 
 def _announcement(choice: CpuChoice) -> str:
     cpus = ", ".join(map(str, sorted(set(choice.cpus))))
     seconds = 2 * ROUNDS * MILLISECONDS / 1000
+    # Other work that runs already blurs the figures.
+    load = os.getloadavg()[0]
+    busy = f"Other work is running (load average {load:.1f}), which blurs the figures.\n" if load >= 1 else ""
     return f"""\
 Both versions now run in turns, {ROUNDS} times each, {seconds:.0f} s in all, one thread renewing and \
 {len(choice.cpus) - 1} looking up.
 CPUs used: {choice.count} ({cpus}); {choice.placement.value}.
-{_load()}"""
-
-
-def _load() -> str:
-    """A sentence where other work runs already, for it blurs the figures."""
-    load = os.getloadavg()[0]
-    return f"Other work is running (load average {load:.1f}), which blurs the figures.\n" if load >= 1 else ""
+{busy}"""
 
 
 def _apply(patch: Patch, workshop: Workshop) -> None:

@@ -1,6 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What this machine can do for linesmith, and what would make it do more."""
-
-from linesmith.analyzer.doctor.examine import Place, examine
-
-__all__ = ["Place", "examine"]

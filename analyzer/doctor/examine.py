@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All checks in the order in which they are shown."""
+"""All checks in the order in which they are shown; those of places are here.
+
+Places are the cache, the source tree with its configuration, and the running kernel's debug information.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.cache import cache_directory, location
@@ -17,8 +19,6 @@ from linesmith.analyzer.doctor import programs, recording
 from linesmith.analyzer.doctor.programs import Distribution, this_distribution
 from linesmith.analyzer.model import Check, Readiness
 
-# Places: the cache, the source tree with its configuration, and the running kernel's debug information.
-
 AREA = "places"
 _MIB = 1 << 20
 _RELEASE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL) *= *(\d+) *$", re.MULTILINE)
@@ -26,11 +26,27 @@ _MAKEFILE_BYTES = 1 << 16
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
 
-def checks(distribution: Distribution, tree: Path, build: Path | None) -> Iterator[Check]:
-    """The cache, then what there is to work on."""
-    yield cache(location())
-    yield from sources(tree, build or tree)
-    yield running_kernel(distribution, os.uname().release)
+def examine(tree: Path, build: Path | None, tell: Callable[[str], None]) -> tuple[Check, ...]:
+    """Try every part; takes some seconds, for perf and KVM are tried by running them, within a time limit.
+
+    ``build`` is the ``O=`` directory of a build of the source ``tree``, where that is another.
+    """
+    distribution = this_distribution()
+    tell("trying perf")
+    perf = tuple(recording.sampling_checks(distribution))
+    tell("trying KVM")
+    emulated = tuple(recording.emulation_checks(distribution))
+    tell("looking for programs")
+    return (
+        recording.recording_check((*perf, *emulated)),
+        *perf,
+        *emulated,
+        *programs.program_checks(distribution),
+        *programs.library_checks(),
+        cache(location()),
+        *sources(tree, build or tree),
+        running_kernel(distribution, os.uname().release),
+    )
 
 
 def cache(folder: Path) -> Check:
@@ -99,31 +115,3 @@ def _release(tree: Path) -> str:
     except OSError:
         return ""
     return ".".join(value for _, value in _RELEASE.findall(head)[:3])
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What is at hand to work on: the source tree, and the ``O=`` directory of its build where that is another."""
-
-    tree: Path
-    build: Path | None = None
-
-
-def examine(place: Place, tell: Callable[[str], None]) -> tuple[Check, ...]:
-    """Try every part; takes some seconds, for perf and KVM are tried by running them, within a time limit."""
-    distribution = this_distribution()
-    tell("trying perf")
-    perf = tuple(recording.sampling_checks(distribution))
-    tell("trying KVM")
-    emulated = tuple(recording.emulation_checks(distribution))
-    tell("looking for programs")
-    rest = _rest(distribution, place)
-    return (recording.recording_check((*perf, *emulated)), *perf, *emulated, *rest)
-
-
-def _rest(distribution: Distribution, place: Place) -> tuple[Check, ...]:
-    return (
-        *programs.program_checks(distribution),
-        *programs.library_checks(),
-        *checks(distribution, place.tree, place.build),
-    )

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs that commands call: compilers, what edits and builds, what benchmarks."""
+"""Programs and libraries that commands call: what is there, which release, and the command that would install it.
+
+Programs are asked what they are, within a time limit; a library is not loaded for it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,6 @@ from linesmith.analyzer.base.child import Command, Ended, run
 from linesmith.analyzer.base.errors import LinesmithError, ToolMissing, install_command
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.patches.scan import program as source_scan
-
-# Asks programs of this machine what they are, within a time limit.
 
 _SECONDS = 10
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
@@ -49,7 +50,7 @@ def ended(*argv: str, seconds: int = _SECONDS) -> Ended | None:
         return None
 
 
-# How packages are installed here: the distribution's command, and what it calls them.
+# How packages are installed here.
 
 # By package of Debian: what Fedora, Arch and openSUSE call it; the same name where nothing is said.
 _ELSEWHERE: dict[str, tuple[str, str, str]] = {
@@ -108,7 +109,7 @@ _RECOMPILED = ("patch", "encapsulate", "inline", "bench", "tune", "demo")
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Tool:
     """One of several names is enough; ``package`` is Debian's, ``option`` asks it for its release."""
 
     area: str
@@ -129,21 +130,21 @@ _MACHINES = (
     ("s390", "s390x-linux-gnu", "`--on s390`"),
 )
 PROGRAMS = (
-    Program(CHANGE, "C compiler", ("gcc", "clang", "cc"), "gcc", "confirms patches by compiling them", _RECOMPILED),
-    Program(CHANGE, "coccinelle", ("spatch",), "coccinelle", "edits all users of a member", ("encapsulate", "inline")),
-    Program(CHANGE, "git", ("git",), "git", "reads revisions, and names who to send patches to"),
-    Program(CHANGE, "perl", ("perl",), "perl", "runs the tree's own checkpatch.pl on patches"),
-    Program(CHANGE, "clang", ("clang", "clang-19"), "clang", "trees that are configured for clang, and `--matrix`"),
+    Tool(CHANGE, "C compiler", ("gcc", "clang", "cc"), "gcc", "confirms patches by compiling them", _RECOMPILED),
+    Tool(CHANGE, "coccinelle", ("spatch",), "coccinelle", "edits all users of a member", ("encapsulate", "inline")),
+    Tool(CHANGE, "git", ("git",), "git", "reads revisions, and names who to send patches to"),
+    Tool(CHANGE, "perl", ("perl",), "perl", "runs the tree's own checkpatch.pl on patches"),
+    Tool(CHANGE, "clang", ("clang", "clang-19"), "clang", "trees that are configured for clang, and `--matrix`"),
     *(
-        Program(CHANGE, f"compiler for {machine}", (f"{tools}-gcc",), f"gcc-{tools}", f"patches under {options}")
+        Tool(CHANGE, f"compiler for {machine}", (f"{tools}-gcc",), f"gcc-{tools}", f"patches under {options}")
         for machine, tools, options in _MACHINES
     ),
-    Program(PROVE, "make", ("make",), "make", "builds kernels", ()),
-    Program(PROVE, "pahole", ("pahole",), "dwarves", "builds kernels with BTF"),
-    Program(PROVE, "ccache", ("ccache",), "ccache", "builds the second variant of a tree much faster"),
-    Program(PROVE, "virtme-ng", ("vng",), "virtme-ng", "machine `virtme-ng`: boots kernels on this root file system"),
-    Program(PROVE, "ssh", ("ssh",), "openssh-client", "machine `ssh`: boots kernels elsewhere", (), "-V"),
-    Program(PROVE, "stress-ng", ("stress-ng",), "stress-ng", "benchmark `stress-ng`"),
+    Tool(PROVE, "make", ("make",), "make", "builds kernels", ()),
+    Tool(PROVE, "pahole", ("pahole",), "dwarves", "builds kernels with BTF"),
+    Tool(PROVE, "ccache", ("ccache",), "ccache", "builds the second variant of a tree much faster"),
+    Tool(PROVE, "virtme-ng", ("vng",), "virtme-ng", "machine `virtme-ng`: boots kernels on this root file system"),
+    Tool(PROVE, "ssh", ("ssh",), "openssh-client", "machine `ssh`: boots kernels elsewhere", (), "-V"),
+    Tool(PROVE, "stress-ng", ("stress-ng",), "stress-ng", "benchmark `stress-ng`"),
 )
 
 
@@ -154,20 +155,20 @@ def program_checks(distribution: Distribution) -> Iterator[Check]:
         yield check(program, distribution)
 
 
-def check(program: Program, distribution: Distribution) -> Check:
+def check(program: Tool, distribution: Distribution) -> Check:
     """Where it is, and which release."""
     name = next((name for name in program.names if found(name)), None)
     if name is None:
         remedy = distribution.install(program.package)
         return _made(program, Readiness.MISSING, "not installed", remedy)
-    told = ended(name, program.option)
-    if told is None or told.status < 0:
+    done = ended(name, program.option)
+    if done is None or done.status < 0:
         remedy = distribution.install(program.package)
         return _made(program, Readiness.MISSING, f"{name} is there and does not run", remedy)
-    return _made(program, Readiness.READY, f"{name} {release_in(told)}".strip(), "")
+    return _made(program, Readiness.READY, f"{name} {release_in(done)}".strip(), "")
 
 
-def _made(program: Program, readiness: Readiness, said: str, remedy: str) -> Check:
+def _made(program: Tool, readiness: Readiness, said: str, remedy: str) -> Check:
     return Check(program.area, program.title, readiness, said, program.purpose, remedy, program.needed_by)
 
 

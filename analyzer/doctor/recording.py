@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether anything here can record a profile: one way is enough."""
+"""Whether anything here can record a profile: one way is enough.
+
+perf samples where the PMU tells the addresses of data and what other caches say; QEMU with our plugin emulates. KVM is
+tried by running a guest.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ToolMissing
-from linesmith.analyzer.doctor.programs import Distribution, Program, check, ended, found, release
+from linesmith.analyzer.doctor.programs import Distribution, Tool, check, ended, found, release
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.user import plugin_file
-
-# perf and the PMU: whether loads are sampled with the addresses of their data, and what they say of other caches.
 
 AREA = "record"
 PMU = "PMU"
@@ -30,6 +33,17 @@ _EVENTS = (
     ("arm_spe_0", "Arm's SPE: loads that came from another CPU's cache"),
 )
 _PURPOSE_OF_PMU = "`record --on perf`, `perf c2c record`"
+EMULATION_AREA = "emulate"
+WHOLE = "QEMU, whole machines"
+PROGRAMS_ONLY = "QEMU, programs"
+PLUGIN = "plugin for QEMU"
+_SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
+# By the name that `record --on` takes: the parts that all have to be there.
+_WAYS = {
+    "perf": ("perf", PMU),
+    "qemu-user": (PROGRAMS_ONLY, PLUGIN),
+    "qemu": (WHOLE, PLUGIN, "busybox"),
+}
 
 
 def sampling_checks(distribution: Distribution) -> Iterator[Check]:
@@ -52,7 +66,11 @@ def events(devices: Path) -> str:
 def _pmu(perf: Path | None, distribution: Distribution) -> Check:
     event = events(_DEVICES)
     if not event:
-        place = "a virtual machine" if _virtual() else "this processor"
+        virtual = False
+        with suppress(OSError):
+            # The processor says that it is not a real one. See proc_cpuinfo(5).
+            virtual = "hypervisor" in Path("/proc/cpuinfo").read_text("ascii", "replace").partition("\n\n")[0]
+        place = "a virtual machine" if virtual else "this processor"
         said = f"no event with addresses of data ({place}); `record` emulates instead"
         return Check(AREA, PMU, Readiness.MISSING, said, _PURPOSE_OF_PMU)
     if perf is None:
@@ -60,50 +78,27 @@ def _pmu(perf: Path | None, distribution: Distribution) -> Check:
     done = ended(str(perf), "c2c", "record", "-o", "/dev/null", "--", "true", seconds=_SECONDS)
     if done and done.status == 0:
         return Check(AREA, PMU, Readiness.READY, event, _PURPOSE_OF_PMU)
-    remedy = distribution.as_root("sysctl kernel.perf_event_paranoid=1") if _forbidden() else ""
+    forbidden = False
+    with suppress(OSError, ValueError):
+        forbidden = int(_PARANOID.read_text("ascii")) >= _MOST_PARANOID
+    remedy = distribution.as_root("sysctl kernel.perf_event_paranoid=1") if forbidden else ""
     return Check(AREA, PMU, Readiness.LIMITED, f"{event}, but perf may not use it", _PURPOSE_OF_PMU, remedy)
-
-
-def _virtual() -> bool:
-    """Whether the processor says that it is not a real one. See proc_cpuinfo(5)."""
-    try:
-        return "hypervisor" in Path("/proc/cpuinfo").read_text("ascii", "replace").partition("\n\n")[0]
-    except OSError:
-        return False
-
-
-def _forbidden() -> bool:
-    try:
-        return int(_PARANOID.read_text("ascii")) >= _MOST_PARANOID
-    except (OSError, ValueError):
-        return False
-
-
-# QEMU, the plugin that follows its accesses, and whether KVM really runs guests.
-
-EMULATION_AREA = "emulate"
-WHOLE = "QEMU, whole machines"
-PROGRAMS_ONLY = "QEMU, programs"
-PLUGIN = "plugin for QEMU"
-_SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 
 
 def emulation_checks(distribution: Distribution) -> Iterator[Check]:
     """What emulates, what follows, what is in the guest, and KVM."""
     machine = os.uname().machine
-    whole = Program(
+    whole = Tool(
         EMULATION_AREA,
         WHOLE,
         (f"qemu-system-{machine}",),
         _SYSTEMS.get(machine, "qemu-system"),
         "records and boots kernels (`record --on qemu`, machine `qemu`)",
     )
-    programs = Program(
+    programs = Tool(
         EMULATION_AREA, PROGRAMS_ONLY, (f"qemu-{machine}",), "qemu-user", "records programs (`record --on qemu-user`)"
     )
-    shell = Program(
-        EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "is the userland of guests", (), "--help"
-    )
+    shell = Tool(EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "is the userland of guests", (), "--help")
     yield check(whole, distribution)
     yield check(programs, distribution)
     yield _plugin()
@@ -133,14 +128,6 @@ def _kvm(distribution: Distribution) -> Check:
     denied = "may not be used" in obstacle
     remedy = distribution.as_root('usermod --append --groups kvm "$USER"') if denied else ""
     return Check(EMULATION_AREA, "KVM", Readiness.MISSING, f"{obstacle}; guests are emulated", purpose, remedy)
-
-
-# By the name that `record --on` takes: the parts that all have to be there.
-_WAYS = {
-    "perf": ("perf", PMU),
-    "qemu-user": (PROGRAMS_ONLY, PLUGIN),
-    "qemu": (WHOLE, PLUGIN, "busybox"),
-}
 
 
 def recording_check(others: Sequence[Check]) -> Check:

@@ -36,14 +36,19 @@ class Explanation:
     """Findings of a profile, hottest first.
 
     ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
-    known to hold another type than the one asked for are not among them. ``profile`` is the one given, with its
-    addresses as in the ELF file, if they are of the ``same_build``.
+    known to hold another type than the one asked for are not among them. ``profile`` is the one ``given``, with its
+    addresses as in the ELF file, if they are of the ``same_build``. ``reading`` is that of the ELF file, ``accesses``
+    its access map, where one can be made. ``reports`` counts those of the profile's text.
     """
 
     findings: tuple[Finding, ...]
     left_out: tuple[SharedLine, ...]
     profile: Profile
-    same_build: bool = False
+    same_build: bool
+    reading: Reading
+    given: Profile
+    accesses: AccessMap | None = None
+    reports: int = 1
 
 
 def explain(
@@ -61,6 +66,7 @@ def explain(
     ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
     another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
     """
+    given = profile
     refuse_unfit(reading, elf, profile, trust)
     kernel = is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
@@ -77,10 +83,10 @@ def explain(
     kept, left_out = _hottest(profile, wanted, reading, top)
     found = _explained(reading, elf, profile, kept, wanted, accesses, same_build)
     locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
-    return Explanation(locks, left_out, profile, same_build)
+    return Explanation(locks, left_out, profile, same_build, reading, given, accesses)
 
 
-def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None) -> tuple[Finding, ...]:
+def beside(found: Explanation) -> tuple[Finding, ...]:
     """Lines left out that hold records whose members were found to meet: who uses these where nobody waits.
 
     The record comes first in each. None where the profile does not know what its memory holds.
@@ -89,13 +95,15 @@ def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap 
     records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
     if not found.profile.areas or not records:
         return ()
+    reading, elf = found.reading, Path(found.reading.identity.path)
     containment = Containment(reading.layouts)
     left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
-        explained = _explained(reading, elf, found.profile, kept, record, accesses, found.same_build) if kept else ()
-        lines += holding(explained, record)
+        if kept:
+            seen = _explained(reading, elf, found.profile, kept, record, found.accesses, found.same_build)
+            lines += holding(seen, record)
     return tuple(lines)
 
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
-from linesmith.analyzer.cli.analysis import Analysis, analyse, with_offsets
+from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.analyzer.model import Layout, Member
+from linesmith.analyzer.sharing.analysis import Explanation
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
 from linesmith.tuner.constraints.facts import Premises
@@ -48,15 +49,15 @@ def main() -> None:
     print(f"mean before {mean(before):,.0f}, likely {mean(likely):,.0f}, rebuilt {mean(rebuilt):,.0f}: {rebuilt}")
 
 
-def _analysed(vmlinux: Path, profile: Path, record: str) -> Analysis:
-    return with_offsets(analyse(vmlinux, profile, 1, record, LINES))
+def _analysed(vmlinux: Path, profile: Path, record: str) -> Explanation:
+    return analyse(vmlinux, profile, 1, record, LINES)
 
 
-def _misses(found: Analysis) -> int:
+def _misses(found: Explanation) -> int:
     return sum(contended_on(one) for one in found.findings)
 
 
-def _subject(found: Analysis, vmlinux: Path) -> ContendedRecord:
+def _subject(found: Explanation, vmlinux: Path) -> ContendedRecord:
     kernel = Kernel(machine_of(found.reading.identity.machine, release_of(vmlinux)))
     first = next(one for one in found.findings if one.triage.pairs)
     others = [one for one in found.findings if one is not first]

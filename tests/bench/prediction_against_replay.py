@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, ReplayedSaving
 from linesmith.analyzer.slab.allocation import Kernel
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _rows(vmlinux: Path, profile: Path) -> Iterator[Row]:
-    found = with_offsets(analyse(vmlinux, profile, 1))
+    found = analyse(vmlinux, profile, 1)
     kernel = Kernel(machine_of(found.reading.identity.machine, release_of(vmlinux)))
     answers = offered(found, Premises(kernel=kernel), None).answers
     trace = profile.with_name(f"{profile.name}.trace")

@@ -13,23 +13,27 @@ import pytest
 from demo.example import compiled_in, unpacked
 from linesmith_command import linesmith
 
-from linesmith.analyzer.demo.program import CpuChoice, Placement, choose
+from linesmith.analyzer.demo.program import CpuChoice, ThreadPlacement, choose
 from linesmith.analyzer.demo.race import Race, Throughput, race_text
 
 
 @pytest.mark.parametrize(
     ("cpus", "siblings", "chosen", "placement"),
     [
-        ([0, 1], {0: "0", 1: "1"}, (0, 1), Placement.CORES),
-        ([0, 1, 2, 3], {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, (0, 1), Placement.CORES),
-        ([4, 5], {4: "4-5", 5: "4-5"}, (4, 5), Placement.SIBLINGS),
-        ([3], {3: "3"}, (3, 3), Placement.ONE_CPU),  # which serves both threads
-        (range(64), {cpu: str(cpu) for cpu in range(64)}, tuple(range(8)), Placement.CORES),
-        ([0, 1], {}, (0, 1), Placement.CORES),  # a kernel without these files
+        ([0, 1], {0: "0", 1: "1"}, (0, 1), ThreadPlacement.CORES),
+        ([0, 1, 2, 3], {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, (0, 1), ThreadPlacement.CORES),
+        ([4, 5], {4: "4-5", 5: "4-5"}, (4, 5), ThreadPlacement.SIBLINGS),
+        ([3], {3: "3"}, (3, 3), ThreadPlacement.ONE_CPU),  # which serves both threads
+        (range(64), {cpu: str(cpu) for cpu in range(64)}, tuple(range(8)), ThreadPlacement.CORES),
+        ([0, 1], {}, (0, 1), ThreadPlacement.CORES),  # a kernel without these files
     ],
 )
 def test_one_cpu_of_each_core_is_chosen_where_there_are_two(
-    tmp_path: Path, cpus: Sequence[int], siblings: Mapping[int, str], chosen: tuple[int, ...], placement: Placement
+    tmp_path: Path,
+    cpus: Sequence[int],
+    siblings: Mapping[int, str],
+    chosen: tuple[int, ...],
+    placement: ThreadPlacement,
 ) -> None:
     for cpu, text in siblings.items():
         place = tmp_path / f"cpu{cpu}" / "topology"
@@ -39,7 +43,9 @@ def test_one_cpu_of_each_core_is_chosen_where_there_are_two(
     assert (choice.cpus, choice.placement, choice.count) == (chosen, placement, len(set(chosen)))
 
 
-def told(before: Sequence[float], after: Sequence[float], placement: Placement = Placement.CORES) -> list[str]:
+def told(
+    before: Sequence[float], after: Sequence[float], placement: ThreadPlacement = ThreadPlacement.CORES
+) -> list[str]:
     """What is said of lookups in millions a second, run by run; renewals are the same in all."""
     runs = [tuple(map(Throughput, (1e6 * rate for rate in rates), repeat(30e6))) for rates in (before, after)]
     text = race_text(Race(runs[0], runs[1], CpuChoice((0, 1), placement), 500))
@@ -81,7 +87,7 @@ def test_a_gain_is_shown_with_its_spread() -> None:
 
 def test_noise_is_not_called_a_result_and_siblings_of_one_core_are_mentioned() -> None:
     assert "The lookups differ too much from run to run to tell" in told(EVEN, [60.0, 170.0] * 6)[-1]
-    *_, answer, mind = told(EVEN, EVEN, Placement.SIBLINGS)
+    *_, answer, mind = told(EVEN, EVEN, ThreadPlacement.SIBLINGS)
     assert answer == "No difference of the lookups was seen here."
     assert "siblings share their first-level cache" in mind
 

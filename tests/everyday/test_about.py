@@ -16,7 +16,7 @@ from linesmith_command import linesmith
 
 from linesmith.analyzer.base.errors import install_command
 from linesmith.analyzer.cli.group import interruptible
-from linesmith.analyzer.cli.output import Steps
+from linesmith.analyzer.cli.output import StepReporter
 
 
 def test_the_version_comes_first_and_facts_of_the_build_follow() -> None:
@@ -33,11 +33,11 @@ FOREVER = float("inf")
 
 
 def test_each_step_of_long_work_is_in_a_log_once_and_quick_work_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    tell = Steps(patience=0)
+    tell = StepReporter(patience=0)
     for done in range(3):
         tell(f"compiled {done} of 3 units")
     tell("writing")
-    Steps(patience=FOREVER)("compiling fs/inode.c")
+    StepReporter(patience=FOREVER)("compiling fs/inode.c")
     assert capsys.readouterr().err == "linesmith: compiled 0 of 3 units\nlinesmith: writing\n"
 
 

@@ -11,7 +11,7 @@ from fixes.judgement import Judge
 from fixes.kernel import RealKernel
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.cli.analysis import analyse, with_offsets
+from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, Finding
 from linesmith.tuner.constraints.facts import Premises
@@ -41,7 +41,7 @@ def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Su
 def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
     premises = Premises(kernel=kernel.slabs)
     try:
-        found = with_offsets(analyse(kernel.elf, profile, 1, wanted))
+        found = analyse(kernel.elf, profile, 1, wanted)
     except NothingToSuggest as nothing:
         return Suggested(refusal=str(nothing))
     advised = advise(found.findings, kernel.layouts, premises, kernel.accesses)

@@ -24,10 +24,18 @@ from scipy.special import stdtr, stdtrit
 from linesmith.analyzer.base.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Rules, Sample
 
-# Samples of two variants side by side: means of boots first, then of the blocks in which both ran.
-
 Means = NDArray[np.float64]
 Boots = Mapping[tuple[int, int], float]
+# So many times the looks are played through, and blocks are drawn.
+PLAYED = 100_000
+RESAMPLES = 999
+# Nothing is known of a ratio beyond it.
+UNBOUNDED = 1e9
+# A logarithm whose exponential is beyond that.
+FAR = 50.0
+
+
+# Samples of two variants side by side: means of boots first, then of the blocks in which both ran.
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +61,18 @@ def paired(samples: Iterable[Sample], baseline: str, variant: str) -> Paired:
 
     Raises ``BenchmarkNonsense`` for a value that is negative or no number: such values have no ratio.
     """
-    kept = [sample for sample in samples if sample.variant in (baseline, variant)]
-    for sample in kept:
+    chosen = [sample for sample in samples if sample.variant in (baseline, variant)]
+    for sample in chosen:
         if not math.isfinite(sample.value) or sample.value < 0:
             raise BenchmarkNonsense(
                 f"{sample.benchmark} gave {sample.value} for {sample.metric} (variant {sample.variant}, block "
                 f"{sample.block}); only numbers from zero on can be compared, so check the benchmark's pattern"
             )
-    base, head = boot_means(kept, baseline), boot_means(kept, variant)
-    both = sorted({block for block, _ in base} & {block for block, _ in head})
-    return Paired(_of_blocks(base, both), _of_blocks(head, both), _block_means(base, both), _block_means(head, both))
+    base, head = boot_means(chosen, baseline), boot_means(chosen, variant)
+    blocks = sorted({block for block, _ in base} & {block for block, _ in head})
+    base_boots = tuple(mean for (block, _), mean in base.items() if block in blocks)
+    head_boots = tuple(mean for (block, _), mean in head.items() if block in blocks)
+    return Paired(base_boots, head_boots, _block_means(base, blocks), _block_means(head, blocks))
 
 
 def boot_means(samples: Iterable[Sample], variant: str) -> dict[tuple[int, int], float]:
@@ -72,11 +82,6 @@ def boot_means(samples: Iterable[Sample], variant: str) -> dict[tuple[int, int],
         if sample.variant == variant:
             values[sample.block, sample.boot].append(sample.value)
     return {place: math.fsum(taken) / len(taken) for place, taken in sorted(values.items())}
-
-
-def _of_blocks(boots: Boots, blocks: Iterable[int]) -> tuple[float, ...]:
-    wanted = set(blocks)
-    return tuple(mean for (block, _), mean in boots.items() if block in wanted)
 
 
 def _block_means(boots: Boots, blocks: Iterable[int]) -> Means:
@@ -90,8 +95,6 @@ def _block_means(boots: Boots, blocks: Iterable[int]) -> Means:
 # The same level holds at every look (Pocock, "Group sequential methods in the design and analysis of clinical trials",
 # Biometrika 64, 1977), so a large effect is told at the first one. It is found by playing the looks through on blocks
 # of pure noise: formulas for normal noise of known size let too much pass with blocks as few as four.
-
-PLAYED = 100_000
 
 
 def planned_looks(rules: Rules) -> int:
@@ -120,19 +123,15 @@ def _level(errors: float, least: int, most: int, looks: int) -> float:
     return float(np.quantile(smallest, errors))
 
 
-# Seeds of drawings that are made again alike on another day, by another process and on another machine.
+# The ratio and its bounds.
 
 
 def seed_of(*parts: int | str | float) -> int:
-    """A seed of 64 bits from what the drawing is about; the built-in ``hash`` differs from process to process."""
+    """A seed of 64 bits from what the drawing is about, for drawings that are made again alike elsewhere.
+
+    The built-in ``hash`` differs from process to process.
+    """
     return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "big")
-
-
-RESAMPLES = 999
-# Nothing is known of a ratio beyond it.
-UNBOUNDED = 1e9
-# A logarithm whose exponential is beyond that.
-FAR = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,30 +160,22 @@ def ratio_interval(base: Means, head: Means, level: float, seed: int) -> RatioIn
     """
     if not (base.any() or head.any()):
         return RatioInterval(1.0, 1.0, 1.0) if len(base) > 1 else RatioInterval(1.0, 0.0, UNBOUNDED, UNBOUNDED)
-    half = _half_unit(base, head)
+    means = np.concatenate([base, head])
+    # 0 where no drawing may find none on one side: there the ratio is left as it is.
+    half = 0.0 if means.all() else float(means[means > 0].min()) / 2
     logarithm = float(_log_ratio(base, head, half))
     ratio = float(head.sum() / base.sum()) if base.any() else float(np.exp(logarithm))
     if len(base) < 2:
         return RatioInterval(ratio, 0.0, UNBOUNDED, UNBOUNDED)
-    error = _error(base, head, half, seed)
+    draw = np.random.default_rng(seed_of(seed, len(base), *map(float, base), *map(float, head)))
+    drawn = draw.integers(0, len(base), (RESAMPLES, len(base)))
+    spread = np.std(_log_ratio(base[drawn], head[drawn], half), ddof=1)
+    # The bootstrap's own is short by this factor for few blocks.
+    error = float(spread) * float(np.sqrt(len(base) / (len(base) - 1)))
     reach = float(stdtrit(len(base) - 1, 1 - level / 2)) * error
     low = float(np.exp(logarithm - reach)) if head.any() else 0.0
     high = min(float(np.exp(min(logarithm + reach, FAR))), UNBOUNDED)
     return RatioInterval(ratio, min(low, ratio), max(ratio, high), error)
-
-
-def _half_unit(base: Means, head: Means) -> float:
-    """Half the smallest value where a drawing may find none on one side, else 0: there the ratio is left as it is."""
-    both = np.concatenate([base, head])
-    return 0.0 if both.all() else float(both[both > 0].min()) / 2
-
-
-def _error(base: Means, head: Means, half: float, seed: int) -> float:
-    """The standard error of the logarithm of the ratio; the bootstrap's own is short by a factor for few blocks."""
-    draw = np.random.default_rng(seed_of(seed, len(base), *map(float, base), *map(float, head)))
-    drawn = draw.integers(0, len(base), (RESAMPLES, len(base)))
-    spread = np.std(_log_ratio(base[drawn], head[drawn], half), ddof=1)
-    return float(spread) * float(np.sqrt(len(base) / (len(base) - 1)))
 
 
 def _log_ratio(base: ArrayLike, head: ArrayLike, half: float) -> NDArray[np.float64]:

@@ -48,23 +48,20 @@ def finalists(explored: Iterable[Comparison], count: int, efforts: Mapping[str, 
     ``efforts`` are the numbers of moves of the variants. Left out are those whose guards became worse, those with
     fewer than two blocks, and those that are worse on average.
     """
-    told = {name: cost(ones) for name, ones in _by_variant(explored).items() if _eligible(ones)}
-    ranked = {name: value for name, value in _shrunken(told).items() if value < 1}
-    return tuple(_smallest_first(ranked, told, efforts)[:count])
+    costs = {name: cost(ones) for name, ones in _by_variant(explored).items() if _eligible(ones)}
+    ranked = {name: value for name, value in _shrunken(costs).items() if value < 1}
+    return tuple(_smallest_first(ranked, costs, efforts)[:count])
 
 
 def overall(comparisons: Sequence[Comparison]) -> tuple[VerdictKind, str]:
     """What a variant is as a whole: one loss makes it worse, one gain without any loss better."""
     for kind in (VerdictKind.WORSE, VerdictKind.BETTER, VerdictKind.TOO_NOISY, VerdictKind.UNDECIDED):
-        found = [one for one in comparisons if one.verdict == kind and _counts(one, kind)]
+        # A guard can only spoil.
+        guards = kind == VerdictKind.WORSE
+        found = [one for one in comparisons if one.verdict == kind and (one.decides or (one.guard and guards))]
         if found:
             return kind, f"{found[0].benchmark} with {found[0].threads} threads: {found[0].reason}"
     return VerdictKind.NO_DIFFERENCE, "no comparison shows a difference"
-
-
-def _counts(one: Comparison, kind: VerdictKind) -> bool:
-    """A guard can only spoil."""
-    return one.decides or (one.guard and kind == VerdictKind.WORSE)
 
 
 def winner(confirmed: Iterable[Comparison], efforts: Mapping[str, int] = _NO_EFFORTS) -> str | None:
@@ -75,22 +72,22 @@ def winner(confirmed: Iterable[Comparison], efforts: Mapping[str, int] = _NO_EFF
 
 
 def _smallest_first(
-    ranked: Mapping[str, float], told: Mapping[str, tuple[float, float]], efforts: Mapping[str, int]
+    ranked: Mapping[str, float], costs: Mapping[str, tuple[float, float]], efforts: Mapping[str, int]
 ) -> list[str]:
     """Those that are as good as the best, as far as one can tell, with the fewest moves first; then the others."""
     order = sorted(ranked, key=lambda name: (ranked[name], name))
     if not order:
         return []
     best = order[0]
-    as_good = [name for name in order if _as_good(name, best, ranked, told)]
+
+    def is_as_good(name: str) -> bool:
+        """Whether it cannot be told from the best, and gains a good part of what that does."""
+        reach = math.hypot(costs[name][1], costs[best][1])
+        return costs[name][0] - costs[best][0] <= reach and 1 - ranked[name] >= _WORTHWHILE * (1 - ranked[best])
+
+    as_good = [name for name in order if is_as_good(name)]
     as_good.sort(key=lambda name: (efforts.get(name, 0), ranked[name], name))
     return as_good + [name for name in order if name not in as_good]
-
-
-def _as_good(name: str, best: str, ranked: Mapping[str, float], told: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether it cannot be told from the best, and gains a good part of what that does."""
-    reach = math.hypot(told[name][1], told[best][1])
-    return told[name][0] - told[best][0] <= reach and 1 - ranked[name] >= _WORTHWHILE * (1 - ranked[best])
 
 
 def _by_variant(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
@@ -106,14 +103,14 @@ def _eligible(comparisons: Sequence[Comparison]) -> bool:
     return bool(deciding) and not hurt and all(one.blocks >= FEWEST_BLOCKS for one in deciding)
 
 
-def _shrunken(told: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+def _shrunken(costs: Mapping[str, tuple[float, float]]) -> dict[str, float]:
     """Costs drawn in towards one, by the share of the spread between variants that the noise of each one explains.
 
     Source: the empirical Bayes estimator of Efron and Morris, "Data analysis using Stein's estimator" (1975).
     """
-    if not told:
+    if not costs:
         return {}
-    errors = {name: spread / REACH for name, (_, spread) in told.items()}
-    squares = [(value - 1) ** 2 - errors[name] ** 2 for name, (value, _) in told.items()]
+    errors = {name: spread / REACH for name, (_, spread) in costs.items()}
+    squares = [(value - 1) ** 2 - errors[name] ** 2 for name, (value, _) in costs.items()]
     between = max(math.fsum(squares) / len(squares), 1e-12)
-    return {name: 1 + (value - 1) * between / (between + errors[name] ** 2) for name, (value, _) in told.items()}
+    return {name: 1 + (value - 1) * between / (between + errors[name] ** 2) for name, (value, _) in costs.items()}

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""When enough blocks were measured: all is clear, or more blocks are not allowed."""
+"""In which order blocks are run, and when enough were measured: all is clear, or more are not allowed.
+
+Stopping where more blocks would hardly show anything spares boots and can claim nothing wrong. Source: predictive power
+as in Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or predictive power?" (1986).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,6 @@ from scipy.special import ndtr, stdtrit
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
 from linesmith.tuner.judge.interval import FAR, RatioInterval, level, planned_looks, seed_of
 from linesmith.tuner.judge.verdict import NOISY, losses
-
-# What more blocks would show: stopping without hope spares boots and can claim nothing wrong.
-#
-# Source: predictive power as in Spiegelhalter, Freedman and Blackburn, "Monitoring clinical trials: conditional or
-# predictive power?" (1986).
 
 HOPELESS = 0.05
 # Farther ahead nobody plans.
@@ -70,7 +69,7 @@ def _allowed(one: Comparison, rules: Rules) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StopDecision:
     """Whether to ``stop`` measuring, and why."""
 
     stop: bool
@@ -82,20 +81,23 @@ def enough(comparisons: Sequence[Comparison], rules: Rules) -> bool:
     return decide(comparisons, rules).stop
 
 
-def decide(comparisons: Sequence[Comparison], rules: Rules) -> Decision:
+def decide(comparisons: Sequence[Comparison], rules: Rules) -> StopDecision:
     """Stop at the most blocks, when a guard became worse, or when each comparison is clear; else say what is not."""
     blocks = min((one.blocks for one in comparisons), default=0)
     if blocks < min(rules.least_blocks, rules.most_blocks):
-        return Decision(False, f"{blocks} of at least {rules.least_blocks} blocks")
+        return StopDecision(False, f"{blocks} of at least {rules.least_blocks} blocks")
     if blocks >= rules.most_blocks:
-        return Decision(True, f"all {rules.most_blocks} blocks are measured")
+        return StopDecision(True, f"all {rules.most_blocks} blocks are measured")
     hurt = [one for one in comparisons if one.guard and one.verdict == VerdictKind.WORSE]
     if hurt:
-        return Decision(True, f"the guard {hurt[0].benchmark} became worse")
-    unclear = [one for one in _asked(comparisons) if not settled(one, rules)]
+        return StopDecision(True, f"the guard {hurt[0].benchmark} became worse")
+    # Guards matter only to a variant that may be better: where nothing is gained nothing needs to be guarded.
+    gained = any(one.verdict == VerdictKind.BETTER for one in comparisons if one.decides)
+    counting = [one for one in comparisons if one.decides or (one.guard and gained)]
+    unclear = [one for one in counting if not settled(one, rules)]
     if unclear:
-        return Decision(False, f"{unclear[0].name} with {unclear[0].threads} threads is not clear yet")
-    return Decision(True, f"all is clear after {blocks} blocks")
+        return StopDecision(False, f"{unclear[0].name} with {unclear[0].threads} threads is not clear yet")
+    return StopDecision(True, f"all is clear after {blocks} blocks")
 
 
 def settled(one: Comparison, rules: Rules) -> bool:
@@ -112,35 +114,20 @@ def settled(one: Comparison, rules: Rules) -> bool:
     least = max(rules.smallest, one.floor)
     if 1 - least <= loss.low and loss.high <= 1 + least:
         return True
-    return hopeless(one, rules) and not (one.verdict == VerdictKind.TOO_NOISY and _may_clear_up(one, rules, least))
-
-
-def _may_clear_up(one: Comparison, rules: Rules, least: float) -> bool:
-    """Whether more blocks may make the noise bearable; few blocks cannot tell how it will be, rare counts least."""
-    return 2 * one.blocks < rules.most_blocks or reach_at_the_end(one, rules) <= NOISY * least
-
-
-def _asked(comparisons: Sequence[Comparison]) -> Sequence[Comparison]:
-    """Guards matter only to a variant that may be better: where nothing is gained nothing needs to be guarded."""
-    deciding = [one for one in comparisons if one.decides]
-    gained = any(one.verdict == VerdictKind.BETTER for one in deciding)
-    return [one for one in comparisons if one.decides or (one.guard and gained)]
-
-
-# In which order the runs of a block are made, so that drift of the machine falls on both sides alike.
+    if one.verdict != VerdictKind.TOO_NOISY:
+        return hopeless(one, rules)
+    # More blocks may make the noise bearable; few blocks cannot tell how it will be, rare counts least.
+    bearable = 2 * one.blocks < rules.most_blocks or reach_at_the_end(one, rules) <= NOISY * least
+    return not bearable and hopeless(one, rules)
 
 
 def order(baseline: str, variant: str, block: int, seed: int) -> tuple[str, ...]:
-    """The four runs of a block, A B B A or B A A B: within it a steady drift cancels.
+    """The four runs of a block, A B B A or B A A B: within it a steady drift of the machine cancels.
 
     Of two blocks in a row each begins with another side, and ``seed`` chooses which, so nothing that changes with every
     second block favours a side.
     """
-    first, second = _turned((baseline, variant), block, seed)
+    draw = Random(seed_of(seed, block // 2, baseline, variant))  # noqa: S311 - a repeatable order, no secret
+    turned = draw.random() < 0.5
+    first, second = (baseline, variant) if turned == (block % 2 == 0) else (variant, baseline)
     return (first, second, second, first)
-
-
-def _turned(sides: tuple[str, str], block: int, seed: int) -> tuple[str, str]:
-    """The sides in the order in which the block begins with them: one draw for each two blocks."""
-    turned = Random(seed_of(seed, block // 2, *sides)).random() < 0.5  # noqa: S311 - a repeatable order, no secret
-    return sides if turned == (block % 2 == 0) else (sides[1], sides[0])

@@ -12,7 +12,11 @@ import numpy as np
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use, VerdictKind
 from linesmith.tuner.judge.interval import Paired, RatioInterval, level, paired, ratio_interval
 
-# Several comparisons that lead to one decision: together they may err as often as one alone.
+# An interval that reaches this many times farther than what matters tells nothing about what matters.
+NOISY = 20.0
+# Interquartile ranges from the middle half to an outlier, and values that have a middle half.
+FENCE = 3.0
+FEWEST = 6
 
 
 def together(rules: Rules, comparisons: int) -> Rules:
@@ -22,12 +26,6 @@ def together(rules: Rules, comparisons: int) -> Rules:
     the deciding comparisons of all variants that are confirmed; guards only forbid, so they need no correction.
     """
     return replace(rules, confidence=1 - (1 - rules.confidence) / max(1, comparisons))
-
-
-# What an interval means: better, worse, no difference seen, too noisy to say, or from too few blocks to decide.
-
-# An interval that reaches this many times farther than what matters tells nothing about what matters.
-NOISY = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +93,12 @@ def _nothing(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {loss.reach:.1%} would be seen"
 
 
-# Values far from their variant's others: they are shown and count like any, for they may be the effect itself.
-#
-# Source: the boxplot's far-out fences of Tukey, "Exploratory Data Analysis" (1977).
-
-FENCE = 3.0
-FEWEST = 6
-
-
 def outliers(values: Sequence[float]) -> tuple[float, ...]:
     """Those more than three interquartile ranges away from the middle half, in the order given.
 
-    Fewer than six values have no middle half to speak of: none of them is called an outlier.
+    They are shown and count like any, for they may be the effect itself. Fewer than six values have no middle half to
+    speak of: none of them is an outlier. Source: the boxplot's far-out fences of Tukey, "Exploratory Data Analysis"
+    (1977).
     """
     if len(values) < FEWEST:
         return ()
@@ -135,24 +127,21 @@ def compare(
     chosen = [one for one in samples if (one.benchmark, one.metric, one.threads) == (use.label, metric.name, threads)]
     sides = paired(chosen, baseline, variant)
     interval = ratio_interval(sides.base, sides.head, level(rules, looks), rules.seed)
-    limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None, _fewest(rules))
+    # What fewer blocks than a first look has show is none of the looks whose errors are added up.
+    fewest = max(2, min(rules.least_blocks, rules.most_blocks))
+    limits = Limits(rules.smallest, floor, use.tolerance if use.guard else None, fewest)
     far = outliers(sides.base_boots) + outliers(sides.head_boots)
     verdict, reason = _ruled(sides, interval, metric, limits, len(far))
-    told = (use.label, metric, threads, baseline, variant, sides.base_boots, sides.head_boots)
+    compared = (use.label, metric, threads, baseline, variant, sides.base_boots, sides.head_boots)
     bounds = (interval.ratio, interval.low, interval.high, floor, sides.blocks)
     return Comparison(
-        *(*told, *bounds, verdict, reason),
+        *(*compared, *bounds, verdict, reason),
         guard=use.guard,
         outliers=far,
         tolerance=use.tolerance if use.guard else 0.0,
         confidence=rules.confidence,
         error=interval.error,
     )
-
-
-def _fewest(rules: Rules) -> int:
-    """Blocks for a first look: what fewer of them show is none of the looks whose errors are added up."""
-    return max(2, min(rules.least_blocks, rules.most_blocks))
 
 
 def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limits, far: int) -> tuple[VerdictKind, str]:
@@ -190,11 +179,8 @@ def floor(comparisons: Iterable[Comparison]) -> float:
     positive part of the estimator of James and Stein; what is left is what the builds themselves differ by. With k
     placebos, a build whose layout changes nothing goes beyond all of them in one case of k + 1.
     """
-    return max((_beyond_chance(one) for one in comparisons), default=0.0)
-
-
-def _beyond_chance(one: Comparison) -> float:
-    return abs(one.change) * max(0.0, 1 - (one.error / one.change) ** 2) if one.change else 0.0
+    changed = (one for one in comparisons if one.change)
+    return max((abs(one.change) * max(0.0, 1 - (one.error / one.change) ** 2) for one in changed), default=0.0)
 
 
 def halved(samples: Iterable[Sample], baseline: str) -> tuple[Sample, ...]:
@@ -206,14 +192,15 @@ def halved(samples: Iterable[Sample], baseline: str) -> tuple[Sample, ...]:
     own = [sample for sample in samples if sample.variant == baseline]
     for sample in own:
         boots[sample.block].add(sample.boot)
-    return tuple(_half(sample, sorted(boots[sample.block])) for sample in own if len(boots[sample.block]) > 1)
+    halves = []
+    for sample in own:
+        of_block = sorted(boots[sample.block])
+        if len(of_block) > 1:
+            turn = (of_block.index(sample.boot) + sample.block) % 2
+            halves.append(replace(sample, variant=again(baseline)) if turn else sample)
+    return tuple(halves)
 
 
 def again(baseline: str) -> str:
     """What the second half of the baseline's runs is called."""
     return f"{baseline} again"
-
-
-def _half(sample: Sample, boots: Sequence[int]) -> Sample:
-    turn = (boots.index(sample.boot) + sample.block) % 2
-    return replace(sample, variant=again(sample.variant)) if turn else sample
