@@ -21,8 +21,8 @@ from linesmith.analyzer.cli.premises import Given
 from linesmith.analyzer.model import Intent, LintReport, Severity, TypeIntent
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.layouts.collection import Layouts
-    from linesmith.patches.build.confinement import Deadline
 
 
 # The options of ``linesmith intent``, gathered: which of its questions is asked, and where answers go.

@@ -19,11 +19,11 @@ from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.settled import is_given
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.lint import Judging
     from linesmith.analyzer.cli.linting import Wanted
     from linesmith.analyzer.lint.linting import Linted
     from linesmith.analyzer.model import Layout, LintReport
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.revisions.versions import Versions
 
 

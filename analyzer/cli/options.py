@@ -224,7 +224,7 @@ def deadline_given(command: Callable[..., _Status]) -> Callable[..., _Status]:
 
     @wraps(command)
     def counted(*, deadline: float, **others: object) -> _Status:
-        from linesmith.patches.build.confinement import Deadline
+        from linesmith.analyzer.base.deadline import Deadline
 
         try:
             return command(deadline=Deadline(deadline), **others)

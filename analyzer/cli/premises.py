@@ -17,11 +17,11 @@ from linesmith.analyzer.cli.output import Steps, remark, shown
 from linesmith.analyzer.cli.settled import is_default, is_given
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Layout, Profile, SourceFacts, SourceScan
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.tuner.constraints.facts import Premises
 
 

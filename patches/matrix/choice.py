@@ -11,9 +11,9 @@ from itertools import islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
 from linesmith.patches.build.child import missing
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import Build
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.plain_build import plain_build

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.build.child import Command, run
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import Build
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch

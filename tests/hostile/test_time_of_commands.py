@@ -16,10 +16,10 @@ from lint_commits import repository
 from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.child import Command, run
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.edit.unified import unified_diff
 from linesmith.patches.matrix.check import check
 from linesmith.patches.matrix.choice import Asked, Change
