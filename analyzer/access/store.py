@@ -67,7 +67,7 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
     try:
         with path.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        head, body = _parted(content)
+        head, body = _head_and_columns(content)
         if head.stamp != stamp or zlib.crc32(body) != head.body_crc:
             return None
         columns = {one.name: np.frombuffer(body, np.dtype(one.type), one.length, one.offset) for one in head.columns}
@@ -79,7 +79,7 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
     return accesses
 
 
-def _parted(content: memoryview) -> tuple[_MapHead, memoryview]:
+def _head_and_columns(content: memoryview) -> tuple[_MapHead, memoryview]:
     """Head and body; raises ``ValueError`` where the head is not what was written."""
     encoded, rest = store.head_and_body(content, FORMAT)
     gap = (len(rest) - len(content)) % ALIGNMENT
@@ -115,7 +115,7 @@ def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> Acc
     if not table.functions:
         raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
     accesses = build(table, dwarf.read_layouts(path).layouts)
-    remarks = dwarf.kept(place, lambda directory: save(directory, place.key, place.stamp, accesses))
+    remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 
 

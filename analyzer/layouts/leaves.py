@@ -93,7 +93,7 @@ def _walk(layout: Layout, layouts: Layouts, place: _LeafPath) -> Iterator[Leaf]:
 
 
 def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) -> Iterator[Leaf]:
-    for member, inside in _around(layout, layouts, offset - place.offset):
+    for member, inside in _members_at(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
@@ -106,7 +106,7 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) ->
             yield from _walk_at(inner, layouts, element.inside(inner), offset)
 
 
-def _around(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Member, bool]]:
+def _members_at(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Member, bool]]:
     """The members that hold the byte, with ``True``, and those that go on behind their ends and so up to it.
 
     Written for the many members that do neither: an access map asks about a hundred thousand bytes of large records.

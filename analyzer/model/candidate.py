@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Candidates and patches: proposed layouts, what they cost, and the source edit that makes them."""
+"""Candidates and patches: proposed layouts, what they cost, and the source edit that makes them.
+
+Where no order of members can win there is structural advice instead. A candidate is called by a word made of the
+layout that it proposes, the same whatever else is proposed with it; numbers count what is offered, which depends on
+what is known of the source, on the growth allowed, on a trace.
+"""
 
 from __future__ import annotations
 
@@ -171,10 +176,6 @@ class Patch:
     name: str = ""
 
 
-# What a candidate is called: a word made of the layout that it proposes, the same whatever else is proposed with it.
-#
-# Numbers count what is offered, which depends on what is known of the source, on the growth allowed, on a trace.
-
 # Without vowels they are no words of a language, and none is a number.
 LETTERS = "bcdfghjklmnpqrst"
 LENGTH = 5
@@ -192,9 +193,6 @@ def _order(layout: Layout) -> Iterator[str]:
     for one in layout.members:
         place = one.offset if one.bit_offset is None else f"{one.bit_offset} bits"
         yield f"{one.name} {place} {one.alignment or 0}"
-
-
-# Structural advice: what to change where no order of members can win.
 
 
 class StructureKind(StrEnum):

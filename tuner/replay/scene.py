@@ -90,7 +90,7 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
         if record is not None and holds(record, layouts, ids):
             inner[at] = relocation(record, layouts, after)
     explained = with_inferred_alignment(outer)
-    changed = after[outer.id] if outer.id in after else around(explained, inner)
+    changed = after[outer.id] if outer.id in after else holder_around(explained, inner)
     pairs = _matched(outer.members, changed.members)
     moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
     if len(moved) > MOST_PIECES:
@@ -99,7 +99,7 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
     return Relocation(_merged(moved, outer.size, changed.size), outer.size, changed.size, *alignments)
 
 
-def around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
+def holder_around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
     """``outer`` around members of other sizes, by position; itself when all of them fit where they are.
 
     Raises ``NotSimulated`` where it cannot be laid out by C's rules.
