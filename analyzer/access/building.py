@@ -81,15 +81,12 @@ def leaves_within(layout: Layout, layouts: Layouts, offset: int, width: int) -> 
     """
     at, end = max(offset, 0), offset + min(max(width, 1), WIDEST)
     while at < end:
-        leaf = best_alternative(leaves_at(layout, layouts, at, ALTERNATIVES), at, width)
+        # Of alternatives the one that begins there and has this width, else one that begins there, else any.
+        alternatives = leaves_at(layout, layouts, at, ALTERNATIVES)
+        leaf = min(alternatives, key=lambda one: (one.offset != at, one.size != width), default=None)
         if leaf is not None:
             yield leaf
         at = max(at + 1, leaf.offset + leaf.size if leaf else 0)
-
-
-def best_alternative(leaves: Sequence[Leaf], offset: int, width: int) -> Leaf | None:
-    """Of alternatives the one that begins at ``offset`` and has this width, else one that begins there, else any."""
-    return min(leaves, key=lambda leaf: (leaf.offset != offset, leaf.size != width), default=None)
 
 
 def build(table: AccessTable, layouts: Layouts) -> AccessMap:

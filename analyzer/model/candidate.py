@@ -8,7 +8,6 @@ what is known of the source, on the growth allowed, on a trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import blake2b
@@ -182,17 +181,17 @@ LENGTH = 5
 
 
 def candidate_name(candidate: Candidate) -> str:
-    """``LENGTH`` of the ``LETTERS``; of two candidates of one profile the same in one case of a million."""
-    text = "\n".join((candidate.type, *_order(candidate.after)))
+    """``LENGTH`` of the ``LETTERS``; of two candidates of one profile the same in one case of a million.
+
+    It is made of the members, where they lie, and the alignment they ask for.
+    """
+    members = (
+        f"{one.name} {one.offset if one.bit_offset is None else f'{one.bit_offset} bits'} {one.alignment or 0}"
+        for one in candidate.after.members
+    )
+    text = "\n".join((candidate.type, *members))
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LENGTH).digest()
     return "".join(LETTERS[byte % len(LETTERS)] for byte in digest)
-
-
-def _order(layout: Layout) -> Iterator[str]:
-    """The members with where they lie and the alignment they ask for."""
-    for one in layout.members:
-        place = one.offset if one.bit_offset is None else f"{one.bit_offset} bits"
-        yield f"{one.name} {place} {one.alignment or 0}"
 
 
 class StructureKind(StrEnum):
