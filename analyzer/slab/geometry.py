@@ -15,8 +15,6 @@ from linesmith.analyzer.model import CacheRequest, PhaseCount, SlabGeometry, Sla
 
 # From here on kmalloc() aligns to the largest power of two that divides the size, before only sizes that are one.
 _KMALLOC_DIVISOR = (6, 11)
-
-
 # From here on a slab takes as many objects as should share it, whatever is left over.
 _SIMPLER = (6, 7)
 # From here on the red zone of a general cache begins behind what was asked for, within the object.

@@ -150,9 +150,7 @@ def _pieces(old: Member, new: Member, inner: Relocation | None) -> Iterator[Move
             here, there = old.offset + element * inner.old_size, new.offset + element * _stride(inner)
             yield from (MovedBytes(here + one.old, one.size, there + one.new) for one in inner.pieces)
         return
-    start, behind = old.first_bit // BYTE, old.end
-    if old.bit_size is not None:
-        behind = (old.first_bit + old.bit_size - 1) // BYTE + 1
+    start, behind = old.first_bit // BYTE, old.used_end
     if behind > start:
         yield MovedBytes(start, behind - start, new.first_bit // BYTE)
 
