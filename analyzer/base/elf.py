@@ -138,7 +138,7 @@ class ElfFile:
         """The order of bytes as ``struct`` and numpy write it, ``<`` or ``>``."""
         if self.data[:5] != _LITTLE_ENDIAN_64[:5]:
             raise ValueError("it is no 64-bit ELF file")
-        return "<" if self.data[5] == 1 else ">"
+        return "<" if self.data[5:6] == b"\x01" else ">"
 
     @property
     def kind_and_machine(self) -> tuple[int, int]:
