@@ -57,9 +57,9 @@ def test_damage_is_a_value_error_or_nothing(program: Path) -> None:
 def test_program_headers_without_a_size_are_refused(tmp_path: Path) -> None:
     """The same row would be read four thousand million times."""
     content = bytearray(elf(CORE, b"", b""))
-    struct.pack_into("<Q", content, 40, 0)
+    struct.pack_into("<Q", content, 40, len(content))
     struct.pack_into("<HH", content, 54, 0, 0xFFFF)
-    struct.pack_into("<I", content, 44, 0xFFFFFFFF)
+    content += bytes(44) + struct.pack("<I", 0xFFFFFFFF) + bytes(16)
     (tmp_path / "core").write_bytes(content)
     with ElfFile(tmp_path / "core") as file, pytest.raises(ValueError, match="program headers have 0 bytes"):
         assert file.segments
