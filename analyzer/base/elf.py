@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from linesmith.analyzer.base.errors import ElfError
-from linesmith.analyzer.model import ElfIdentity
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from linesmith.analyzer.model import ElfIdentity
 
 MAGIC = b"\x7fELF"
 _LITTLE_ENDIAN_64 = MAGIC + b"\x02\x01"
