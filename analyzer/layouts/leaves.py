@@ -20,6 +20,10 @@ from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCatego
 # Damaged debug information can nest records so that the leaves grow without bound.
 MOST_LEAVES = 1 << 16
 MOST_WRAPPERS = 8
+# No machine touches more by one instruction of known width; more would be damage.
+WIDEST = 64
+# Unions of real kernels have fewer alternatives; damaged ones could cost as much at every place.
+ALTERNATIVES = 256
 # What somebody wrote has fewer parts.
 MOST_PARTS = 32
 # Whoever looks at a record asks for its members again and again, then goes on to the next one.
@@ -79,6 +83,21 @@ def leaves_at(layout: Layout, layouts: Layouts, offset: int, most: int = MOST_LE
 def leaf_at(layout: Layout, layouts: Layouts, offset: int) -> Leaf | None:
     """The first leaf that holds byte ``offset``; ``None`` in a hole or outside. See ``leaves_at``."""
     return next(iter(leaves_at(layout, layouts, offset)), None)
+
+
+def leaves_within(layout: Layout, layouts: Layouts, offset: int, width: int) -> Iterator[Leaf]:
+    """The leaves that ``width`` bytes from ``offset`` on touch, by offset: of a union one alternative.
+
+    ``width`` 0 stands for a width that is not known: what begins there.
+    """
+    at, end = max(offset, 0), offset + min(max(width, 1), WIDEST)
+    while at < end:
+        # Of alternatives the one that begins there and has this width, else one that begins there, else any.
+        alternatives = leaves_at(layout, layouts, at, ALTERNATIVES)
+        leaf = min(alternatives, key=lambda one: (one.offset != at, one.size != width), default=None)
+        if leaf is not None:
+            yield leaf
+        at = max(at + 1, leaf.offset + leaf.size if leaf else 0)
 
 
 def _walk(layout: Layout, layouts: Layouts, place: _LeafPath) -> Iterator[Leaf]:
