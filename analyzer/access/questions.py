@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import KINDS, OUTCOMES, AccessMap
-from linesmith.analyzer.access.building import ALTERNATIVES, leaves_within
 from linesmith.analyzer.base.errors import AddressNotFound, FunctionNotFound
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import Named, leaves_at
+from linesmith.analyzer.layouts.leaves import ALTERNATIVES, Named, leaves_at, leaves_within
 from linesmith.analyzer.model import (
     AccessCounts,
     AccessKind,

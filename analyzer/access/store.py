@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The access map of a file: made on demand, kept beside the index of layouts, mapped into memory.
+"""The access map of a file: made of what the native core finds, kept beside the index of layouts, mapped into memory.
+
+To what the core finds are added the members by name, and the rows in every order.
 
 A prefix (magic, checksum and length of the head), the head (msgpack: stamp, checksum of the body, and where which
 column lies), then the columns, each aligned for its type. Whatever does not check out makes the file as good as absent.
@@ -10,24 +12,208 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from linesmith.analyzer.access.access_map import AccessMap, as_arrays, from_arrays
-from linesmith.analyzer.access.building import build
+from linesmith.analyzer.access.access_map import AccessMap, NameTable, as_arrays, from_arrays
 from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.layouts import dwarf, store
-from linesmith.analyzer.model import ElfIdentity
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import leaves_within
+from linesmith.analyzer.model import ElfIdentity, Entered, Layout
 
 # Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
 FORMAT = b"linesmith-map-02"
 SUFFIX = ".access"
 ALIGNMENT = 64
 MACHINES = ("x86-64", "aarch64")
+# What a place is: the path of the member there, and the records that its bytes fall into.
+_Content = tuple[str, tuple[Entered, ...]]
+_NOTHING: _Content = ("", ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AccessReading:
+    """The map of one file; ``cached`` tells that it was at hand, ``remarks`` are whole sentences for the user."""
+
+    identity: ElfIdentity
+    accesses: AccessMap
+    cached: bool
+    remarks: tuple[str, ...] = ()
+
+
+def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> AccessReading:
+    """What every instruction of ``path`` touches; ``progress`` gets (done, total) while the map is made.
+
+    The ids of layouts are those of ``dwarf.read_layouts``. Raises ``ElfError``, ``DebugInfoMissing``,
+    ``DebugInfoDamaged``, or ``CodeMissing`` where there is no code to look at. A map that cannot be kept is a remark,
+    no error.
+    """
+    identity = dwarf.identify(path)
+    _check(identity)
+    place = dwarf.cache_place(identity, "DWARF")
+    accesses = load(place.directory, place.key, place.stamp) if place.directory else None
+    if accesses is not None:
+        return AccessReading(identity, accesses, cached=True)
+    table = dwarf.map_accesses(path, progress)
+    if not table.functions:
+        raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
+    accesses = build(table, dwarf.read_layouts(path).layouts)
+    remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
+    return AccessReading(identity, accesses, cached=False, remarks=remarks)
+
+
+def accesses_if_any(path: Path) -> AccessMap | None:
+    """The access map of ``path``; ``None`` where none can be made, so that weaker evidence must do."""
+    try:
+        return read_accesses(path).accesses
+    except (CodeMissing, DebugInfoMissing):
+        return None
+
+
+def _check(identity: ElfIdentity) -> None:
+    """Raise what can be said without reading the file."""
+    if identity.kind == "BTF" or (identity.has_btf and not identity.has_dwarf):
+        raise DebugInfoMissing(
+            f"{identity.path}: there is BTF but no DWARF, and only DWARF tells where variables are; give the file "
+            "that was built with -g, or install its debug package"
+        )
+    if identity.machine not in MACHINES:
+        raise CodeMissing(
+            f"{identity.path}: code for {identity.machine} cannot be followed, only that for "
+            f"{' and '.join(MACHINES)}; linesmith layout reads its types all the same"
+        )
+
+
+def build(table: dwarf.AccessTable, layouts: Layouts) -> AccessMap:
+    """The map of what the native core found; ``layouts`` are those of the same reading of the same file."""
+    places = _places(table.type, table.offset, table.width)
+    ids = table.type_layout[places.type].tolist()
+    content = [
+        _content(layouts.by_id(layout_id), layouts, offset, width) if number and layout_id >= 0 else _NOTHING
+        for number, (layout_id, offset, width) in enumerate(
+            zip(ids, places.offset.tolist(), places.width.tolist(), strict=True)
+        )
+    ]
+    functions = table.functions
+    place_starts, place_rows = _grouped(places.of_row, len(places.type))
+    function_starts, function_rows = _grouped(table.function, len(functions))
+    chain_starts, chain_functions, inlined = _chains(table.inline_chains)
+    entry_layout, entry_place, entry_offset, entry_path, paths = _entries(places, content)
+    return AccessMap(
+        address=table.address,
+        function=table.function,
+        chain=table.inlined,
+        file=table.file,
+        line=table.line,
+        place=places.of_row,
+        width=table.width,
+        kind=table.kind,
+        outcome=table.outcome,
+        variable=table.variable,
+        place_type=places.type,
+        place_offset=places.offset,
+        place_width=places.width,
+        place_starts=place_starts,
+        place_rows=place_rows,
+        entry_layout=entry_layout,
+        entry_place=entry_place,
+        entry_offset=entry_offset,
+        entry_path=entry_path,
+        function_low=table.function_low,
+        function_high=table.function_high,
+        function_starts=function_starts,
+        function_rows=function_rows,
+        chain_starts=chain_starts,
+        chain_functions=chain_functions,
+        functions=NameTable.of(functions),
+        inlined=inlined,
+        files=NameTable.of(table.files),
+        types=NameTable.of(table.types),
+        variables=NameTable.of(table.variables),
+        place_path=NameTable.of(path for path, _ in content),
+        paths=paths,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedPlaces:
+    """Distinct (type, offset, width) of rows; ``of_row`` tells the one of each row. Place 0 is what is not known."""
+
+    of_row: NDArray[np.uint32]
+    type: NDArray[np.uint32]
+    offset: NDArray[np.int32]
+    width: NDArray[np.uint16]
+
+
+def _places(types: NDArray[np.uint32], offset: NDArray[np.int32], width: NDArray[np.uint16]) -> TouchedPlaces:
+    """The places of rows with these types, offsets and widths, by type and offset."""
+    where = (types.astype(np.uint64) << np.uint64(32)) | offset.view(np.uint32).astype(np.uint64)
+    _, spot_of_row = np.unique(where, return_inverse=True)
+    keys = (spot_of_row.astype(np.uint64) << np.uint64(16)) | width.astype(np.uint64)
+    keys[types == 0] = 0
+    _, first, of_row = np.unique(keys, return_index=True, return_inverse=True)
+    known = types[first] != 0
+    numbers = np.where(known, np.cumsum(known), 0).astype(np.uint32)
+    chosen = first[known]
+    return TouchedPlaces(
+        numbers[of_row],
+        np.concatenate((np.zeros(1, np.uint32), types[chosen])),
+        np.concatenate((np.zeros(1, np.int32), offset[chosen])),
+        np.concatenate((np.zeros(1, np.uint16), width[chosen])),
+    )
+
+
+def _content(layout: Layout, layouts: Layouts, offset: int, width: int) -> _Content:
+    """What ``width`` bytes at ``offset`` of ``layout`` are; a hole falls into the record itself, nothing else does."""
+    leaves = tuple(leaves_within(layout, layouts, offset, width))
+    if leaves:
+        entered = dict.fromkeys(one for leaf in leaves for one in leaf.entered)
+        return leaves[0].path if leaves[0].offset <= offset else "", tuple(entered)
+    return ("", (Entered(layout.id, 0, ""),)) if 0 <= offset < layout.size else _NOTHING
+
+
+def _grouped(group: NDArray[np.uint32], groups: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    """Where each group starts in the list of all rows by group, and that list; rows of a group stay in order."""
+    starts = np.zeros(groups + 1, np.uint64)
+    np.cumsum(np.bincount(group, minlength=groups), out=starts[1:])
+    return starts, np.argsort(group, kind="stable").astype(np.uint32)
+
+
+def _chains(inline_chains: Sequence[Sequence[str]]) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NameTable]:
+    numbers: dict[str, int] = {}
+    flat = [numbers.setdefault(name, len(numbers)) for name in chain.from_iterable(inline_chains)]
+    starts = np.zeros(len(inline_chains) + 1, np.uint64)
+    np.cumsum([len(one) for one in inline_chains], out=starts[1:])
+    return starts, np.array(flat, np.uint32), NameTable.of(numbers)
+
+
+def _entries(
+    places: TouchedPlaces, content: Sequence[_Content]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint32], NameTable]:
+    """(layout, place, offset into the record, path of the record) of every record that a place falls into."""
+    paths: dict[str, int] = {"": 0}
+    rows = [
+        (entered.record, place, offset - entered.offset, paths.setdefault(entered.path, len(paths)))
+        for place, ((_, records), offset) in enumerate(zip(content, places.offset.tolist(), strict=True))
+        for entered in records
+    ]
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    layout, place, offset, path = table[np.argsort(table[:, 0], kind="stable")].T
+    return (
+        layout.astype(np.uint32),
+        place.astype(np.uint32),
+        offset.astype(np.int32),
+        path.astype(np.uint32),
+        NameTable.of(paths),
+    )
 
 
 class _MapColumn(msgspec.Struct, frozen=True, array_like=True):
@@ -67,7 +253,7 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
     try:
         with path.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        head, body = _parted(content)
+        head, body = _head_and_columns(content)
         if head.stamp != stamp or zlib.crc32(body) != head.body_crc:
             return None
         columns = {one.name: np.frombuffer(body, np.dtype(one.type), one.length, one.offset) for one in head.columns}
@@ -79,63 +265,10 @@ def load(directory: Path, key: str, stamp: store.Stamp) -> AccessMap | None:
     return accesses
 
 
-def _parted(content: memoryview) -> tuple[_MapHead, memoryview]:
+def _head_and_columns(content: memoryview) -> tuple[_MapHead, memoryview]:
     """Head and body; raises ``ValueError`` where the head is not what was written."""
     encoded, rest = store.head_and_body(content, FORMAT)
     gap = (len(rest) - len(content)) % ALIGNMENT
     if any(rest[:gap]):
         raise ValueError(gap)
     return msgspec.msgpack.decode(encoded, type=_MapHead), rest[gap:]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AccessReading:
-    """The map of one file; ``cached`` tells that it was at hand, ``remarks`` are whole sentences for the user."""
-
-    identity: ElfIdentity
-    accesses: AccessMap
-    cached: bool
-    remarks: tuple[str, ...] = ()
-
-
-def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> AccessReading:
-    """What every instruction of ``path`` touches; ``progress`` gets (done, total) while the map is made.
-
-    The ids of layouts are those of ``dwarf.read_layouts``. Raises ``ElfError``, ``DebugInfoMissing``,
-    ``DebugInfoDamaged``, or ``CodeMissing`` where there is no code to look at. A map that cannot be kept is a remark,
-    no error.
-    """
-    identity = dwarf.identify(path)
-    _check(identity)
-    place = dwarf.cache_place(identity, "DWARF")
-    accesses = load(place.directory, place.key, place.stamp) if place.directory else None
-    if accesses is not None:
-        return AccessReading(identity, accesses, cached=True)
-    table = dwarf.map_accesses(path, progress)
-    if not table.functions:
-        raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
-    accesses = build(table, dwarf.read_layouts(path).layouts)
-    remarks = dwarf.kept(place, lambda directory: save(directory, place.key, place.stamp, accesses))
-    return AccessReading(identity, accesses, cached=False, remarks=remarks)
-
-
-def accesses_if_any(path: Path) -> AccessMap | None:
-    """The access map of ``path``; ``None`` where none can be made, so that weaker evidence must do."""
-    try:
-        return read_accesses(path).accesses
-    except (CodeMissing, DebugInfoMissing):
-        return None
-
-
-def _check(identity: ElfIdentity) -> None:
-    """Raise what can be said without reading the file."""
-    if identity.kind == "BTF" or (identity.has_btf and not identity.has_dwarf):
-        raise DebugInfoMissing(
-            f"{identity.path}: there is BTF but no DWARF, and only DWARF tells where variables are; give the file "
-            "that was built with -g, or install its debug package"
-        )
-    if identity.machine not in MACHINES:
-        raise CodeMissing(
-            f"{identity.path}: code for {identity.machine} cannot be followed, only that for "
-            f"{' and '.join(MACHINES)}; linesmith layout reads its types all the same"
-        )

@@ -2,8 +2,8 @@
 """What a 64-bit ELF file says of itself: its segments, its notes, what its loader needs, its symbols.
 
 The file may be damaged or made to harm: every table is read once, every place is checked against the end of the file,
-and the names of symbols may together be only so much longer than the file. What is wrong is raised as ``ValueError``
-without a path; who asked knows what to give instead. Source: System V ABI, chapters 4 and 5, and elf(5).
+and notes and names that lie over one another end the reading, so that all takes linear time. What is wrong is raised as
+``ValueError`` without a path; who asked knows what to give instead. Source: System V ABI, chapters 4 and 5, and elf(5).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from linesmith.analyzer.base.errors import ElfError
-from linesmith.analyzer.model import ElfIdentity
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from linesmith.analyzer.model import ElfIdentity
 
 MAGIC = b"\x7fELF"
 _LITTLE_ENDIAN_64 = MAGIC + b"\x02\x01"
@@ -35,8 +36,8 @@ _STT_NOTYPE, _STT_OBJECT, _STT_FUNC, _STT_GNU_IFUNC = 0, 1, 2, 10
 NOTE_HEADER = struct.Struct("<III")
 _NT_GNU_BUILD_ID = 3
 _SEGMENT_BYTES, _SECTION_BYTES = 56, 64
-# Names of symbols may share their text, but no linker shares so much of it.
-_MOST_NAME_BYTES_PER_BYTE = 16
+# What is read of tables, notes and names may lie over other parts, but no linker lays so much over itself.
+_MOST_SHARED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class ElfFile:
         """The order of bytes as ``struct`` and numpy write it, ``<`` or ``>``."""
         if self.data[:5] != _LITTLE_ENDIAN_64[:5]:
             raise ValueError("it is no 64-bit ELF file")
-        return "<" if self.data[5] == 1 else ">"
+        return "<" if self.data[5:6] == b"\x01" else ">"
 
     @property
     def kind_and_machine(self) -> tuple[int, int]:
@@ -156,7 +157,11 @@ class ElfFile:
         if count and size < _SEGMENT_BYTES:
             raise ValueError(f"its program headers have {size} bytes")
         rows = (self._numbers("IIQQQQQ", table + number * size) for number in range(count))
-        return tuple(Segment(kind, *places) for kind, _, *places in rows)
+        found = tuple(Segment(kind, *places) for kind, _, *places in rows)
+        read = sum(min(one.file_bytes, len(self.data)) for one in found if one.kind in (_PT_NOTE, _PT_DYNAMIC))
+        if read > _MOST_SHARED * len(self.data):
+            raise ValueError("its notes overlap")
+        return found
 
     def content(self, segment: Segment) -> bytes:
         """The bytes of a segment that are in the file."""
@@ -314,7 +319,7 @@ class ElfSymbols:
         in_code = np.isin(self._table["section"], self._code_sections)
         typed = np.isin(kind, (_STT_FUNC, _STT_GNU_IFUNC, _STT_OBJECT))
         found: tuple[list[ElfSymbol], list[ElfSymbol]] = ([], [])
-        left = _MOST_NAME_BYTES_PER_BYTE * (self._table.nbytes + len(self._names))
+        left = _MOST_SHARED * (self._table.nbytes + len(self._names))
         for chosen, rows in zip(found, (in_code & (typed | (kind == _STT_NOTYPE)), typed & ~in_code), strict=True):
             for name, _, _, _, address, size in self._table[rows].tolist():
                 text = self._name(name)

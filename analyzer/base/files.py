@@ -3,9 +3,8 @@
 
 The new content goes to a file of its own in the same folder, to the disk, and only then to its name. Links are
 followed by their text and by open folders, so nobody who can write to a folder on the way can redirect what is written.
-What
-is no regular file (a pipe, a device, ``/dev/stdout``) cannot be replaced, and is written to. What somebody else may
-have put somewhere is read as a regular file or not at all.
+What is no regular file (a pipe, a device, ``/dev/stdout``) cannot be replaced, and is written to. What somebody else
+may have put somewhere is read as a regular file or not at all.
 """
 
 from __future__ import annotations

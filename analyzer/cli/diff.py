@@ -15,7 +15,7 @@ from linesmith.analyzer.cli.output import remark, tell_who_waits
 from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
-    from linesmith.patches.build.confinement import Deadline
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.patches.source.tree import Tree
 
 

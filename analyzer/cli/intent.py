@@ -35,11 +35,11 @@ from linesmith.analyzer.model import (
 )
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.intent.file import Rewrite
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.tuner.run.result import Winner
 
 

@@ -28,9 +28,9 @@ from linesmith.analyzer.model import LintReport, Severity, Suppression
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.lint_inputs import LintSettings
     from linesmith.analyzer.lint.accepted import Baseline
-    from linesmith.patches.build.confinement import Deadline
 
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")

@@ -250,7 +250,7 @@ def deadline_given(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     @wraps(command)
     def counted(*, deadline: float, **others: object) -> _Result:
-        from linesmith.patches.build.confinement import Deadline
+        from linesmith.analyzer.base.deadline import Deadline
 
         try:
             return command(deadline=Deadline(deadline), **others)

@@ -25,9 +25,9 @@ from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, Sou
 from linesmith.analyzer.model.candidate import candidate_name
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.edit.patch import Confirmed
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree

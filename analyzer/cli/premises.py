@@ -22,10 +22,10 @@ from linesmith.analyzer.cli.output import StepReporter, remark, shown
 from linesmith.analyzer.cli.settings import is_default, is_given
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Layout, Profile, SourceScan
     from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.tuner.constraints.facts import Premises
 
 

@@ -23,9 +23,9 @@ from linesmith.analyzer.cli.output import check_destinations, deliver, remark
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal
-    from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.matrix.choice import MatrixRequest
     from linesmith.patches.series.files import PatchFile
     from linesmith.patches.source.tree import Tree

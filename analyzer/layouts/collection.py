@@ -89,29 +89,29 @@ class ChangedLayouts:
         return (self._changed.get(one.id, one) for one in self._layouts)
 
 
-def select(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
+def select(layouts: Layouts, names: tuple[str, ...]) -> tuple[Layout, ...]:
     """Every layout of each name or glob pattern, in that order; without any, every record that has a tag.
 
     ``struct foo`` leaves out unions and typedefs called ``foo``. Raises ``TypeNotFound`` with the nearest names.
     """
-    for text in wanted:
+    for text in names:
         if not _called(layouts, text):
             raise TypeNotFound(_not_found(layouts, text))
-    return _select_known(layouts, wanted)
+    return _select_known(layouts, names)
 
 
-def select_both(old: Layouts, new: Layouts, wanted: tuple[str, ...]) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
+def select_both(old: Layouts, new: Layouts, names: tuple[str, ...]) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
     """The layouts called so in two files; raises ``TypeNotFound`` for what neither of them has."""
-    for text in wanted:
+    for text in names:
         if not _called(old, text) and not _called(new, text):
             raise TypeNotFound(_not_found(new, text))
-    return _select_known(old, wanted), _select_known(new, wanted)
+    return _select_known(old, names), _select_known(new, names)
 
 
-def _select_known(layouts: Layouts, wanted: tuple[str, ...]) -> tuple[Layout, ...]:
-    if not wanted:
+def _select_known(layouts: Layouts, names: tuple[str, ...]) -> tuple[Layout, ...]:
+    if not names:
         return tuple(layout for layout in layouts if layout.name and not layout.typedef)
-    return tuple({layout.id: layout for text in wanted for layout in _called(layouts, text)}.values())
+    return tuple({layout.id: layout for text in names for layout in _called(layouts, text)}.values())
 
 
 def _called(layouts: Layouts, text: str) -> list[Layout]:

@@ -112,7 +112,7 @@ def read_layouts(path: Path, progress: Progress = unwatched) -> Reading:
         else:
             table = _native.read_dwarf(str(path), _threads(), progress=progress)
     layouts = store.built(place.stamp, table.ids_by_name(), table.ends(), table.digests(), memoryview(table))
-    remarks = kept(place, lambda directory: store.save(directory, place.key, layouts))
+    remarks = keep_or_remark(place, lambda directory: store.save(directory, place.key, layouts))
     return Reading(identity, reader, layouts, cached=False, remarks=remarks)
 
 
@@ -237,7 +237,7 @@ def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
         return CachePlace(None, key, stamp, str(error))
 
 
-def kept(place: CachePlace, save: Callable[[Path], None]) -> tuple[str, ...]:
+def keep_or_remark(place: CachePlace, save: Callable[[Path], None]) -> tuple[str, ...]:
     """Have ``save`` keep something in the directory of ``place``; a failure is a remark for the user."""
     if place.directory is None:
         return (f"the index could not be kept, so the next run reads everything again: {place.refusal}",)

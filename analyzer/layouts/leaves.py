@@ -20,6 +20,10 @@ from linesmith.analyzer.model import Entered, Layout, Leaf, Member, MemberCatego
 # Damaged debug information can nest records so that the leaves grow without bound.
 MOST_LEAVES = 1 << 16
 MOST_WRAPPERS = 8
+# No machine touches more by one instruction of known width; more would be damage.
+WIDEST = 64
+# Unions of real kernels have fewer alternatives; damaged ones could cost as much at every place.
+ALTERNATIVES = 256
 # What somebody wrote has fewer parts.
 MOST_PARTS = 32
 # Whoever looks at a record asks for its members again and again, then goes on to the next one.
@@ -81,6 +85,21 @@ def leaf_at(layout: Layout, layouts: Layouts, offset: int) -> Leaf | None:
     return next(iter(leaves_at(layout, layouts, offset)), None)
 
 
+def leaves_within(layout: Layout, layouts: Layouts, offset: int, width: int) -> Iterator[Leaf]:
+    """The leaves that ``width`` bytes from ``offset`` on touch, by offset: of a union one alternative.
+
+    ``width`` 0 stands for a width that is not known: what begins there.
+    """
+    at, end = max(offset, 0), offset + min(max(width, 1), WIDEST)
+    while at < end:
+        # Of alternatives the one that begins there and has this width, else one that begins there, else any.
+        alternatives = leaves_at(layout, layouts, at, ALTERNATIVES)
+        leaf = min(alternatives, key=lambda one: (one.offset != at, one.size != width), default=None)
+        if leaf is not None:
+            yield leaf
+        at = max(at + 1, leaf.offset + leaf.size if leaf else 0)
+
+
 def _walk(layout: Layout, layouts: Layouts, place: _LeafPath) -> Iterator[Leaf]:
     for member in layout.members:
         here = place.at(member)
@@ -93,7 +112,7 @@ def _walk(layout: Layout, layouts: Layouts, place: _LeafPath) -> Iterator[Leaf]:
 
 
 def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) -> Iterator[Leaf]:
-    for member, inside in _around(layout, layouts, offset - place.offset):
+    for member, inside in _members_at(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
         stride = _stride(member, inner)
@@ -106,7 +125,7 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) ->
             yield from _walk_at(inner, layouts, element.inside(inner), offset)
 
 
-def _around(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Member, bool]]:
+def _members_at(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple[Member, bool]]:
     """The members that hold the byte, with ``True``, and those that go on behind their ends and so up to it.
 
     Written for the many members that do neither: an access map asks about a hundred thousand bytes of large records.

@@ -191,7 +191,10 @@ def atoms(layout: Layout, layouts: Layouts, facts: Iterable[SourceFact] = ()) ->
     """
     known = tuple(facts)
     walls = frozenset(name for fact in known if fact.kind is FactKind.WALL for name in fact.members)
-    ranges = _ranges(layout, layouts, known)
+    joining = [fact for fact in known if fact.kind in (FactKind.RANGE, FactKind.TOGETHER)]
+    places = visible_places(layout, layouts) if joining else {}
+    found = ([places[name].member for name in fact.members if name in places] for fact in joining)
+    ranges = [range(min(positions), max(positions) + 1) for positions in found if positions]
     joined: list[range] = []
     for run in _runs(layout, walls):
         if joined and any(one.start < run.start < one.stop for one in ranges):
@@ -223,14 +226,6 @@ def _continues(last: Member, member: Member) -> bool:
     if last.name.startswith(GROUP_END):
         return member.name == GROUP_PAD + last.name.removeprefix(GROUP_END)
     return last.is_bit_field and member.is_bit_field
-
-
-def _ranges(layout: Layout, layouts: Layouts, facts: tuple[SourceFact, ...]) -> list[range]:
-    """Positions from the first to the last member of each range and block that the source tells of."""
-    known = [fact for fact in facts if fact.kind in (FactKind.RANGE, FactKind.TOGETHER)]
-    places = visible_places(layout, layouts) if known else {}
-    found = ([places[name].member for name in fact.members if name in places] for fact in known)
-    return [range(min(positions), max(positions) + 1) for positions in found if positions]
 
 
 def spoken_name(member: Member, layouts: Layouts) -> str:

@@ -254,10 +254,14 @@ def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
         f"{path} is a saved index that is cut off, damaged, or of another version; make it with `linesmith index -o`"
     )
     try:
-        head, _, rest = path.read_bytes()[len(MAGIC) :].partition(b"\n")
-        saved = msgspec.json.decode(head[:_MOST_HEAD_BYTES], type=SavedIndex)
+        line, _, rest = path.read_bytes()[len(MAGIC) :].partition(b"\n")
+        saved = msgspec.json.decode(line[:_MOST_HEAD_BYTES], type=SavedIndex)
         layouts = parsed(rest)
-        if layouts is None or not _is_sound(layouts.head):
+        if layouts is None:
+            raise ElfError(damaged)
+        head, count = layouts.head, len(layouts.head.ends)
+        known = all(0 <= number < count for ids in head.names.values() for number in ids)
+        if not known or len(head.digests) % max(count, 1):  # every record has as long a digest
             raise ElfError(damaged)
         wrong = flaw(layouts)
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
@@ -265,10 +269,3 @@ def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
     if wrong is not None:
         raise ElfError(f"{path} is a saved index that is damaged: {wrong}; make it again with `linesmith index -o`")
     return msgspec.structs.replace(saved, identity=replace(saved.identity, path=str(path))), layouts
-
-
-def _is_sound(head: IndexHead) -> bool:
-    """Whether names are of records that are there, and every record has as long a digest."""
-    numbers = (number for ids in head.names.values() for number in ids)
-    known = all(0 <= number < len(head.ends) for number in numbers)
-    return known and len(head.digests) % max(len(head.ends), 1) == 0

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Candidates and patches: proposed layouts, what they cost, and the source edit that makes them."""
+"""Candidates and patches: proposed layouts, what they cost, and the source edit that makes them.
+
+Where no order of members can win there is structural advice instead. A candidate is called by a word made of the
+layout that it proposes, the same whatever else is proposed with it; numbers count what is offered, which depends on
+what is known of the source, on the growth allowed, on a trace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from hashlib import blake2b
@@ -202,30 +206,23 @@ class Patch:
     name: str = ""
 
 
-# What a candidate is called: a word made of the layout that it proposes, the same whatever else is proposed with it.
-#
-# Numbers count what is offered, which depends on what is known of the source, on the growth allowed, on a trace.
-
 # Without vowels they are no words of a language, and none is a number.
 LETTERS = "bcdfghjklmnpqrst"
 LENGTH = 5
 
 
 def candidate_name(candidate: Candidate) -> str:
-    """``LENGTH`` of the ``LETTERS``; of two candidates of one profile the same in one case of a million."""
-    text = "\n".join((candidate.type, *_order(candidate.after)))
+    """``LENGTH`` of the ``LETTERS``; of two candidates of one profile the same in one case of a million.
+
+    It is made of the members, where they lie, and the alignment they ask for.
+    """
+    members = (
+        f"{one.name} {one.offset if one.bit_offset is None else f'{one.bit_offset} bits'} {one.alignment or 0}"
+        for one in candidate.after.members
+    )
+    text = "\n".join((candidate.type, *members))
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LENGTH).digest()
     return "".join(LETTERS[byte % len(LETTERS)] for byte in digest)
-
-
-def _order(layout: Layout) -> Iterator[str]:
-    """The members with where they lie and the alignment they ask for."""
-    for one in layout.members:
-        place = one.offset if one.bit_offset is None else f"{one.bit_offset} bits"
-        yield f"{one.name} {place} {one.alignment or 0}"
-
-
-# Structural advice: what to change where no order of members can win.
 
 
 class StructureKind(StrEnum):

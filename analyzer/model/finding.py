@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Findings: which object lies on a line, which members meet, and what kind of sharing that is."""
+"""Findings: which object lies on a line, which members meet, and what kind of sharing that is.
+
+With them: what sharing a line costs, how much of that a change of the layout can remove at most, and coherence steps,
+who touches a line in turn and what each access makes the caches do.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
-
-# What sharing a line costs, and how much of that a change of the layout can remove at most.
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,9 +316,6 @@ class Finding:
     def whole(self) -> str:
         """What ``share`` is of, as a noun."""
         return "lines quoted" if self.quoted else "profile"
-
-
-# Coherence steps: who touches a line in turn, and what each access makes the caches do.
 
 
 class LineState(StrEnum):

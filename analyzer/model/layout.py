@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layouts as the compiler made them, the file they come from, what else is known of a record, and its line map."""
+"""Layouts as the compiler made them, the file they come from, what else is known of a record, and its line map.
+
+What else is known: the leaves that an access can touch, what its code touches, and what forbids some of its layouts. A
+line map is one row a cache line, members to scale, with what is known of who touches them.
+"""
 
 from __future__ import annotations
 
@@ -159,13 +163,8 @@ class Leaf:
     entered: tuple[Entered, ...] = ()
 
 
-# Sizes of cache lines in bytes.
-
 CACHE_LINE_BYTES = 64
 ADJACENT_LINE_BYTES = 128
-
-
-# What else is known of a record: which members its code touches, and what forbids some of its layouts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +268,6 @@ class SourceFacts:
 
 
 NO_FACTS = SourceFacts()
-
-
-# The line map of a record: one row a cache line, members to scale, with what is known of who touches them.
 
 
 class CellKind(StrEnum):

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a lint of layouts says: violations of rules, those that are known and accepted, and what was looked at."""
+"""What a lint of layouts says, and what it is told: intents, groups, isolation and budgets, each with its reason.
+
+A lint finds violations of rules; some are known and accepted. Intents are what people want of a layout, as
+``linesmith.toml`` says it. Documentation says of a record's members what the tables of
+Documentation/networking/net_cachelines hold.
+"""
 
 from __future__ import annotations
 
@@ -104,9 +109,6 @@ class LintReport:
     unjudged: tuple[str, ...] = ()
 
 
-# What people want of a layout, as ``linesmith.toml`` says it: groups, isolation, budgets, each with its reason.
-
-
 @dataclass(frozen=True, slots=True)
 class MemberGroup:
     """Members that belong together: they lie behind one another and on at most ``lines`` lines (``None``: any number).
@@ -201,9 +203,6 @@ class Intent:
 
 
 NO_INTENT = Intent()
-
-
-# What documentation says of a record's members: the tables of Documentation/networking/net_cachelines.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers that benchmarks give: what they mean, and each one with the circumstances in which it was taken."""
+"""Numbers that benchmarks give: what they mean, and each one with the circumstances in which it was taken.
+
+A machine runs the commands of one boot and says what they printed. A trial may end without a number: a failure is data
+that the search learns from, never an exception lost. A comparison is what can be said of a change after measuring,
+never a bare mean.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-
-# How a trial can end without a number: a failure is data that the search learns from, never an exception lost.
 
 
 class FailureKind(StrEnum):
@@ -38,8 +41,6 @@ class Failure:
     reason: str
     log: str = ""
 
-
-# Where a build runs: the machine that is asked for, the commands it runs in one boot, and what they printed.
 
 # A setting of a plugin, as TOML has it.
 Setting = str | int | float | bool | tuple[str, ...]
@@ -152,9 +153,6 @@ class Sample:
     block: int
     boot: int
     position: int = 0
-
-
-# What can be said of a change after measuring: never a bare mean.
 
 
 class VerdictKind(StrEnum):

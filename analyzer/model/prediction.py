@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout is predicted to cost under a profile: in contended accesses, in lines, and in memory."""
+"""What a layout is predicted to cost under a profile: in contended accesses, in lines, and in memory.
+
+And what it costs in misses when a recorded trace is replayed under it.
+"""
 
 from __future__ import annotations
 
@@ -144,9 +147,6 @@ class ReplayedSaving:
     replayed: float
     apart: float
     holds: bool
-
-
-# What a candidate costs in misses when a recorded trace is replayed under its layout.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles: accesses on shared cache lines, as the source counted them."""
+"""Profiles: accesses on shared cache lines, as the source counted them, and how they were sampled or recorded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from enum import StrEnum
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
 from linesmith.analyzer.model.prediction import Misses
 from linesmith.analyzer.model.slab import ObjectArea
-
-# What is known of how a profile was sampled, and how many samples ended where.
 
 
 class SampleOutcome(StrEnum):
@@ -84,9 +82,6 @@ class Sampling:
     def samples(self) -> int:
         """Every sample, however it ended."""
         return sum(count for _, count in self.outcomes)
-
-
-# How a profile was recorded: the machine, the simulated caches, and what had to be dropped.
 
 
 @dataclass(frozen=True, slots=True)

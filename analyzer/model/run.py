@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds: how a source tree becomes something to run, for which version of the source, and what came out."""
+"""Builds, recordings and searches: what a user asks for, what a machine can do, and what came out.
+
+A recipe says how a source tree becomes something to run, for which variant of the source. A space is what a tuner
+searches; an ask and its answer are what it and an optimizer say to each other. A result is what a run of ``tune`` or
+``bench`` found, as it is read back from its run directory.
+"""
 
 from __future__ import annotations
 
@@ -80,9 +85,6 @@ class Built:
         return dict(self.products)[name]
 
 
-# What a machine can do, as ``linesmith doctor`` finds it.
-
-
 class Readiness(Enum):
     """Whether a part can be used: wholly, less than it could be, or not at all."""
 
@@ -108,8 +110,6 @@ class Check:
     needed_by: tuple[str, ...] = ()
     worked_on_by: tuple[str, ...] = ()
 
-
-# The space that a tuner searches, and what it and an optimizer say to each other.
 
 # One choice for each dimension, by number; all zero is the layout as it is.
 Point = tuple[int, ...]
@@ -176,9 +176,6 @@ class Told:
     failure: Failure | None = None
 
 
-# What a run of ``tune`` or ``bench`` found, as it is read back from its run directory.
-
-
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One variant judged on one fidelity: a ratio to the baseline with half its interval's width, or a failure.
@@ -236,9 +233,6 @@ class Result:
     seconds: float = 0.0
     confirming: tuple[int, ...] = ()
     advice: tuple[str, ...] = ()
-
-
-# What to record and how: the order that ``linesmith record`` gives to a recorder, and what comes back.
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,9 +301,6 @@ class Recorded:
     profile: Profile | None = None
     report: str = ""
     memory: Path | None = None
-
-
-# What a user asks a tuner for: the tree, the machine, the benchmarks, the search and its budget.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slab caches: what a kernel is asked for, how it lays objects out in pages, and how that is known."""
+"""Slab caches: what a kernel is asked for, how it lays objects out in pages, and how that is known.
+
+A snapshot says which objects lay where in a kernel's memory at one moment.
+"""
 
 from __future__ import annotations
 
@@ -119,9 +122,6 @@ class SlabPlace:
     offset: int
     phases: tuple[PhaseCount, ...]
     pair_phases: tuple[PhaseCount, ...]
-
-
-# Snapshots: which objects lay where in a kernel's memory at one moment.
 
 
 class ObjectKind(StrEnum):

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Why an edit of a source was not made, as data."""
+"""What the source of a record shows, what compilers make of a change of it, and why an edit was not made.
+
+Places are files and lines of the source tree. A record is named as in its tag or typedef (``address_space``). A change
+is checked under other configurations and on other machines than the one profiled; a change of a whole tree is a series
+of steps that build one by one, each a patch with its message.
+"""
 
 from __future__ import annotations
 
@@ -75,11 +80,6 @@ class Refusal:
     def __str__(self) -> str:
         remedy = f"; {self.lift}" if self.lift else ""
         return f"{self.place}: {self.reason}{remedy}"
-
-
-# What compiling a source shows of a record beside its layout: where it stands, who depends on its order, who uses it.
-#
-# Places are files and lines of the source tree. A record is named as in its tag or typedef (``address_space``).
 
 
 class DependencyKind(StrEnum):
@@ -186,9 +186,6 @@ class SourceScan:
     failed: tuple[tuple[str, str], ...] = ()
 
 
-# What compilers make of a change under other configurations and on other machines than the one profiled.
-
-
 @dataclass(frozen=True, slots=True)
 class CompiledSize:
     """A record as compiled; ``size`` and ``alignment`` in bytes, ``lines`` of 64 bytes (or what the machine has).
@@ -251,9 +248,6 @@ class ConfigurationCheck:
     left_out: tuple[str, ...] = ()
     line_bytes: int = CACHE_LINE_BYTES
     unjudged: tuple[str, ...] = ()
-
-
-# A change of a source tree as steps that build one by one, each a patch with its message.
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def own_cache(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) 
     if asked.kmalloc:
         return _general(layout, kernel, SlabBasis.CHOSEN, "kmalloc()")
     if asked.flags:
-        return _computed(_as_asked(layout, asked), kernel, SlabBasis.CHOSEN, "by the options given")
+        return _computed(_request(layout, asked), kernel, SlabBasis.CHOSEN, "by the options given")
     if asked.cache:
         return _called(layout, asked.cache, kernel)
     return None if known is None else _known(layout, known, kernel)
@@ -99,13 +99,13 @@ def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
         return _known(layout, serving, kernel)
     if not candidates:
         reason = "no cache of that name is known, so it is taken to ask for nothing"
-        return _computed(_as_asked(layout, CacheOptions(name)), kernel, SlabBasis.ASSUMED, reason)
+        return _computed(_request(layout, CacheOptions(name)), kernel, SlabBasis.ASSUMED, reason)
     other = candidates[0]
     reason = f"as {other.function}() creates it for {other.record}, but with the size of {layout.name}"
     return replace(_known(layout, other, kernel), basis=SlabBasis.ASSUMED, reason=reason)
 
 
-def _as_asked(layout: Layout, asked: CacheOptions) -> CacheRequest:
+def _request(layout: Layout, asked: CacheOptions) -> CacheRequest:
     return CacheRequest(
         asked.cache or layout.name,
         layout.size,

@@ -15,8 +15,6 @@ from linesmith.analyzer.model import CacheRequest, PhaseCount, SlabGeometry, Sla
 
 # From here on kmalloc() aligns to the largest power of two that divides the size, before only sizes that are one.
 _KMALLOC_DIVISOR = (6, 11)
-
-
 # From here on a slab takes as many objects as should share it, whatever is left over.
 _SIMPLER = (6, 7)
 # From here on the red zone of a general cache begins behind what was asked for, within the object.
@@ -31,17 +29,12 @@ _KIBI = 1024
 def alignment_of(request: CacheRequest, machine: SlabMachine) -> int:
     """The alignment of the cache's objects in bytes (mm/slab_common.c, calculate_alignment)."""
     asked = max(request.alignment, kmalloc_alignment(request.object_bytes, machine) if request.kmalloc else 0)
-    if request.hwcache_align:
-        asked = max(asked, line_alignment(request.object_bytes, machine.line_bytes))
+    if request.hwcache_align:  # a line, or its half, quarter ... where objects are at most as large
+        aligned = machine.line_bytes
+        while aligned > 1 and request.object_bytes <= aligned // 2:
+            aligned //= 2
+        asked = max(asked, aligned)
     return round_up(max(asked, machine.word_bytes), machine.word_bytes)
-
-
-def line_alignment(object_bytes: int, line_bytes: int) -> int:
-    """What SLAB_HWCACHE_ALIGN asks for: a line, or its half, quarter ... where objects are at most as large."""
-    aligned = line_bytes
-    while aligned > 1 and object_bytes <= aligned // 2:
-        aligned //= 2
-    return aligned
 
 
 def kmalloc_alignment(class_bytes: int, machine: SlabMachine) -> int:
@@ -122,22 +115,16 @@ def phase_counts(geometry: SlabGeometry, line_bytes: int, offset: int = 0) -> tu
     return tuple(PhaseCount(phase, counted[phase]) for phase in sorted(counted))
 
 
-def kmalloc_classes(machine: SlabMachine) -> tuple[int, ...]:
-    """The sizes of the general caches in bytes; what is larger than two pages comes from the page allocator.
+def kmalloc_request(size: int, machine: SlabMachine) -> CacheRequest | None:
+    """The general cache that serves ``size`` bytes; ``None`` where the page allocator does, beyond two pages.
 
     Source: mm/slab_common.c, kmalloc_info; include/linux/slab.h, __kmalloc_index.
     """
     least = max(_LEAST_BYTES, machine.kmalloc_alignment)
     powers = [1 << bit for bit in range(least.bit_length() - 1, (2 * machine.page_bytes).bit_length())]
-    return tuple(sorted([*powers, *(size for size in _BETWEEN if least <= size // 3)]))
-
-
-def kmalloc_request(size: int, machine: SlabMachine) -> CacheRequest | None:
-    """The general cache that serves ``size`` bytes; ``None`` for whole pages."""
-    serving = next((one for one in kmalloc_classes(machine) if size <= one), None)
-    return None if serving is None else CacheRequest(kmalloc_name(serving), serving, kmalloc=True)
-
-
-def kmalloc_name(size: int) -> str:
-    """``kmalloc-192``, ``kmalloc-1k``."""
-    return f"kmalloc-{size // _KIBI}k" if size >= _KIBI else f"kmalloc-{size}"
+    classes = sorted([*powers, *(one for one in _BETWEEN if least <= one // 3)])
+    serving = next((one for one in classes if size <= one), None)
+    if serving is None:
+        return None
+    name = f"kmalloc-{serving // _KIBI}k" if serving >= _KIBI else f"kmalloc-{serving}"
+    return CacheRequest(name, serving, kmalloc=True)

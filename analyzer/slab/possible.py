@@ -128,14 +128,11 @@ class Machines:
     observed: tuple[tuple[int, SlabGeometry], ...] = ()
 
 
-def any_machine() -> Machines:
-    """Nothing is known of the machine."""
-    return Machines(tuple((one, 1 / len(_CPUS)) for one in _CPUS))
-
-
 def machines_with(cpus: int | None) -> Machines:
-    """Machines of that many CPUs; any, where the number is not known."""
-    return any_machine() if cpus is None or cpus < 1 else Machines(((cpus, 1.0),))
+    """Machines of that many CPUs; any, each as likely, where the number is not known."""
+    if cpus is None or cpus < 1:
+        return Machines(tuple((one, 1 / len(_CPUS)) for one in _CPUS))
+    return Machines(((cpus, 1.0),))
 
 
 class SlabStarts:
@@ -236,13 +233,14 @@ class SlabStarts:
 
     def _fit(self, placed: PlacedStart, cpus: int) -> float:
         """How likely slabs are in which an object begins there; 0 if there are none."""
-        shares = (
-            share
-            for place in self._places(placed.layout, cpus)
-            for geometry, share in _variants(place.cache.geometry)
-            if _begins_at(geometry, place.offset, placed.address)
-        )
-        return max(shares, default=0.0)
+        likely = 0.0
+        for place in self._places(placed.layout, cpus):
+            for geometry, share in _variants(place.cache.geometry):
+                begin = (placed.address - place.offset - geometry.lead) % geometry.slab_bytes
+                number, rest = divmod(begin, geometry.stride)
+                if rest == 0 and number < geometry.objects:
+                    likely = max(likely, share)
+        return likely
 
     def _observed(self, placed: tuple[PlacedStart, ...], layouts: frozenset[int]) -> Iterable[tuple[int, SlabGeometry]]:
         for layout in sorted(layouts):
@@ -268,8 +266,3 @@ def _overlapping(geometry: SlabGeometry, offset: int, size: int, line: int, line
     first = max(-(-(base - min(size, geometry.stride) + 1) // geometry.stride), 0)
     last = min((base + line_bytes - 1) // geometry.stride, geometry.objects - 1)
     return (number * geometry.stride - base for number in range(first, last + 1))
-
-
-def _begins_at(geometry: SlabGeometry, offset: int, address: int) -> bool:
-    number, rest = divmod((address - offset - geometry.lead) % geometry.slab_bytes, geometry.stride)
-    return rest == 0 and number < geometry.objects

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
-from linesmith.patches.build.confinement import Deadline, compiler_version
+from linesmith.patches.build.confinement import compiler_version
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from linesmith.analyzer.base.child import missing
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.plain_build import plain_build

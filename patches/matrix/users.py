@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from linesmith.analyzer.base.child import ChildrenOfThreads, Command, run, undisturbed
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch

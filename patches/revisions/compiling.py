@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, TreeError, VerificationFailed
 from linesmith.analyzer.intent.reading import FILE_NAME
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import for_unit, is_kernel
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay

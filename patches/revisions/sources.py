@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
@@ -16,7 +17,7 @@ from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
 from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
-from linesmith.patches.build.confinement import Deadline, is_confinable
+from linesmith.patches.build.confinement import is_confinable
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.choice import Environment
 from linesmith.patches.matrix.users import each

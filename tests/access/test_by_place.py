@@ -9,8 +9,8 @@ from access.hand_written import LAYOUTS, Code, Row, raw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linesmith.analyzer.access.building import build
 from linesmith.analyzer.access.questions import NO_ROW, accesses_at, accesses_in, resolve, summary
+from linesmith.analyzer.access.store import build
 from linesmith.analyzer.base.errors import AddressNotFound, FunctionNotFound
 from linesmith.analyzer.model import AccessKind, AccessOutcome, CodeAccess
 

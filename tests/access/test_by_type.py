@@ -6,8 +6,8 @@ from __future__ import annotations
 from access.hand_written import LAYOUTS, LOCK, NODE, OUTER, Code, Row, raw
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.building import build
 from linesmith.analyzer.access.questions import accesses_of, touching
+from linesmith.analyzer.access.store import build
 from linesmith.analyzer.model import AccessCounts, AccessKind, AccessOutcome, Layout
 
 CODE = (Code("reader", 0x100, 0x140), Code("writer", 0x140, 0x180))

@@ -17,9 +17,9 @@ from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
 from linesmith.analyzer.base.child import Command, run
+from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.edit.unified import unified_diff
 from linesmith.patches.matrix.check import check
 from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest

@@ -12,7 +12,7 @@ from hand_made import finding, held, hot, scalar, struct, table
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.building import build
+from linesmith.analyzer.access.store import build
 from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import AdvisedFinding
 from linesmith.tuner.structure.replayed import with_gains

@@ -41,7 +41,7 @@ from linesmith.tuner.cost.meetings import Cost, record_heat
 from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
 from linesmith.tuner.cost.turns import LineFetches, forecast, turns_of
 from linesmith.tuner.cost.uses import MovableRecord, code_of
-from linesmith.tuner.replay.scene import Relocation, around
+from linesmith.tuner.replay.scene import Relocation, holder_around
 
 # Hot atoms that are looked at, those that cost most.
 MOST_HOT = 16
@@ -103,7 +103,7 @@ class Holders:
             known[holder] = Relocation((), outer.size, outer.size, alignment, alignment)
             inner = {at: self._resized(one, known) for at, one in self._holding[holder].items()}
             try:
-                new = around(outer, inner)
+                new = holder_around(outer, inner)
             except NotSimulated:
                 return known[holder]
             known[holder] = Relocation((), outer.size, new.size, alignment, record_alignment(new))

@@ -62,12 +62,6 @@ class Relocation:
         return self.fits and all(piece.old == piece.new for piece in self.pieces)
 
 
-def unmoved(layout: Layout) -> Relocation:
-    """The relocation that leaves everything where it is."""
-    alignment = record_alignment(with_inferred_alignment(layout))
-    return Relocation((MovedBytes(0, layout.size, 0),), layout.size, layout.size, alignment, alignment)
-
-
 def holds(outer: Layout, layouts: Layouts, ids: frozenset[int], depth: int = 0) -> bool:
     """Whether ``outer`` is one of the records ``ids`` or holds one by value at any depth."""
     if outer.id in ids:
@@ -81,16 +75,16 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
 
     Raises ``NotSimulated`` where a holder cannot be laid out by C's rules (it is packed, or a member overlaps).
     """
-    ids = frozenset(after)
+    ids, explained = frozenset(after), with_inferred_alignment(outer)
     if not holds(outer, layouts, ids):
-        return unmoved(outer)
+        alignment = record_alignment(explained)
+        return Relocation((MovedBytes(0, outer.size, 0),), outer.size, outer.size, alignment, alignment)
     inner: dict[int, Relocation] = {}  # of the members that are or hold a changed record, by position
     for at, member in enumerate(outer.members if outer.id not in after else ()):
         record = layouts.by_id(member.record) if member.record is not None else None
         if record is not None and holds(record, layouts, ids):
             inner[at] = relocation(record, layouts, after)
-    explained = with_inferred_alignment(outer)
-    changed = after[outer.id] if outer.id in after else around(explained, inner)
+    changed = after[outer.id] if outer.id in after else holder_around(explained, inner)
     pairs = _matched(outer.members, changed.members)
     moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
     if len(moved) > MOST_PIECES:
@@ -99,7 +93,7 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
     return Relocation(_merged(moved, outer.size, changed.size), outer.size, changed.size, *alignments)
 
 
-def around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
+def holder_around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
     """``outer`` around members of other sizes, by position; itself when all of them fit where they are.
 
     Raises ``NotSimulated`` where it cannot be laid out by C's rules.
@@ -150,9 +144,7 @@ def _pieces(old: Member, new: Member, inner: Relocation | None) -> Iterator[Move
             here, there = old.offset + element * inner.old_size, new.offset + element * _stride(inner)
             yield from (MovedBytes(here + one.old, one.size, there + one.new) for one in inner.pieces)
         return
-    start, behind = old.first_bit // BYTE, old.end
-    if old.bit_size is not None:
-        behind = (old.first_bit + old.bit_size - 1) // BYTE + 1
+    start, behind = old.first_bit // BYTE, old.used_end
     if behind > start:
         yield MovedBytes(start, behind - start, new.first_bit // BYTE)
 
