@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds a kernel with Kbuild, outside of its tree, in an object directory that stays warm."""
+"""Builds a kernel with Kbuild, outside of its tree, in an object directory that stays warm.
+
+A kernel's configuration may be a fragment laid over a base (see Kconfig's language). A placebo of a kernel gets padding
+near the beginning of its code and data, behind which all else has moved: one small object is compiled again, so that
+costs little more than a link, and the layout of every record is as before. Other programs are compiled by way of
+wrappers under the compilers' own names that add what a build must have, whatever the project's makefiles say; a placebo
+is the same source with other code alignment (``-falign-functions`` in gcc(1)).
+"""
 
 from __future__ import annotations
 
@@ -21,57 +28,8 @@ from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPla
 from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
 
-# A kernel's configuration: a fragment laid over a base, and what became of its options. See Kconfig's language.
-
 _SET = re.compile(r"^CONFIG_(\w+)=(.*)$")
 _UNSET = re.compile(r"^# CONFIG_(\w+) is not set$")
-
-
-def options(text: str) -> Mapping[str, str]:
-    """The value of every option that the text sets, as written; ``n`` for those that it switches off."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        if match := _SET.match(line.strip()):
-            found[match[1]] = match[2].strip()
-        elif match := _UNSET.match(line.strip()):
-            found[match[1]] = "n"
-    return found
-
-
-def merged(base: str, fragment: str) -> str:
-    """The base with the fragment's options in place of its own."""
-    wanted = options(fragment)
-    kept = [line for line in base.splitlines() if not options(line).keys() & wanted.keys()]
-    return "\n".join((*kept, *(_line(name, value) for name, value in wanted.items()), ""))
-
-
-def lost_options(fragment: str, result: str) -> tuple[str, ...]:
-    """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
-    given = options(result)
-    pairs = ((name, value, given.get(name, "n")) for name, value in options(fragment).items())
-    return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
-
-
-def salted(config: str, salt: int) -> str:
-    """The configuration with another build salt; none for salt 0, which leaves what it says."""
-    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
-
-
-def architecture(config: str) -> str | None:
-    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
-    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
-    return match[1] if match else None
-
-
-def _line(name: str, value: str) -> str:
-    return f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}"
-
-
-# What makes a placebo of a kernel: padding near the beginning of its code and data, behind which all else has moved.
-#
-# One small object is compiled again, so a placebo costs little more than a link; the layout of every record is as
-# before.
-
 # It is in every kernel, and among the first in the order of linking (init/Makefile).
 _FILE = "init/init_task.c"
 # Bytes: smaller steps would be lost in the alignment of functions; 255 places in a page occur before one comes again.
@@ -87,34 +45,7 @@ static void __attribute__((__used__, __noinline__)) linesmith_code(void)
 static char linesmith_data[{size}] __attribute__((__used__, __aligned__({step}))) = {{1}};
 static char linesmith_zeroed[{size}] __attribute__((__used__, __aligned__({step})));
 """
-
-
-def padding(salt: int) -> Mapping[str, str]:
-    """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
-    if not salt:
-        return {}
-    return {_FILE: _SOURCE.format(size=_STEP * (salt * _STRIDE % _PLACES + 1), step=_STEP)}
-
-
-# Which compiler builds, in its own words.
-
 _SECONDS = 30
-
-
-def version(compiler: str) -> str:
-    """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
-    try:
-        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
-    except (ToolMissing, CommandTimedOut) as error:
-        raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
-    return said.decode("utf-8", "replace").partition("\n")[0].strip()
-
-
-def cached(compiler: str) -> str:
-    """The compiler as make calls it: behind ccache where that is installed."""
-    return f"ccache {compiler}" if shutil.which("ccache") else compiler
-
-
 _TOOLS = ("make", "flex", "bison", "bc", "perl")
 # Where an architecture (its name as of uname -m) leaves the image that boots.
 _IMAGES = {
@@ -135,6 +66,69 @@ _SAME_FOR_ALL = (
 _OBJECTS = "linesmith-objects"
 _KCONFIG_FILES = ("Kconfig", "scripts/kconfig/", "Makefile")
 _MOST_LOST = 8
+_COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
+_OF_FUNCTIONS = (32, 64, 128)
+_OF_LOOPS = (1, 8, 16, 32, 64)
+
+
+def options(text: str) -> Mapping[str, str]:
+    """The value of every option that the text sets, as written; ``n`` for those that it switches off."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if match := _SET.match(line.strip()):
+            found[match[1]] = match[2].strip()
+        elif match := _UNSET.match(line.strip()):
+            found[match[1]] = "n"
+    return found
+
+
+def merged(base: str, fragment: str) -> str:
+    """The base with the fragment's options in place of its own."""
+    wanted = options(fragment)
+    kept = [line for line in base.splitlines() if not options(line).keys() & wanted.keys()]
+    lines = (
+        f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}" for name, value in wanted.items()
+    )
+    return "\n".join((*kept, *lines, ""))
+
+
+def lost_options(fragment: str, result: str) -> tuple[str, ...]:
+    """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
+    given = options(result)
+    pairs = ((name, value, given.get(name, "n")) for name, value in options(fragment).items())
+    return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
+
+
+def salted(config: str, salt: int) -> str:
+    """The configuration with another build salt; none for salt 0, which leaves what it says."""
+    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
+
+
+def architecture(config: str) -> str | None:
+    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
+    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
+    return match[1] if match else None
+
+
+def padding(salt: int) -> Mapping[str, str]:
+    """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
+    if not salt:
+        return {}
+    return {_FILE: _SOURCE.format(size=_STEP * (salt * _STRIDE % _PLACES + 1), step=_STEP)}
+
+
+def version(compiler: str) -> str:
+    """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
+    try:
+        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
+        raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
+
+
+def cached(compiler: str) -> str:
+    """The compiler as make calls it: behind ccache where that is installed."""
+    return f"ccache {compiler}" if shutil.which("ccache") else compiler
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,48 +215,36 @@ def _configure(job: BuildJob, source: Path, objects: Path) -> None:
         told = merged(config.read_text(), told)
     config.write_text(salted(told, job.variant.salt))
     job.run(_make(job.recipe, source, "olddefconfig"))
-    _remark(job, _told_configuration(job.recipe), config.read_text())
+    result = config.read_text()
+    if lost := lost_options(_told_configuration(job.recipe), result):
+        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
+        job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
+    if "DEBUG_INFO" not in options(result):
+        job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
     replace_file(mark, origin.encode())
     # Headers that everything includes: once they are there, a build that is stopped can go on.
     job.run(_make(job.recipe, source, "prepare"))
 
 
-def _remark(job: BuildJob, told: str, result: str) -> None:
-    """Tell what of the configuration did not come about, and what the kernel will lack."""
-    if lost := lost_options(told, result):
-        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
-        job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
-    if "DEBUG_INFO" not in options(result):
-        job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
-
-
 def _make(recipe: Recipe, source: Path, target: str) -> BuildCommand:
     compiler = _compiler(recipe)
+    name = Path(compiler).name
+    # All tools of LLVM, and those of clang's version (Documentation/kbuild/llvm.rst).
+    llvm = (f"LLVM={name.removeprefix('clang') or '1'}",) if name.startswith("clang") else ()
+    # DWARF names the user's own tree, so that builds of two workers are the same to the last bit. Kbuild's rules do not
+    # quote the flags; a tree with unusual characters in its path goes without.
+    flag = f"-fdebug-prefix-map={source}={recipe.tree.resolve()}"
+    same_names = (f"KCFLAGS={flag}", f"KAFLAGS={flag}") if shlex.quote(flag) == flag else ()
     argv = (
         "make", "-C", str(source), f"O={source / _OBJECTS}", f"-j{recipe.jobs or len(os.sched_getaffinity(0))}",
-        *_llvm(compiler), f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
-        *_same_names(source, recipe.tree.resolve()), target,
+        *llvm, f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
+        *same_names, target,
     )  # fmt: skip
     return BuildCommand(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
 
 
-def _same_names(source: Path, tree: Path) -> tuple[str, ...]:
-    """What has DWARF name the user's own tree, so that builds of two workers are the same to the last bit.
-
-    Kbuild's rules do not quote the flags; a tree with unusual characters in its path goes without.
-    """
-    flag = f"-fdebug-prefix-map={source}={tree}"
-    return (f"KCFLAGS={flag}", f"KAFLAGS={flag}") if shlex.quote(flag) == flag else ()
-
-
 def _compiler(recipe: Recipe) -> str:
     return recipe.compiler or "gcc"
-
-
-def _llvm(compiler: str) -> tuple[str, ...]:
-    """What has Kbuild take all tools of LLVM, and those of clang's version (Documentation/kbuild/llvm.rst)."""
-    name = Path(compiler).name
-    return (f"LLVM={name.removeprefix('clang') or '1'}",) if name.startswith("clang") else ()
 
 
 def _image() -> tuple[str, str, str]:
@@ -290,17 +272,6 @@ def _other_architecture(recipe: Recipe) -> str | None:
     if told in (None, own) or (own == "x86" and told in ("i386", "x86_64")):
         return None
     return f"the configuration is for {told} and this machine builds for {own}; cross-compilation is not supported"
-
-
-# Compilers under their own names that add what a build must have, whatever the project's makefiles say.
-#
-# A placebo is the same source with other code alignment: each function, loop and jump target may begin elsewhere, so
-# code and data of the program lie elsewhere, while the layout of every record is the compiler's as before. See
-# ``-falign-functions`` in gcc(1).
-
-_COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
-_OF_FUNCTIONS = (32, 64, 128)
-_OF_LOOPS = (1, 8, 16, 32, 64)
 
 
 def salt_flags(salt: int) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unified diffs, read: which files they change, and the lines of each hunk. See git-apply(1) and diffutils' manual.
 
-Patches come from anywhere: a path that leaves the tree, and a file that is no plain one, are refused.
+Patches come from anywhere: a path that leaves the tree, and a file that is no plain one, are refused. They are applied
+in memory: every line of a hunk must be there as it says, though lines may have moved. ``check_fit`` looks only at the
+files that they name.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,7 +166,10 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
         # Mail programs cut the blank of an empty line.
         kind, text = lines[place][:1] or " ", lines[place][1:]
         if kind == "\\":
-            _cut_end(previous, before, after)
+            # The line before, of that kind, is the file's last and has no end of line.
+            for side in (before if previous in " -" else [], after if previous in " +" else []):
+                if side:
+                    side[-1] = side[-1].removesuffix("\n")
         elif len(before) >= olds and len(after) >= news:
             break
         else:
@@ -179,13 +184,6 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
         return None, place
     leading, trailing = len(kinds) - len(kinds.lstrip()), len(kinds) - len(kinds.rstrip())
     return Hunk(int(head[1]), tuple(before), tuple(after), leading, trailing), place
-
-
-def _cut_end(kind: str, before: list[str], after: list[str]) -> None:
-    """The line before, of that kind, is the file's last and has no end of line."""
-    for side in (before if kind in " -" else [], after if kind in " +" else []):
-        if side:
-            side[-1] = side[-1].removesuffix("\n")
 
 
 def _name(text: str) -> str | None:
@@ -213,9 +211,6 @@ def _unquoted(name: str) -> str:
         return os.fsdecode(ast.literal_eval(f"b{name}"))
     except (SyntaxError, ValueError, TypeError) as error:
         raise PatchRefused(f"the patch has a damaged name: {name}") from error
-
-
-# Applies unified diffs in memory: every line of a hunk must be there as it says, though lines may have moved.
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +247,9 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
     def current(path: str) -> Plain | None:
         return changed[path] if path in changed else tree(path)
 
-    old = _original(diff, current)
+    old = diff.old
+    if old and diff.new and old != diff.new and not diff.renamed and current(diff.new) is not None:
+        old = diff.new  # x.orig as the old name often stands for the new name's own file
     before = current(old) if old else None
     if old and before is None:
         raise PatchRefused(f"the patch changes {old}, which the tree does not have; give the tree that it is for")
@@ -266,13 +263,6 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
     if diff.new:
         kept = before is not None and before.executable
         changed[diff.new] = Plain(content, kept if diff.executable is None else diff.executable)
-
-
-def _original(diff: FileDiff, current: Reader) -> str | None:
-    """The file that the diff starts from: ``x.orig`` as the old name often stands for the new name's own file."""
-    if diff.old and diff.new and diff.old != diff.new and not diff.renamed and current(diff.new) is not None:
-        return diff.new
-    return diff.old
 
 
 def _patched(content: bytes, diff: FileDiff) -> bytes:
@@ -317,9 +307,6 @@ def _place(lines: Sequence[str], hunk: Hunk, expected: int, first: int) -> int |
     return None
 
 
-# Whether patches fit a tree: seen from the files that they name alone, without a copy or a digest of the others.
-
-
 def check_fit(tree: Path, patches: Sequence[str]) -> None:
     """Raise ``PatchRefused`` for patches that the sources in ``tree`` do not take, ``TreeError`` for what is no tree.
 
@@ -328,14 +315,14 @@ def check_fit(tree: Path, patches: Sequence[str]) -> None:
     if not patches:
         return
     files = frozenset(sources(tree))
-    changes(patches, lambda path: _plain(tree, path, files))
 
+    def plain(path: str) -> Plain | None:
+        check_unlinked(path, lambda part: part in files and (tree / part).is_symlink())
+        if path not in files:
+            return None
+        try:
+            return Plain((tree / path).read_bytes())
+        except OSError as error:
+            raise TreeError(f"{tree / path} cannot be read ({error.strerror})") from error
 
-def _plain(tree: Path, path: str, files: Collection[str]) -> Plain | None:
-    check_unlinked(path, lambda part: part in files and (tree / part).is_symlink())
-    if path not in files:
-        return None
-    try:
-        return Plain((tree / path).read_bytes())
-    except OSError as error:
-        raise TreeError(f"{tree / path} cannot be read ({error.strerror})") from error
+    changes(patches, plain)

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts of an ELF file that running it takes: its machine, its loader, the libraries it needs, its build-id."""
+"""Facts of an ELF file that running it takes: its machine, its loader, the libraries it needs, its build-id.
+
+``closure`` has every file that a program needs to run elsewhere. Nothing is executed for that: the files may be for
+another machine, and from anywhere. Source: ld.so(8), execve(2), and for the format the generic ABI, chapters 4 and 5
+(gabi.xinuos.com), and elf(5).
+"""
 
 from __future__ import annotations
 
@@ -7,20 +12,23 @@ import mmap
 import os
 import shutil
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ElfError, ToolMissing
 
-# Source: the generic ABI, chapters 4 and 5 (gabi.xinuos.com), and elf(5).
 _MACHINES = {62: "x86_64", 183: "aarch64"}
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP, _PT_NOTE = 1, 2, 3, 4
 _DT_NEEDED, _DT_STRTAB, _DT_RPATH, _DT_RUNPATH = 1, 5, 15, 29
 _NT_GNU_BUILD_ID = 3
 _ET_DYN = 3
-_HEADER_BYTES = 64
 _MOST_HEADERS = 1 << 16
+_LOADER_CONFIGURATION = Path("/etc/ld.so.conf")
+_LOADER_CACHE = Path("/etc/ld.so.cache")
+_DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
+# A chain of interpreters longer than this is not run by the kernel either.
+_MOST_INTERPRETERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +105,19 @@ def _image(path: Path, data: mmap.mmap) -> ElfImage:
         raise ElfError(f"{path} is for ELF machine {machine}, but x86-64 and aarch64 are simulated; give another build")
     segments = tuple(_segments(data))
     dynamic = tuple(_dynamic(data, segments))
-    loads = [segment.address for segment in segments if segment.kind == _PT_LOAD]
+    loads = [segment.address for segment in segments if segment.is_loaded]
+    interpreter = next((one for one in segments if one.kind == _PT_INTERP), None)
+    notes = (data[one.offset : one.offset + one.file_bytes] for one in segments if one.kind == _PT_NOTE)
     return ElfImage(
         path,
         _MACHINES[machine],
         kind == _ET_DYN,
         min(loads, default=0) & ~0xFFF,
         segments,
-        _interpreter(data, segments),
+        _text(data, interpreter.offset) if interpreter else None,
         tuple(_dynamic_texts(data, segments, dynamic, (_DT_NEEDED,))),
         tuple(_dynamic_texts(data, segments, dynamic, (_DT_RPATH, _DT_RUNPATH))),
-        _build_id(data, segments),
+        next(filter(None, map(build_id_in_notes, notes)), None),
     )
 
 
@@ -117,11 +127,6 @@ def _segments(data: mmap.mmap) -> Iterator[ProgramSegment]:
     for index in range(min(count, _MOST_HEADERS)):
         kind, _, offset, address, _, file_bytes = struct.unpack_from("<IIQQQQ", data, table + index * size)
         yield ProgramSegment(kind, offset, address, file_bytes)
-
-
-def _interpreter(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> str | None:
-    found = next((one for one in segments if one.kind == _PT_INTERP), None)
-    return _text(data, found.offset) if found else None
 
 
 def _dynamic(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> Iterator[tuple[int, int]]:
@@ -139,17 +144,19 @@ def _dynamic_texts(
     strings = next((value for tag, value in dynamic if tag == _DT_STRTAB), None)
     if strings is None:
         return
-    start = _file_offset(segments, strings)
+    start = next(
+        (
+            one.offset + strings - one.address
+            for one in segments
+            if one.is_loaded and one.address <= strings < one.address + one.file_bytes
+        ),
+        None,
+    )
+    if start is None:
+        raise ValueError(f"address {strings:#x} is in no loaded segment")
     for tag, value in dynamic:
         if tag in tags:
             yield _text(data, start + value)
-
-
-def _file_offset(segments: tuple[ProgramSegment, ...], address: int) -> int:
-    for one in segments:
-        if one.kind == _PT_LOAD and one.address <= address < one.address + one.file_bytes:
-            return one.offset + address - one.address
-    raise ValueError(f"address {address:#x} is in no loaded segment")
 
 
 def _text(data: mmap.mmap, offset: int) -> str:
@@ -157,15 +164,6 @@ def _text(data: mmap.mmap, offset: int) -> str:
     if not 0 <= offset < end:
         raise ValueError(f"text at offset {offset:#x} does not end")
     return data[offset:end].decode("utf-8", "surrogateescape")
-
-
-def _build_id(data: mmap.mmap, segments: tuple[ProgramSegment, ...]) -> str | None:
-    for one in segments:
-        if one.kind == _PT_NOTE:
-            found = build_id_in_notes(data[one.offset : one.offset + one.file_bytes])
-            if found:
-                return found
-    return None
 
 
 def build_id_in_notes(notes: bytes) -> str | None:
@@ -181,15 +179,12 @@ def build_id_in_notes(notes: bytes) -> str | None:
     return None
 
 
-# Every file that a program needs to run elsewhere: its interpreter, its libraries, and theirs.
-#
-# Nothing is executed: the files may be for another machine, and from anywhere. Source: ld.so(8), execve(2).
-
-_LOADER_CONFIGURATION = Path("/etc/ld.so.conf")
-_LOADER_CACHE = Path("/etc/ld.so.cache")
-_DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
-# A chain of interpreters longer than this is not run by the kernel either.
-_MOST_INTERPRETERS = 5
+def build_id_in_hex(notes: str) -> str | None:
+    """The same of notes in hex; ``None`` too for text that is none."""
+    try:
+        return build_id_in_notes(bytes.fromhex(notes))
+    except ValueError:
+        return None
 
 
 def closure(program: Path, machine: str) -> tuple[Path, ...]:
@@ -252,25 +247,16 @@ def _existing(path: Path, wanted_by: Path) -> Path:
 def _library(name: str, image: ElfImage) -> Path:
     if "/" in name:
         return _existing(Path(name), image.path)
-    for folder in (*_own_folders(image), *_system_folders(image.machine)):
+    # DT_RPATH and DT_RUNPATH, where $ORIGIN is the folder of the file itself, come before the system's folders.
+    origin, triplet = str(image.path.resolve().parent), f"{image.machine}-linux-gnu"
+    own = (folder for folders in image.search for folder in folders.split(":"))
+    own = (folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for folder in own)
+    multiarch = (f"/lib/{triplet}", f"/usr/lib/{triplet}", f"/usr/{triplet}/lib")
+    for folder in (*own, *_configured(_LOADER_CONFIGURATION), *multiarch, *_DEFAULT_FOLDERS):
         candidate = Path(folder) / name
         if candidate.is_file() and is_elf(candidate) and read_elf(candidate).machine == image.machine:
             return candidate
     raise ToolMissing(f"{image.path} needs the library {name}, which is not found; install it or link statically")
-
-
-def _own_folders(image: ElfImage) -> Iterator[str]:
-    """Folders of DT_RPATH and DT_RUNPATH, where $ORIGIN is the folder of the file itself."""
-    origin = str(image.path.resolve().parent)
-    for folders in image.search:
-        for folder in folders.split(":"):
-            yield folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin)
-
-
-def _system_folders(machine: str) -> Sequence[str]:
-    triplet = f"{machine}-linux-gnu"
-    multiarch = (f"/lib/{triplet}", f"/usr/lib/{triplet}", f"/usr/{triplet}/lib")
-    return (*_configured(_LOADER_CONFIGURATION), *multiarch, *_DEFAULT_FOLDERS)
 
 
 def _configured(configuration: Path, depth: int = 0) -> tuple[str, ...]:

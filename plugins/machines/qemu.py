@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere."""
+"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere.
+
+A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,11 @@ from linesmith.plugins.machines.steps import Introduction, Transcript
 from linesmith.plugins.machines.system import BOARDS, INITRAMFS, kvm_obstacle
 from linesmith.plugins.machines.talk import GuestSigns, Talk
 
-# A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
-
 Attempt = Callable[[Site], Session]
+_ACCELERATORS = ("auto", "kvm", "tcg")
+_BOOT_SECONDS = 180
+# The probe runs a few instructions; a kernel asks more of KVM.
+_NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
 
 def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Session:
@@ -39,7 +44,10 @@ def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Sessi
         left = int(site.seconds - (time.monotonic() - began))
         if not isinstance(error.__cause__, GuestHung) or left < 1:
             raise
-    tell(f"the guest hung while booting, and is booted once more; what it said is in {_kept(log)}")
+    hung = log.with_name(f"{log.name}.hung")
+    if log.exists():  # QEMU may never have come to open it
+        log.replace(hung)
+    tell(f"the guest hung while booting, and is booted once more; what it said is in {hung}")
     try:
         session = attempt(replace(site, seconds=left))
     except GuestNotBooted as error:
@@ -47,20 +55,6 @@ def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Sessi
             raise GuestNotBooted(f"{error}; it was booted twice") from error.__cause__
         raise
     return replace(session, facts=(*session.facts, ("boots", "2, as the first hung")))
-
-
-def _kept(log: Path) -> Path:
-    """Where the console of the boot that hung is from now on; there is none where QEMU never came to open it."""
-    kept = log.with_name(f"{log.name}.hung")
-    if log.exists():
-        log.replace(kept)
-    return kept
-
-
-_ACCELERATORS = ("auto", "kvm", "tcg")
-_BOOT_SECONDS = 180
-# The probe runs a few instructions; a kernel asks more of KVM.
-_NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
 
 class QemuMachine:

@@ -30,7 +30,6 @@ from linesmith.plugins.machines.ssh import (
     wanted_of,
 )
 from linesmith.plugins.machines.steps import (
-    MARK,
     Transcript,
     check_cpus,
     functions_script,
@@ -200,28 +199,20 @@ class _RemoteOrder:
             check_cpus(step, number, running.cpus)
         place, nonce = self._place(), str(uuid.uuid4())
         shipped = self.shipment(place)
-        script = self._script(place, nonce, shipped).encode("utf-8", "surrogateescape")
+        steps = tuple((_there(step, shipped), self.words(step, shipped)) for step in self.steps)
+        begin = f"b=\n{functions_script(shlex.quote(place), nonce)}{_LIFELINE}"
+        script = f"{begin}{steps_script(steps, f'{place}/{_LAUNCH}')}{_END}".encode("utf-8", "surrogateescape")
         self._send(shipped, place, {_SESSION: script, _LAUNCH: launch_script().encode()})
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
             wire = Wire(process.stdout, _RemoteSigns(self, running, errors), self.site.seconds)
             session = _session(self, Transcript(wire, nonce), booted, tell)
-        self._check_kernel()
+        if self.boot != _NONE:  # a kernel that was booted for this may have gone on after an oops
+            log = self.scratch / "kernel.log"
+            log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
+            if died := Console(log).death():
+                raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
         return session
-
-    def _check_kernel(self) -> None:
-        """A kernel that was booted for this may have gone on after an oops; what it said is kept."""
-        if self.boot == _NONE:
-            return
-        log = self.scratch / "kernel.log"
-        log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
-        if died := Console(log).death():
-            raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
-
-    def _script(self, place: str, nonce: str, shipped: Shipment) -> str:
-        begin = f"b= place={shlex.quote(place)} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
-        steps = tuple((_there(step, shipped), self.words(step, shipped)) for step in self.steps)
-        return f"{begin}{functions_script()}{_LIFELINE}{steps_script(steps, f'{place}/{_LAUNCH}')}{_END}"
 
     def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:
         """The words of a step as they are there."""

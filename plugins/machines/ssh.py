@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A computer that is reached by ssh, as the user's own configuration says; nobody is there to type a password."""
+"""A computer that is reached by ssh, as the user's own configuration says; nobody is there to type a password.
+
+Products of the build and other files that the words of steps name by a path go along, below a folder of ours. Files of
+the system do not: the other computer has its own. It may go down and come back with the kernel that was built.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from pathlib import Path
 from linesmith.analyzer.base.child import Command, Streams, child, find, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut, ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
 from linesmith.analyzer.model import Built
-from linesmith.plugins.machines.elf_image import absolute, build_id_in_notes, read_elf
+from linesmith.plugins.machines.elf_image import absolute, build_id_in_hex, read_elf
 from linesmith.plugins.machines.guest_files import named_files
 from linesmith.plugins.machines.system import read_kernel
 
@@ -90,11 +94,6 @@ class Ssh:
                     process.wait(_ENDING_SECONDS)
 
 
-# Files that steps need on another computer, and the words of those steps as they are there.
-#
-# Products of the build and other files that the words name by a path go along, below a folder of ours. Files of the
-# system do not: the other computer has its own.
-
 _OF_THE_SYSTEM = (
     "/usr/",
     "/bin/",
@@ -150,8 +149,6 @@ def shipment(commands: Sequence[tuple[str, ...]], built: Built, root: str) -> Sh
     ours = (path for path in named if not str(path).startswith(_OF_THE_SYSTEM))
     return Shipment(tuple(dict.fromkeys((*products, *ours))), root)
 
-
-# Another computer goes down and comes back with the kernel that was built, or with some other one.
 
 # The modules that its drivers are in are those of the kernel that runs; kexec(8).
 KEXEC = """\
@@ -226,22 +223,10 @@ def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
     boot, release, cpus, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "", "")
     if not answer.connected or not cpus:
         return None
-    return RunningKernel(boot, release, _cpus_in(cpus), _build_id("".join(notes)))
-
-
-def _cpus_in(text: str) -> tuple[int, ...]:
-    """CPUs of a list such as ``0-3,8``; none when it is no such list."""
-    if not _CPU_LIST.fullmatch(text):
-        return ()
-    ranges = (part.partition("-") for part in text.split(","))
-    return tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
-
-
-def _build_id(notes: str) -> str | None:
-    try:
-        return build_id_in_notes(bytes.fromhex(notes))
-    except ValueError:
-        return None
+    # CPUs are a list such as ``0-3,8``.
+    ranges = [part.partition("-") for part in cpus.split(",")] if _CPU_LIST.fullmatch(cpus) else []
+    usable = tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
+    return RunningKernel(boot, release, usable, build_id_in_hex("".join(notes)))
 
 
 def boot_script(template: str, places: dict[str, str], words: tuple[str, ...]) -> str:

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script of steps reports, read as it comes, and kept in files as far as it came."""
+"""Steps on a machine: their words, the script that runs them, and its report, read as it comes and kept in files.
+
+The script is for any POSIX shell, in a guest or on another host. It needs busybox, or coreutils, grep, sed and
+util-linux. Its messages, over descriptor 3, are lines that begin with a word that only the two sides know, so that
+nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several times, ``ready``; for each
+step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times are in seconds, ``STARVED``
+counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are numbers of bytes: so many
+follow the line, first of standard output, then of standard error, whatever they hold.
+"""
 
 from __future__ import annotations
 
 import shlex
 import time
+import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +22,18 @@ from typing import Protocol
 from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Built, Done, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.elf_image import build_id_in_notes
+from linesmith.plugins.machines.elf_image import build_id_in_hex
 
-# The words of a step as they are run and as they are shown.
+# Of each stream of a step; a benchmark that says more is caught in a loop.
+MOST_BYTES = 64 << 20
+# For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
+_PAUSE_SECONDS = 60
+_SLOWEST_BYTES = 20_000
+# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
+_CLOCK_SECONDS = 3.0
+_CLOCK_SHARE = 0.2
+# Everything that a step begins inherits this variable, and is known by it.
+MARK = "LINESMITH_STEP"
 
 
 def words_of(step: Step, built: Built) -> tuple[str, ...]:
@@ -24,7 +42,10 @@ def words_of(step: Step, built: Built) -> tuple[str, ...]:
     A program that is named by a relative path is one of where we are: a step runs in a folder of its own.
     """
     places = {f"{{{name}}}": str(path.absolute()) for name, path in built.products}
-    program, *words = (_replaced(word, places) for word in step.command)
+    whole = step.command
+    for name, path in places.items():
+        whole = tuple(word.replace(name, path) for word in whole)
+    program, *words = whole
     return (str(Path(program).absolute()) if "/" in program else program, *words)
 
 
@@ -53,18 +74,6 @@ def check_cpus(step: Step, number: int, usable: Collection[int]) -> None:
             raise GuestFailed(f"{name_of(step, number)} is to run on CPU {cpu}, but there are {there}; pin it to those")
 
 
-def _replaced(word: str, places: dict[str, str]) -> str:
-    for name, path in places.items():
-        word = word.replace(name, path)
-    return word
-
-
-# What a step printed, as text: complete, and within bounds.
-
-# Of each stream of a step; a benchmark that says more is caught in a loop.
-MOST_BYTES = 64 << 20
-
-
 def text_of(output: bytes) -> str:
     r"""The bytes as text; those that are no UTF-8 are spelt out (``\xff``), so that it can be written anywhere."""
     return output.decode("utf-8", "backslashreplace")
@@ -77,14 +86,6 @@ def read_output(path: Path) -> str:
             return text_of(file.read(MOST_BYTES))
     except FileNotFoundError:
         return ""
-
-
-# For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
-_PAUSE_SECONDS = 60
-_SLOWEST_BYTES = 20_000
-# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
-_CLOCK_SECONDS = 3.0
-_CLOCK_SHARE = 0.2
 
 
 class Conversation(Protocol):
@@ -118,10 +119,7 @@ class Introduction:
     @property
     def build_id(self) -> str | None:
         """That of the kernel that booted; ``None`` when it does not tell."""
-        try:
-            return build_id_in_notes(bytes.fromhex(self.fact("notes")))
-        except ValueError:
-            return None
+        return build_id_in_hex(self.fact("notes"))
 
 
 class Transcript:
@@ -236,17 +234,6 @@ class _Clocks:
             )
 
 
-# A script for any POSIX shell that runs steps and reports them over descriptor 3, in a guest or on another host.
-#
-# It needs busybox, or coreutils, grep, sed and util-linux. Its messages are lines that begin with a word that only the
-# two sides know, so that nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several
-# times, ``ready``; for each step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times
-# are in seconds, ``STARVED`` counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are
-# numbers of bytes: so many follow the line, first of standard output, then of standard error, whatever they hold.
-
-# Everything that a step begins inherits this variable, and is known by it.
-MARK = "LINESMITH_STEP"
-
 # The time is told by the shell itself where it can, to the microsecond; a clock of 10 ms is the last resort.
 _STAMP = """\
 stamp() {
@@ -342,22 +329,22 @@ def launch_script() -> str:
     return f"{_STAMP}{_LAUNCH}"
 
 
-def functions_script() -> str:
+def functions_script(place: str, nonce: str) -> str:
     """What ``steps_script`` needs; ``sweep`` ends what is left of the step that runs.
 
-    The caller sets ``b`` (what goes before the name of a tool: a busybox, or nothing), ``place`` (an empty folder),
-    ``nonce`` (the word that messages begin with), ``mark`` (``MARK=`` and a value of its own), and opens descriptor 3.
+    ``place`` is an empty folder, as the shell has it, ``nonce`` the word that messages begin with. The caller sets
+    ``b`` (what goes before the name of a tool: a busybox, or nothing) and opens descriptor 3.
     """
-    return f"{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
+    variables = f"place={place} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
+    return f"{variables}{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
 
 
 def steps_script(steps: Sequence[tuple[Step, tuple[str, ...]]], launch: str) -> str:
     """Runs steps with their words; the file ``launch`` has ``launch_script``."""
-    calls = (f"step {number} {_call(*step, launch)}\n" for number, step in enumerate(steps, 1))
+    calls = []
+    for number, (step, words) in enumerate(steps, 1):
+        environment = shlex.join(f"{name}={value}" for name, value in step.environment)
+        pinned = f"$b taskset -c {cpu_list(step.cpus)} " if step.cpus else ""
+        program = f'$b sh {shlex.quote(launch)} "$b" "$place" {shlex.join(words)}'
+        calls.append(f'step {number} $b env "$mark" {environment} {pinned}{program}\n')
     return f"{_INTRODUCE}{''.join(calls)}say end\n"
-
-
-def _call(step: Step, words: tuple[str, ...], launch: str) -> str:
-    environment = shlex.join(f"{name}={value}" for name, value in step.environment)
-    pinned = f"$b taskset -c {cpu_list(step.cpus)} " if step.cpus else ""
-    return f'$b env "$mark" {environment} {pinned}$b sh {shlex.quote(launch)} "$b" "$place" {shlex.join(words)}'

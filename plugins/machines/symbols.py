@@ -21,7 +21,7 @@ _SHF_EXECINSTR = 4
 
 
 @dataclass(frozen=True, slots=True)
-class KernelSymbol:
+class AddressSymbol:
     """A named range of addresses; ``size`` 0 means that the table does not say."""
 
     address: int
@@ -33,11 +33,11 @@ class KernelSymbol:
 class SymbolTable:
     """Answers which symbol an address belongs to."""
 
-    def __init__(self, symbols: Iterable[KernelSymbol]) -> None:
+    def __init__(self, symbols: Iterable[AddressSymbol]) -> None:
         self.symbols = tuple(sorted(symbols, key=lambda one: (one.address, one.size, one.name)))
         self._starts = [one.address for one in self.symbols]
 
-    def at(self, address: int) -> KernelSymbol | None:
+    def at(self, address: int) -> AddressSymbol | None:
         """The symbol that holds ``address``, or the last one before it when that one's size is not known."""
         place = bisect_right(self._starts, address) - 1
         if place < 0:
@@ -50,28 +50,28 @@ class SymbolTable:
         return next((one.address for one in self.symbols if one.name == name), None)
 
 
-def code_symbols(path: Path, offset: int = 0) -> tuple[KernelSymbol, ...]:
+def code_symbols(path: Path, offset: int = 0) -> tuple[AddressSymbol, ...]:
     """Functions of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
     return tuple(one for one in _symbols(path, offset) if one.is_code)
 
 
-def data_symbols(path: Path, offset: int = 0) -> tuple[KernelSymbol, ...]:
+def data_symbols(path: Path, offset: int = 0) -> tuple[AddressSymbol, ...]:
     """Variables of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
     return tuple(one for one in _symbols(path, offset) if not one.is_code)
 
 
-def kallsyms_symbols(text: str) -> Iterator[KernelSymbol]:
+def kallsyms_symbols(text: str) -> Iterator[AddressSymbol]:
     """Functions in the form of ``/proc/kallsyms``: address in hex, kind, name. Source: kernel/kallsyms.c, nm(1)."""
     for line in text.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1] in "tTwW" and set(words[0]) != {"0"}:
             try:
-                yield KernelSymbol(int(words[0], 16), 0, words[2], is_code=True)
+                yield AddressSymbol(int(words[0], 16), 0, words[2], is_code=True)
             except ValueError:
                 continue
 
 
-def _symbols(path: Path, offset: int) -> tuple[KernelSymbol, ...]:
+def _symbols(path: Path, offset: int) -> tuple[AddressSymbol, ...]:
     with mapped(path) as data:
         try:
             sections = tuple(_sections(data))
@@ -98,7 +98,7 @@ def _sections(data: mmap.mmap) -> Iterator[_SymbolSection]:
         yield _SymbolSection(kind, flags, offset, length, link)
 
 
-def _read(data: mmap.mmap, sections: tuple[_SymbolSection, ...], moved: int) -> Iterator[KernelSymbol]:
+def _read(data: mmap.mmap, sections: tuple[_SymbolSection, ...], moved: int) -> Iterator[AddressSymbol]:
     """Symbols of .symtab, or of .dynsym in a stripped file."""
     tables = [one for one in sections if one.kind == _SHT_SYMTAB]
     tables = tables or [one for one in sections if one.kind == _SHT_DYNSYM]
@@ -106,13 +106,11 @@ def _read(data: mmap.mmap, sections: tuple[_SymbolSection, ...], moved: int) -> 
     for table in tables:
         strings = sections[table.link]
         names = data[strings.offset : strings.offset + strings.size]
-        for name, info, _, section, address, size in _SYMBOL.iter_unpack(_whole_rows(data, table)):
+        rows = data[table.offset : table.offset + table.size]
+        for name, info, _, section, address, size in _SYMBOL.iter_unpack(
+            rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
+        ):
             if info & 15 in (_STT_FUNC, _STT_GNU_IFUNC, _STT_OBJECT) or (info & 15 == _STT_NOTYPE and section in code):
                 text = names[name : names.index(b"\0", name)].decode("utf-8", "replace")
                 if section and text and not text.startswith("$"):
-                    yield KernelSymbol(address + moved, size, text, section in code)
-
-
-def _whole_rows(data: mmap.mmap, table: _SymbolSection) -> bytes:
-    content = data[table.offset : table.offset + table.size]
-    return content[: len(content) // _SYMBOL.size * _SYMBOL.size]
+                    yield AddressSymbol(address + moved, size, text, section in code)

@@ -22,7 +22,6 @@ from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, 
 from linesmith.plugins.machines.here import SettingKind, SiteSettings
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import (
-    MARK,
     MOST_BYTES,
     Transcript,
     check_cpus,
@@ -81,10 +80,17 @@ class VirtmeMachine:
 def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
     nonce = str(uuid.uuid4())
     (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
-    (scratch / _SESSION).write_text(_script(built, steps, scratch, nonce), "utf-8", "surrogateescape")
+    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
+    ran = tuple((step, words_of(step, built)) for step in steps)
+    script = f"b= \n{port}{functions_script('$(mktemp -d)', nonce)}{steps_script(ran, str(scratch / _LAUNCH))}"
+    (scratch / _SESSION).write_text(script, "utf-8", "surrogateescape")
     tell(f"booting the kernel of {built.key} (virtme-ng)")
     with _guest(site, built, scratch) as wire:
-        return _session(site, steps, Transcript(wire, nonce), scratch, tell)
+        transcript = Transcript(wire, nonce)
+        introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
+        done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
+    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
+    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
@@ -105,13 +111,6 @@ def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
         f"--qemu-opts=-chardev pipe,id=talk,path={shlex.quote(str(scratch / _PIPE))} -serial chardev:talk",
         *("--exec", shlex.join(("sh", str(scratch / _SESSION)))),
     )
-
-
-def _script(built: Built, steps: Sequence[Step], scratch: Path, nonce: str) -> str:
-    begin = f"b= place=$(mktemp -d) nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
-    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
-    ran = tuple((step, words_of(step, built)) for step in steps)
-    return f"{begin}{port}{functions_script()}{steps_script(ran, str(scratch / _LAUNCH))}"
 
 
 @contextmanager
@@ -165,13 +164,6 @@ class _VirtmeSigns:
     def ended(self, doing: str) -> GuestFailed:
         """It has ended, of itself or with the guest."""
         return self.guest.ended(doing)
-
-
-def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
-    introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
-    done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
-    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
-    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _emulated(site: Site) -> bool:

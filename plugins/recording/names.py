@@ -12,7 +12,7 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, Profile
 from linesmith.plugins.machines.elf_image import ElfImage, ProgramSegment, read_elf
-from linesmith.plugins.machines.symbols import KernelSymbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
+from linesmith.plugins.machines.symbols import AddressSymbol, SymbolTable, code_symbols, data_symbols, kallsyms_symbols
 from linesmith.plugins.machines.user import MappedRange, load_address
 from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import Place
@@ -136,7 +136,7 @@ def _parts(mangled: str) -> tuple[list[str], str]:
 # Which variables of a recorded program lie on the lines of its profile: by its symbols, with types by its DWARF.
 
 # The objects that a variable is made of, at the addresses where it is linked.
-Typing = Callable[[KernelSymbol], tuple[ObjectArea, ...]]
+Typing = Callable[[AddressSymbol], tuple[ObjectArea, ...]]
 
 
 def variables(profile: Profile, program: ElfImage, mappings: Sequence[MappedRange]) -> tuple[ObjectArea, ...]:
@@ -150,11 +150,11 @@ def variables(profile: Profile, program: ElfImage, mappings: Sequence[MappedRang
     return tuple(replace(area, address=area.address + moved) for one in met for area in typing(one))
 
 
-def _address(symbol: KernelSymbol) -> int:
+def _address(symbol: AddressSymbol) -> int:
     return symbol.address
 
 
-def _met(profile: Profile, path: Path, moved: int) -> Iterator[KernelSymbol]:
+def _met(profile: Profile, path: Path, moved: int) -> Iterator[AddressSymbol]:
     """Symbols, where they are linked, that reach into a line of the profile; one an address."""
     lines = sorted(line.address for line in profile.lines if line.address is not None)
     line_bytes = profile.recording.line_bytes if profile.recording else CACHE_LINE_BYTES
@@ -176,7 +176,7 @@ def _typing(path: Path) -> Typing:
     program = drgn.Program(drgn.host_platform)
     program.extra_module(path.name, create=True).try_file(path)
 
-    def typed(symbol: KernelSymbol) -> tuple[ObjectArea, ...]:
+    def typed(symbol: AddressSymbol) -> tuple[ObjectArea, ...]:
         name = scoped_name(symbol.name)
         try:
             variable = program.variable(name)
@@ -202,5 +202,5 @@ def _typing(path: Path) -> Typing:
     return typed
 
 
-def _untyped(symbol: KernelSymbol) -> tuple[ObjectArea, ...]:
+def _untyped(symbol: AddressSymbol) -> tuple[ObjectArea, ...]:
     return (ObjectArea(ObjectKind.GLOBAL, scoped_name(symbol.name), symbol.address, symbol.size, symbol.size),)

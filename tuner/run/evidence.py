@@ -44,7 +44,7 @@ def run_profile(run: Path) -> RunProfile | None:
         return RunProfile(recorded)
     journal = Journal.read(journal_of(run))
     try:
-        given = profile_given(plan_of(run, journal))
+        given = planned_profile(plan_of(run, journal))
     except (OSError, ValueError, PlanError):
         return None
     finally:
@@ -57,13 +57,13 @@ def plan_of(run: Path, journal: Journal) -> TunePlan:
     return plan_in((run / PLAN).read_text("utf-8"), journal.folder)
 
 
-def profile_given(plan: TunePlan) -> RunProfile | None:
+def planned_profile(plan: TunePlan) -> RunProfile | None:
     """The profile that the plan names."""
     named = plan.evidence.profile if plan.evidence else None
     return RunProfile(named, plan.search.section) if named else None
 
 
-def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
+def read_planned_profile(evidence: Evidence, search: Searching) -> Profile | None:
     """The profile in the plan's file, ``None`` where it is to be recorded.
 
     Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
@@ -103,7 +103,7 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     evidence = plan.evidence
     if evidence is None:
         raise PlanError("there is no profile to start from; the plan needs a [record] or a [[benchmark]]")
-    given = given_profile(evidence, plan.search)
+    given = read_planned_profile(evidence, plan.search)
     built = await lab.baseline()
     elf = product_of(built, evidence)
     profile, trace = (given, None) if given else await _recorded(lab, built, evidence, plan.search)

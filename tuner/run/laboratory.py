@@ -25,14 +25,14 @@ from linesmith.plugins.profiles.recorded import encode
 from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
+    BlockStage,
     MeasuredBlock,
     Purpose,
-    Stage,
     blocks,
+    build_of,
     keep_block,
     keep_build,
     keep_variant,
-    kept_build,
 )
 from linesmith.tuner.run.progress import Narration
 from linesmith.tuner.run.run_directory import RunDirectory
@@ -161,11 +161,11 @@ class Laboratory:
             raise BaselineFailed(_complaint("cannot be built", outcome))
         return outcome
 
-    def stage_samples(self, stage: Stage) -> tuple[Sample, ...]:
+    def stage_samples(self, stage: BlockStage) -> tuple[Sample, ...]:
         """All samples of a stage."""
         return tuple(sample for block in self._blocks.values() if block.stage == stage for sample in block.samples)
 
-    def measured(self, stage: Stage, variant: str) -> tuple[MeasuredBlock, ...]:
+    def measured(self, stage: BlockStage, variant: str) -> tuple[MeasuredBlock, ...]:
         """The blocks of a variant that are there, oldest first."""
         found = [one for one in self._blocks.values() if (one.stage, one.variant) == (stage, variant)]
         return tuple(sorted(found, key=lambda one: one.ordinal))
@@ -181,7 +181,7 @@ class Laboratory:
         Machines have accidents, so a failure counts when it comes twice.
         """
         self._last += 1
-        place, stage = BlockPlace(self._last, ordinal, purpose, self.run.path), Stage(rig.fidelity, purpose)
+        place, stage = BlockPlace(self._last, ordinal, purpose, self.run.path), BlockStage(rig.fidelity, purpose)
         baseline = (BASELINE.name, await self.baseline())
         task = rig.task(place, baseline, (variant.name, built))
         # What was measured for a search before is confirmed.
@@ -229,7 +229,7 @@ class Laboratory:
         return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
-        kept = kept_build(self.run.journal, variant.name)
+        kept = build_of(self.run.journal, variant.name)
         if kept is not None and variant != BASELINE:
             return kept
         task = BuildTask(self.recipe, variant, self.run.path)
