@@ -102,9 +102,9 @@ class BuildCommand:
 
     def environment(self) -> dict[str, str]:
         """Its variables: none that steer make or a compiler by accident, all of ccache's."""
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("CCACHE_")}
+        variables = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("CCACHE_")}
         path = os.environ.get("PATH", os.defpath)
-        return kept | {
+        return variables | {
             "LC_ALL": "C",
             "PATH": f"{self.programs}:{path}" if self.programs else path,
             **dict(self.variables),
@@ -279,9 +279,9 @@ def _built(job: BuildJob, key: str, plan: BuildPlan, made: Made, started: float,
 def key_of(recipe: Recipe, variant: Variant, sources: Census, plan: BuildPlan) -> str:
     """The digest of all that the products depend on; jobs and time limit are not of that kind."""
     configuration = recipe.configuration.read_text("utf-8", "surrogateescape") if recipe.configuration else ""
-    told = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))
+    recipe_words = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))
     made_of = (sources.digest(), digest(variant.patches), str(variant.salt))
-    return digest((_FORMAT, *told, plan.compiler, configuration, digest(plan.inputs), *made_of))
+    return digest((_FORMAT, *recipe_words, plan.compiler, configuration, digest(plan.inputs), *made_of))
 
 
 def digest(parts: Iterable[str]) -> str:

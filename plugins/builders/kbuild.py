@@ -3,9 +3,7 @@
 
 A kernel's configuration may be a fragment laid over a base (see Kconfig's language). A placebo of a kernel gets padding
 near the beginning of its code and data, behind which all else has moved: one small object is compiled again, so that
-costs little more than a link, and the layout of every record is as before. Other programs are compiled by way of
-wrappers under the compilers' own names that add what a build must have, whatever the project's makefiles say; a placebo
-is the same source with other code alignment (``-falign-functions`` in gcc(1)).
+costs little more than a link, and the layout of every record is as before.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,9 +64,6 @@ _SAME_FOR_ALL = (
 _OBJECTS = "linesmith-objects"
 _KCONFIG_FILES = ("Kconfig", "scripts/kconfig/", "Makefile")
 _MOST_LOST = 8
-_COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
-_OF_FUNCTIONS = (32, 64, 128)
-_OF_LOOPS = (1, 8, 16, 32, 64)
 
 
 def options(text: str) -> Mapping[str, str]:
@@ -84,18 +79,18 @@ def options(text: str) -> Mapping[str, str]:
 
 def merged(base: str, fragment: str) -> str:
     """The base with the fragment's options in place of its own."""
-    wanted = options(fragment)
-    kept = [line for line in base.splitlines() if not options(line).keys() & wanted.keys()]
+    settings = options(fragment)
+    others = [line for line in base.splitlines() if not options(line).keys() & settings.keys()]
     lines = (
-        f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}" for name, value in wanted.items()
+        f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}" for name, value in settings.items()
     )
-    return "\n".join((*kept, *lines, ""))
+    return "\n".join((*others, *lines, ""))
 
 
 def lost_options(fragment: str, result: str) -> tuple[str, ...]:
     """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
-    given = options(result)
-    pairs = ((name, value, given.get(name, "n")) for name, value in options(fragment).items())
+    result_options = options(result)
+    pairs = ((name, value, result_options.get(name, "n")) for name, value in options(fragment).items())
     return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
 
 
@@ -197,14 +192,14 @@ def _made(job: BuildJob) -> Made:
 
 def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     """Bring about the configuration, unless the one that is there came from the same input."""
-    told = _told_configuration(job.recipe)
+    configuration = _start_configuration(job.recipe)
     rules = (
         f"{path} {state}"
         for path, state in sorted(job.sources.files.items())
         if path.startswith(_KCONFIG_FILES) or "Kconfig" in path
     )
     patched = (patch for patch in job.variant.patches if "Kconfig" in patch)
-    origin = digest((job.recipe.base, job.recipe.compiler, told, str(job.variant.salt), *rules, *patched))
+    origin = digest((job.recipe.base, job.recipe.compiler, configuration, str(job.variant.salt), *rules, *patched))
     mark = job.slot.folder / "configured"
     if mark.is_file() and mark.read_text() == origin and (objects / ".config").is_file():
         return
@@ -212,11 +207,11 @@ def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     config = objects / ".config"
     if job.recipe.base:
         job.run(_make(job.recipe, source, job.recipe.base))
-        told = merged(config.read_text(), told)
-    config.write_text(salted(told, job.variant.salt))
+        configuration = merged(config.read_text(), configuration)
+    config.write_text(salted(configuration, job.variant.salt))
     job.run(_make(job.recipe, source, "olddefconfig"))
     result = config.read_text()
-    if lost := lost_options(_told_configuration(job.recipe), result):
+    if lost := lost_options(_start_configuration(job.recipe), result):
         more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
         job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
     if "DEBUG_INFO" not in options(result):
@@ -258,7 +253,7 @@ def _own_configuration(recipe: Recipe) -> str:
     return (recipe.tree / ".config").read_text("utf-8", "surrogateescape")
 
 
-def _told_configuration(recipe: Recipe) -> str:
+def _start_configuration(recipe: Recipe) -> str:
     if recipe.configuration:
         return recipe.configuration.read_text("utf-8", "surrogateescape")
     return _own_configuration(recipe)
@@ -267,51 +262,8 @@ def _told_configuration(recipe: Recipe) -> str:
 def _other_architecture(recipe: Recipe) -> str | None:
     if recipe.base:
         return None
-    told = architecture(_told_configuration(recipe))
+    theirs = architecture(_start_configuration(recipe))
     own = _image()[0]
-    if told in (None, own) or (own == "x86" and told in ("i386", "x86_64")):
+    if theirs in (None, own) or (own == "x86" and theirs in ("i386", "x86_64")):
         return None
-    return f"the configuration is for {told} and this machine builds for {own}; cross-compilation is not supported"
-
-
-def salt_flags(salt: int) -> tuple[str, ...]:
-    """The compiler flags of a placebo: 15 sets that differ, then again; none for salt 0."""
-    if not salt:
-        return ()
-    loops, functions = divmod(salt - 1, len(_OF_FUNCTIONS))
-    return (
-        f"-falign-functions={_OF_FUNCTIONS[functions]}",
-        f"-falign-loops={_OF_LOOPS[loops % len(_OF_LOOPS)]}",
-    )
-
-
-def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:
-    """Put a wrapper that adds ``flags`` for every compiler of ``PATH``, and for ``compiler``, into ``folder``.
-
-    Raises ``OSError``.
-    """
-    folder.mkdir(exist_ok=True)
-    ccache = shutil.which("ccache")
-    for name, program in _compilers(folder, compiler).items():
-        words = [*((ccache,) if ccache else ()), program]
-        text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" {shlex.join(flags)}\n'
-        wrapper = folder / name
-        if not wrapper.is_file() or wrapper.read_text() != text:
-            replace_file(wrapper, text.encode(), 0o777)
-
-
-def _compilers(own: Path, compiler: str) -> Mapping[str, str]:
-    """Name and path of every compiler: the first of its name in ``PATH``, past ccache's own links.
-
-    A ``compiler`` that is asked for stands for the usual ones, which makefiles name.
-    """
-    found: dict[str, str] = {}
-    if chosen := shutil.which(compiler) if compiler else None:
-        found = dict.fromkeys((Path(compiler).name, "cc", "gcc"), chosen)
-    for folder in map(Path, os.get_exec_path()):
-        if folder == own or folder.name == "ccache" or not folder.is_dir():
-            continue
-        for path in sorted(folder.iterdir()):
-            if _COMPILER.fullmatch(path.name) and os.access(path, os.X_OK):
-                found.setdefault(path.name, str(path))
-    return found
+    return f"the configuration is for {theirs} and this machine builds for {own}; cross-compilation is not supported"

@@ -88,33 +88,33 @@ def _diffs(lines: Sequence[str]) -> Iterator[FileDiff]:
 
 
 def _diff(head: Sequence[str], names: tuple[str | None, str | None], hunks: tuple[Hunk, ...]) -> FileDiff:
-    told = _headers(head)
+    headers = _headers(head)
     old, new = names
     if old is None and new is None:
         raise PatchRefused(f"the patch changes {_NOTHING}; it must name a file of the tree")
-    return FileDiff(old, new, hunks, _executable(told, new or old or ""), _renamed(told), "copy from" in told)
+    return FileDiff(old, new, hunks, _executable(headers, new or old or ""), _renamed(headers), "copy from" in headers)
 
 
 def _without_hunks(head: Sequence[str]) -> Iterator[FileDiff]:
     """The diff of a file that only got another name or mode, or of an empty one."""
-    told = _headers(head)
-    if "binary" in told:
-        raise PatchRefused(f"the patch changes the binary file {told['binary']}; only text can be patched")
-    both = _BOTH_NAMES.match(head[0]) if told else None
+    headers = _headers(head)
+    if "binary" in headers:
+        raise PatchRefused(f"the patch changes the binary file {headers['binary']}; only text can be patched")
+    both = _BOTH_NAMES.match(head[0]) if headers else None
     name = _inside(both["name"]) if both else ""
-    old = told.get("rename from") or told.get("copy from") or name
-    new = told.get("rename to") or told.get("copy to") or name
-    if not told.keys() & {"rename from", "copy from", "new file mode", "deleted file mode", "new mode"}:
+    old = headers.get("rename from") or headers.get("copy from") or name
+    new = headers.get("rename to") or headers.get("copy to") or name
+    if not headers.keys() & {"rename from", "copy from", "new file mode", "deleted file mode", "new mode"}:
         return
     if not old or not new:
         raise PatchRefused(f"the patch does not say which file it changes: {head[0]}")
-    made, removed = "new file mode" in told, "deleted file mode" in told
+    made, removed = "new file mode" in headers, "deleted file mode" in headers
     yield FileDiff(
         None if made else _inside(old),
         None if removed else _inside(new),
-        executable=_executable(told, new),
-        renamed=_renamed(told),
-        stays="copy from" in told,
+        executable=_executable(headers, new),
+        renamed=_renamed(headers),
+        stays="copy from" in headers,
     )
 
 
@@ -122,25 +122,25 @@ def _headers(head: Sequence[str]) -> dict[str, str]:
     """What git says of a file before its hunks: the words of each line and the value behind them."""
     if not head or not head[0].startswith(_GIT):
         return {}
-    told = {"git": head[0]}
+    headers = {"git": head[0]}
     for line in head[1:]:
         for word in ("rename from", "rename to", "copy from", "copy to"):
             if line.startswith(f"{word} "):
-                told[word] = _inside(_unquoted(line[len(word) + 1 :]))
+                headers[word] = _inside(_unquoted(line[len(word) + 1 :]))
         for word in ("new file mode", "deleted file mode", "new mode"):
             if line.startswith(f"{word} "):
-                told[word] = line[len(word) + 1 :].strip()
+                headers[word] = line[len(word) + 1 :].strip()
         if line.startswith(("GIT binary patch", "Binary files ")):
-            told["binary"] = head[0].removeprefix(_GIT)
-    return told
+            headers["binary"] = head[0].removeprefix(_GIT)
+    return headers
 
 
-def _renamed(told: dict[str, str]) -> bool:
-    return "rename to" in told or "copy to" in told
+def _renamed(headers: dict[str, str]) -> bool:
+    return "rename to" in headers or "copy to" in headers
 
 
-def _executable(told: dict[str, str], name: str) -> bool | None:
-    modes = [told[word] for word in ("new file mode", "new mode", "deleted file mode") if word in told]
+def _executable(headers: dict[str, str], name: str) -> bool | None:
+    modes = [headers[word] for word in ("new file mode", "new mode", "deleted file mode") if word in headers]
     if any(mode not in _PLAIN for mode in modes):
         raise PatchRefused(f"the patch makes {name} something else than a plain file; only plain files can be patched")
     return _PLAIN[modes[0]] if modes else None
@@ -261,8 +261,8 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
     if old and old != diff.new and not diff.stays:
         changed[old] = None
     if diff.new:
-        kept = before is not None and before.executable
-        changed[diff.new] = Plain(content, kept if diff.executable is None else diff.executable)
+        was_executable = before is not None and before.executable
+        changed[diff.new] = Plain(content, was_executable if diff.executable is None else diff.executable)
 
 
 def _patched(content: bytes, diff: FileDiff) -> bytes:

@@ -156,12 +156,12 @@ class Census:
         return total.hexdigest()
 
 
-def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
+def take(tree: Path, digests: Path, ours: Collection[Path] = ()) -> Census:
     """The census of ``tree``, which is only read, without what lies below the folders ``ours``.
 
-    ``kept`` is a file of ours for the digests. Raises ``TreeError``.
+    ``digests`` is a file of ours for the digests. Raises ``TreeError``.
     """
-    known = _known(kept)
+    known = _known(digests)
     now = time.time_ns()
     files: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
@@ -176,8 +176,8 @@ def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
             raise TreeError(f"{file} cannot be read ({error.strerror})") from error
     settled = {path: (stamp, files[path]) for path, stamp in stamps.items() if now - max(stamp[1:3]) > _FRESH}
     if settled != known:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(kept, json.dumps(settled).encode())
+        digests.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(digests, json.dumps(settled).encode())
     return Census(tree, files, stamps)
 
 
@@ -201,10 +201,10 @@ def _state(path: str, mode: int) -> str:
     return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
 
 
-def _known(kept: Path) -> dict[str, tuple[Stamp, str]]:
+def _known(digests: Path) -> dict[str, tuple[Stamp, str]]:
     """What an earlier census kept; nothing when the file is not there or damaged."""
     try:
-        return msgspec.convert(json.loads(kept.read_bytes()), dict[str, tuple[Stamp, str]])
+        return msgspec.convert(json.loads(digests.read_bytes()), dict[str, tuple[Stamp, str]])
     except (OSError, ValueError, msgspec.ValidationError):
         return {}
 

@@ -89,12 +89,12 @@ def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:
     the tree's times. Raises ``OSError``, and ``TreeError`` when the tree changes meanwhile.
     """
     held = copy.held()
-    wanted = {path: seen for path, seen in census.files.items() if path not in changed}
+    states = {path: seen for path, seen in census.files.items() if path not in changed}
     for path, plain in changed.items():
         if plain:
-            wanted[path] = of_bytes("program" if plain.executable else "file", plain.content)
-    gone = [path for path in held if path not in wanted]
-    late = [path for path, seen in wanted.items() if held.get(path) != seen]
+            states[path] = of_bytes("program" if plain.executable else "file", plain.content)
+    gone = [path for path in held if path not in states]
+    late = [path for path, seen in states.items() if held.get(path) != seen]
     if not gone and not late:
         return 0
     if held:
@@ -108,7 +108,7 @@ def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:
         for path in late:  # finer than the tick that the system uses, so that they are newer than all
             now = time.time_ns()
             os.utime(copy.folder / path, ns=(now, now), follow_symlinks=False)
-    copy.hold(wanted)
+    copy.hold(states)
     return len(gone) + len(late)
 
 

@@ -99,8 +99,8 @@ class GuestOrder:
     @property
     def accelerator(self) -> str:
         """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
-        wanted = self.settings.text("accelerator", "auto")
-        return "kvm" if wanted == "kvm" or (wanted == "auto" and kvm_obstacle() is None) else "tcg"
+        accelerator = self.settings.text("accelerator", "auto")
+        return "kvm" if accelerator == "kvm" or (accelerator == "auto" and kvm_obstacle() is None) else "tcg"
 
     def check(self) -> None:
         """Raise what is wrong with the order before anything is run."""

@@ -148,16 +148,16 @@ def plan(commands: Sequence[tuple[str, ...]], machine: str, overlay: Path | None
     Raises ``ToolMissing`` when a command is neither a file, nor in the overlay, nor a busybox applet, nor in PATH.
     """
     busybox = _busybox(machine, overlay)
-    ran: list[tuple[str, ...]] = []
-    wanted: list[Path] = []
+    run: list[tuple[str, ...]] = []
+    files: list[Path] = []
     for command in commands:
         program = _program(command[0], busybox, overlay, place)
-        ran.append((str(program) if program else command[0], *command[1:]))
-        wanted += [] if program is None else [program]
-        wanted += named_files(command[1:], place)
-    given = [one for one in wanted if not (overlay and (overlay / str(one).lstrip("/")).is_file())]
-    needed = dict.fromkeys(path for one in given for path in closure(one, machine))
-    return Contents(machine, tuple(ran), tuple(needed), busybox, overlay)
+        run.append((str(program) if program else command[0], *command[1:]))
+        files += [] if program is None else [program]
+        files += files_in_words(command[1:], place)
+    shipped = [one for one in files if not (overlay and (overlay / str(one).lstrip("/")).is_file())]
+    needed = dict.fromkeys(path for one in shipped for path in closure(one, machine))
+    return Contents(machine, tuple(run), tuple(needed), busybox, overlay)
 
 
 def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
@@ -216,7 +216,7 @@ def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Pat
     return Path(found)
 
 
-def named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
+def files_in_words(words: Iterable[str], place: Path) -> Iterator[Path]:
     """Files that the words of a command name by a path, also inside a line for the shell."""
     for word in words:
         for part in {word, *_shell_words(word)}:

@@ -94,9 +94,9 @@ class SiteSettings:
                     f"the machine {self._name} knows no setting {name} (it knows {known}); correct the plan"
                 )
             if not self._known[name].allows(value):
-                wanted = f"has to be {self._known[name].value}"
+                demand = f"has to be {self._known[name].value}"
                 raise PlanError(
-                    f"the setting {name} of the machine {self._name} is {value!r}, but {wanted}; correct it"
+                    f"the setting {name} of the machine {self._name} is {value!r}, but {demand}; correct it"
                 )
 
     def text(self, name: str, otherwise: str = "") -> str:

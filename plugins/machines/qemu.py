@@ -67,16 +67,16 @@ class QemuMachine:
         settings = SiteSettings(site, SETTINGS)
         board = BOARDS["x86_64"]
         try:
-            wanted = settings.text("accelerator", "auto")
+            accelerator = settings.text("accelerator", "auto")
             settings.check()
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)
-        if wanted not in _ACCELERATORS:
-            return f"the accelerator {wanted} is unknown; name one of {', '.join(_ACCELERATORS)}"
+        if accelerator not in _ACCELERATORS:
+            return f"the accelerator {accelerator} is unknown; name one of {', '.join(_ACCELERATORS)}"
         if site.cpus % site.nodes:
             return f"{site.cpus} CPUs cannot be shared evenly by {site.nodes} nodes; choose numbers that can"
-        return kvm_obstacle() if wanted == "kvm" else None
+        return kvm_obstacle() if accelerator == "kvm" else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """The one command that ``run`` runs; what the guest runs is in its first file system."""
@@ -92,8 +92,8 @@ class QemuMachine:
         """
         log = scratch.absolute() / "console.log"
 
-        def attempt(given: Site) -> Session:
-            return _attempt(GuestOrder(given, built, steps, log), scratch, tell)
+        def attempt(tried: Site) -> Session:
+            return _attempt(GuestOrder(tried, built, steps, log), scratch, tell)
 
         return booted_at_last(attempt, site, log, tell)
 

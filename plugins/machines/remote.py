@@ -25,9 +25,9 @@ from linesmith.plugins.machines.ssh import (
     Ssh,
     boot_script,
     come_back,
+    kernel_to_boot,
     running_on,
     shipment,
-    wanted_of,
 )
 from linesmith.plugins.machines.steps import (
     Transcript,
@@ -164,11 +164,11 @@ class _RemoteOrder:
 
     def booted(self, before: RunningKernel) -> RunningKernel:
         """Have it boot the kernel that was built, and wait for it."""
-        wanted = wanted_of(self.built)
+        kernel = kernel_to_boot(self.built)
         place = self._place()
         try:
             self._boot(place)
-            return come_back(self.ssh, Return(before, wanted, self.proof, self.boot_seconds), self.scratch)
+            return come_back(self.ssh, Return(before, kernel, self.proof, self.boot_seconds), self.scratch)
         finally:
             self.ssh.call(("rm", "-rf", place), b"", self.scratch, _COPY_SECONDS)
 
@@ -232,10 +232,10 @@ class _RemoteOrder:
         return said[-1]
 
     def _send(self, files: Shipment, place: str, others: dict[str, bytes]) -> None:
-        self._did("tar", "-C", place, "-xof", "-", given=files.archive(others))
+        self._did("tar", "-C", place, "-xof", "-", input_bytes=files.archive(others))
 
-    def _did(self, *command: str, given: bytes = b"") -> RemoteReply:
-        answer = self.ssh.call(command, given, self.scratch, _COPY_SECONDS)
+    def _did(self, *command: str, input_bytes: bytes = b"") -> RemoteReply:
+        answer = self.ssh.call(command, input_bytes, self.scratch, _COPY_SECONDS)
         if answer.status:
             raise GuestFailed(f"`{shlex.join(command)}` failed on {self.ssh.host}: {answer.complaint}")
         return answer

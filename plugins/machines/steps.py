@@ -17,12 +17,12 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Built, Done, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.elf_image import build_id_in_hex
+from linesmith.plugins.machines.talk import Wire
 
 # Of each stream of a step; a benchmark that says more is caught in a loop.
 MOST_BYTES = 64 << 20
@@ -88,19 +88,6 @@ def read_output(path: Path) -> str:
         return ""
 
 
-class Conversation(Protocol):
-    """The other side; each call raises a ``GuestFailed`` or a subclass when nothing more is to be expected."""
-
-    def line(self, doing: str) -> str:
-        """The next line; ``doing`` says in messages what was going on."""
-
-    def take(self, count: int, doing: str) -> bytes:
-        """The next ``count`` bytes."""
-
-    def limit(self, seconds: float) -> None:
-        """From now on wait for so many seconds at most."""
-
-
 @dataclass(frozen=True, slots=True)
 class Introduction:
     """What the other side said of itself before the first step, by name; ``release`` and ``notes``, in hex, too."""
@@ -113,8 +100,8 @@ class Introduction:
 
     def described(self) -> tuple[tuple[str, str], ...]:
         """The facts that a reader wants, with the build-id for the notes."""
-        told = (("build-id", self.build_id or ""), *self.facts)
-        return tuple((name, value) for name, value in told if value and name not in ("release", "notes"))
+        facts = (("build-id", self.build_id or ""), *self.facts)
+        return tuple((name, value) for name, value in facts if value and name not in ("release", "notes"))
 
     @property
     def build_id(self) -> str | None:
@@ -125,7 +112,7 @@ class Introduction:
 class Transcript:
     """The report of a script whose messages begin with ``nonce``."""
 
-    def __init__(self, talk: Conversation, nonce: str) -> None:
+    def __init__(self, talk: Wire, nonce: str) -> None:
         self._talk = talk
         self._nonce = nonce
         self._clocks = _Clocks()
@@ -161,9 +148,9 @@ class Transcript:
         ended = _StepEnd.read(self._message(f"running {name}", "done", number), name)
         self._clocks.check(ended, time.monotonic())
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
-        for count, kept in ((ended.output, output), (ended.errors, errors)):
+        for count, path in ((ended.output, output), (ended.errors, errors)):
             talk.limit(_PAUSE_SECONDS + count / _SLOWEST_BYTES)
-            kept.write_bytes(talk.take(count, f"sending what {name} printed"))
+            path.write_bytes(talk.take(count, f"sending what {name} printed"))
         ended.check(name, output)
         return Done(step, ended.status, read_output(output), read_output(errors), ended.seconds)
 
@@ -202,14 +189,14 @@ class _StepEnd:
         """How long the step took by the machine's clock."""
         return max(0.0, self.ended - self.began)
 
-    def check(self, name: str, kept: Path) -> None:
+    def check(self, name: str, path: Path) -> None:
         """Raise what makes the step worthless."""
         if max(self.output, self.errors) > MOST_BYTES:
-            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {kept}")
+            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {path}")
         if self.starved and self.status:
             raise GuestOutOfMemory(
                 f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
-                f"more, or the step less to do; what it printed is in {kept}"
+                f"more, or the step less to do; what it printed is in {path}"
             )
 
 

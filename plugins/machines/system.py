@@ -77,7 +77,7 @@ class GuestRun:
     tell: Callable[[str], None]
 
 
-def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: GuestRun) -> Ending:
+def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, guest_run: GuestRun) -> Ending:
     """Run QEMU in ``scratch`` until the guest has powered off; ``command`` gets the descriptor of QEMU's QMP socket.
 
     QEMU writes the console to ``log``. Raises ``GuestFailed``, ``ToolMissing``, and ``NotRecorded`` when the guest's
@@ -90,17 +90,17 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
         streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
         process = open_things.enter_context(child(command(far.fileno()), scratch, streams, (far.fileno(),)))
         far.close()
-        talk = Talk(GuestSigns(process, Console(log), errors, "--timeout"), errand.seconds)
-        errand.tell("booting")
-        ending = _until_command_ended(talk, errand)
-        qmp = Qmp(near, errand.seconds)
+        talk = Talk(GuestSigns(process, Console(log), errors, "--timeout"), guest_run.seconds)
+        guest_run.tell("booting")
+        ending = _until_command_ended(talk, guest_run)
+        qmp = Qmp(near, guest_run.seconds)
         ending = replace(ending, qemu=qmp.version)
-        if errand.dump:
-            errand.tell("dumping the guest's memory")
+        if guest_run.dump:
+            guest_run.tell("dumping the guest's memory")
             ending = replace(ending, memory=scratch / MEMORY_DUMP)
             qmp.dump(scratch / MEMORY_DUMP)
-        if errand.symbols:
-            errand.tell("asking for the kernel's symbols")
+        if guest_run.symbols:
+            guest_run.tell("asking for the kernel's symbols")
             talk.say("symbols")
             lines = iter(lambda: talk.line("listing the kernel's symbols"), END_OF_SYMBOLS)
             ending = replace(ending, symbols="\n".join(lines))
@@ -109,7 +109,7 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
     return ending
 
 
-def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
+def _until_command_ended(talk: Talk, guest_run: GuestRun) -> Ending:
     doing = "booting"
     ending = Ending(0)
     while True:
@@ -118,14 +118,14 @@ def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
             ending = replace(ending, release=rest)
         elif word == "notes":
             ending = replace(ending, build_id=build_id_in_hex(rest))
-            if errand.build_id and ending.build_id and errand.build_id != ending.build_id:
+            if guest_run.build_id and ending.build_id and guest_run.build_id != ending.build_id:
                 raise NotRecorded(
-                    f"--vmlinux has the build-id {errand.build_id}, but the kernel that booted has {ending.build_id}; "
-                    "give the vmlinux of the same build"
+                    f"--vmlinux has the build-id {guest_run.build_id}, but the kernel that booted has "
+                    f"{ending.build_id}; give the vmlinux of the same build"
                 )
         elif word == "began":
             doing = "running the command"
-            errand.tell("running the command")
+            guest_run.tell("running the command")
         elif word == "status":
             ending = replace(ending, status=int(rest) if rest.isdecimal() else _NO_STATUS)
             if ending.status in _NOT_RUN:

@@ -173,25 +173,25 @@ class GuestSigns:
     def check(self, doing: str) -> None:
         """Raise ``GuestPanicked`` when the kernel says that it has died."""
         if died := self.console.death():
-            raise GuestPanicked(self.told(f"the guest's kernel died while {doing}: {died}"))
+            raise GuestPanicked(self.with_last_lines(f"the guest's kernel died while {doing}: {died}"))
 
     def late(self, doing: str, seconds: float) -> GuestFailed:
         """The guest got nowhere."""
-        return GuestHung(self.told(f"the guest was still {doing} after {seconds:.0f} s ({self.limit})"))
+        return GuestHung(self.with_last_lines(f"the guest was still {doing} after {seconds:.0f} s ({self.limit})"))
 
     def ended(self, doing: str) -> GuestFailed:
         """QEMU has ended, of itself or with the guest; what it says comes last."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_ENDING_SECONDS)
         if died := self.console.death():
-            return GuestPanicked(self.told(f"the guest's kernel died while {doing}: {died}"))
+            return GuestPanicked(self.with_last_lines(f"the guest's kernel died while {doing}: {died}"))
         # What QEMU and the plugin said that is not a mere consequence of the early end.
         lines = self.errors.read_text("utf-8", "replace").splitlines()
         if complaints := [line.strip() for line in lines if line.strip() and _NO_REGION not in line]:
             return GuestFailed(f"QEMU ended while the guest was {doing}: {complaints[0]}")
-        return GuestFailed(self.told(f"the guest ended while {doing}"))
+        return GuestFailed(self.with_last_lines(f"the guest ended while {doing}"))
 
-    def told(self, what: str) -> str:
+    def with_last_lines(self, what: str) -> str:
         """The sentence with the guest's last words."""
         return f"{what}; its last lines: {self.console.last_lines()}; all of them are in {self.console.log}"
 
@@ -202,7 +202,7 @@ class Talk(Wire):
     def __init__(self, signs: GuestSigns, seconds: float) -> None:
         super().__init__(signs.process.stdout, signs, seconds)
         self._process = signs.process
-        self._told = signs.told
+        self._with_last_lines = signs.with_last_lines
 
     def say(self, word: str) -> None:
         """Send one line to the guest; one that is gone is told by whoever waits for it next."""
@@ -217,7 +217,7 @@ class Talk(Wire):
             self.check(doing)
             time.sleep(_TALK_POLL_SECONDS)
         if self._process.returncode != 0:
-            raise GuestFailed(self._told(f"QEMU ended with status {self._process.returncode} while {doing}"))
+            raise GuestFailed(self._with_last_lines(f"QEMU ended with status {self._process.returncode} while {doing}"))
 
 
 class Qmp:

@@ -10,11 +10,10 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.child import find, guarded
-from linesmith.analyzer.base.errors import GuestFailed, LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
@@ -71,8 +70,8 @@ class VirtmeMachine:
             check_cpus(step, number, range(site.cpus))
         scratch = scratch.absolute()
 
-        def attempt(given: Site) -> Session:
-            return _attempt(given, built, steps, scratch, tell)
+        def attempt(tried: Site) -> Session:
+            return _attempt(tried, built, steps, scratch, tell)
 
         return booted_at_last(attempt, site, scratch / _CONSOLE, tell)
 
@@ -142,28 +141,17 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
             str(log),
         ) as process,
     ):
-        yield Wire(stream, _VirtmeSigns(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
+        yield Wire(stream, _VirtmeSigns(process, Console(log), output, "its limit"), site.seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _VirtmeSigns:
+class _VirtmeSigns(GuestSigns):
     """How it shows that a guest is gone: its console, or the end of whoever runs it."""
-
-    guest: GuestSigns
 
     def check(self, doing: str) -> None:
         """Raise ``GuestPanicked``, or ``GuestFailed`` when vng has ended."""
-        self.guest.check(doing)
-        if self.guest.process.poll() is not None:
+        super().check(doing)
+        if self.process.poll() is not None:
             raise self.ended(doing)
-
-    def late(self, doing: str, seconds: float) -> GuestFailed:
-        """The guest got nowhere."""
-        return self.guest.late(doing, seconds)
-
-    def ended(self, doing: str) -> GuestFailed:
-        """It has ended, of itself or with the guest."""
-        return self.guest.ended(doing)
 
 
 def _emulated(site: Site) -> bool:

@@ -93,7 +93,7 @@ def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, .
             raise PlanError(f"a patch cannot be called {one.name}, as builds of equal layout are; rename it")
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
-        kept = [keep_variant(run.journal, one) for one in variants]
-    for one in kept:
+        entered = [keep_variant(run.journal, one) for one in variants]
+    for one in entered:
         keep_patch_file(run, one.name, "".join(one.patches))
-    return tuple(dict.fromkeys(kept))
+    return tuple(dict.fromkeys(entered))

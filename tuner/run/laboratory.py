@@ -200,7 +200,7 @@ class Laboratory:
             outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-        return self._kept(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
+        return self._enter(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
 
     async def done(self, task: Task, doing: str) -> TaskOutcome:
         """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
@@ -220,18 +220,18 @@ class Laboratory:
 
     async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
         """The answer to a task; what it has to wait for meanwhile is told."""
-        outcome, told = asyncio.wrap_future(answer), ""
+        outcome, last_wait = asyncio.wrap_future(answer), ""
         while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
             wait = waiting_for(self.run.path / "logs", task.name)
-            if wait != told:
+            if wait != last_wait:
                 self.narration.say(f"{doing}: {wait}" if wait else doing)
-                told = wait
+                last_wait = wait
         return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
-        kept = build_of(self.run.journal, variant.name)
-        if kept is not None and variant != BASELINE:
-            return kept
+        earlier = build_of(self.run.journal, variant.name)
+        if earlier is not None and variant != BASELINE:
+            return earlier
         task = BuildTask(self.recipe, variant, self.run.path)
         outcome = TaskOutcome(0.0)
         for _ in range(_ATTEMPTS):
@@ -240,25 +240,25 @@ class Laboratory:
                 break
         result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
         if isinstance(result, Built):
-            self._check_unchanged(result, kept)
+            self._check_unchanged(result, earlier)
         with self.run.journal.transaction():
             keep_variant(self.run.journal, variant)
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
-            if variant != BASELINE or (isinstance(result, Built) and kept is None):
+            if variant != BASELINE or (isinstance(result, Built) and earlier is None):
                 keep_build(self.run.journal, variant.name, result)
             self.run.journal.end(task.name)
         return result
 
-    def _check_unchanged(self, now: Built, kept: Built | Failure | None) -> None:
+    def _check_unchanged(self, now: Built, earlier: Built | Failure | None) -> None:
         """Raise ``PlanError`` when the tree is not the one that the run, or this process, was begun with."""
         self._sources = self._sources or now.sources
-        if now.sources != self._sources or (isinstance(kept, Built) and kept.key != now.key):
+        if now.sources != self._sources or (isinstance(earlier, Built) and earlier.key != now.key):
             raise PlanError(
                 f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
                 "measured would not belong together: put it back as it was, or begin another run with --run"
             )
 
-    def _kept(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
+    def _enter(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
         whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
         journal = self.run.journal
         with journal.transaction():
