@@ -11,11 +11,11 @@ import importlib
 import importlib.metadata
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from linesmith.analyzer.base.errors import ExecutorFailed, ToolMissing, WorkerLost, install_command
 from linesmith.plugins.api import BENCH, BUILD, Settings
@@ -77,38 +77,9 @@ def _answer(function: Callable[[Path], object], warm: Path, worker: DaskWorker, 
         process.end()
 
 
-class DaskTask(Protocol):
-    """What is used of ``distributed.Future``, which has no types of its own."""
-
-    key: str
-    status: str
-
-    def result(self) -> Any:  # noqa: ANN401
-        """What the task returned; raises what it raised."""
-
-    def add_done_callback(self, heard: Callable[[DaskTask], None]) -> None:
-        """Have ``heard`` called in a thread of the library."""
-
-
-class DaskClient(Protocol):
-    """What is used of ``distributed.Client``, likewise."""
-
-    def submit(
-        self, function: Callable[..., object], *words: object, key: str, resources: Mapping[str, int], pure: bool
-    ) -> DaskTask:
-        """Send a task to the scheduler."""
-
-    def run(self, function: Callable[..., object], *words: object, on_error: str) -> Mapping[str, object]:
-        """Call a function on every worker."""
-
-    def scheduler_info(self, n_workers: int) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-        """What the scheduler knows of its workers."""
-
-    def cancel(self, futures: Sequence[DaskTask], *, force: bool) -> None:
-        """Have tasks forgotten."""
-
-    def close(self) -> None:
-        """Leave the scheduler."""
+# ``distributed.Client`` and ``distributed.Future``: the library has no types of its own.
+DaskClient = Any
+DaskTask = Any
 
 
 class DaskExecutor:

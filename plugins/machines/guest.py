@@ -17,7 +17,7 @@ from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOut
 from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
-from linesmith.plugins.machines.here import SettingKind, SiteSettings
+from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.steps import (
     Introduction,
     Transcript,
@@ -41,13 +41,6 @@ from linesmith.plugins.machines.system import (
 from linesmith.plugins.machines.talk import Console
 from linesmith.plugins.machines.user import counter_khz
 
-SETTINGS = {
-    "accelerator": SettingKind.TEXT,
-    "boot_seconds": SettingKind.NUMBER,
-    "kaslr": SettingKind.SWITCH,
-    "seed": SettingKind.NUMBER,
-    "words": SettingKind.WORDS,
-}
 _KERNELS = ("kernel", "vmlinux")
 _PLACE = f"{HOME}/steps"
 _LAUNCH = "launch"
@@ -77,6 +70,17 @@ def steps_done(
 
 
 @dataclass(frozen=True, slots=True)
+class QemuSettings:
+    """What a plan says of a virtual machine; a ``seed`` fixes what it takes for random numbers."""
+
+    accelerator: str = "auto"
+    boot_seconds: int = 180
+    kaslr: bool = True
+    seed: int | None = None
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GuestOrder:
     """What is to be done; ``log`` is where the console goes."""
 
@@ -87,9 +91,9 @@ class GuestOrder:
     nonce: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
-    def settings(self) -> SiteSettings:
-        """The site's, of this plugin."""
-        return SiteSettings(self.site, SETTINGS)
+    def settings(self) -> QemuSettings:
+        """The site's, of this plugin; raises ``PlanError``."""
+        return settings_of(self.site, QemuSettings)
 
     @property
     def console(self) -> Console:
@@ -99,12 +103,12 @@ class GuestOrder:
     @property
     def accelerator(self) -> str:
         """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
-        accelerator = self.settings.text("accelerator", "auto")
+        accelerator = self.settings.accelerator
         return "kvm" if accelerator == "kvm" or (accelerator == "auto" and kvm_obstacle() is None) else "tcg"
 
     def check(self) -> None:
         """Raise what is wrong with the order before anything is run."""
-        self.settings.check()
+        settings_of(self.site, QemuSettings)
         for number, step in enumerate(self.steps, 1):
             check_cpus(step, number, range(self.site.cpus))
 
@@ -123,12 +127,12 @@ class GuestOrder:
     def command(self, image: KernelImage) -> tuple[str, ...]:
         """QEMU's words to boot the image."""
         board = BOARDS[image.machine]
-        site = self.site
-        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=self.settings.words("words"))
+        site, settings = self.site, self.settings
+        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=settings.words)
         emulated = self.accelerator == "tcg" or image.machine != platform.machine()
         processor = (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM)
-        seed = ("-seed", str(self.settings.number("seed", 0))) if self.settings.has("seed") else ()
-        kaslr = () if self.settings.switch("kaslr", True) else ("nokaslr",)
+        seed = () if settings.seed is None else ("-seed", str(settings.seed))
+        kaslr = () if settings.kaslr else ("nokaslr",)
         return system_command(
             find(board.program, board.package),
             guest,

@@ -18,15 +18,14 @@ from linesmith.analyzer.base.child import Streams, child, find
 from linesmith.analyzer.base.errors import GuestHung, GuestNotBooted, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest import SETTINGS, GuestOrder, booted, steps_done
-from linesmith.plugins.machines.here import SiteSettings, host_facts
+from linesmith.plugins.machines.guest import GuestOrder, QemuSettings, booted, steps_done
+from linesmith.plugins.machines.here import host_facts, settings_of
 from linesmith.plugins.machines.steps import Introduction, Transcript
 from linesmith.plugins.machines.system import BOARDS, INITRAMFS, kvm_obstacle
 from linesmith.plugins.machines.talk import GuestSigns, Talk
 
 Attempt = Callable[[Site], Session]
 _ACCELERATORS = ("auto", "kvm", "tcg")
-_BOOT_SECONDS = 180
 # The probe runs a few instructions; a kernel asks more of KVM.
 _NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
@@ -64,11 +63,9 @@ class QemuMachine:
 
     def obstacle(self, site: Site) -> str | None:
         """Why no guest can be booted here; ``None`` if one can."""
-        settings = SiteSettings(site, SETTINGS)
         board = BOARDS["x86_64"]
         try:
-            accelerator = settings.text("accelerator", "auto")
-            settings.check()
+            accelerator = settings_of(site, QemuSettings).accelerator
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)
@@ -129,7 +126,7 @@ def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Sessio
     began = time.monotonic()
     transcript = Transcript(talk, order.nonce)
     advice = _NOT_WITH_KVM if order.accelerator == "kvm" else ""
-    introduction = booted(transcript, order.settings.number("boot_seconds", _BOOT_SECONDS), advice)
+    introduction = booted(transcript, order.settings.boot_seconds, advice)
     boot_seconds = time.monotonic() - began
     done = steps_done(transcript, order.steps, order.console, scratch, tell)
     return Session(done, introduction.fact("release"), tuple(_facts(order, introduction, boot_seconds, before)))

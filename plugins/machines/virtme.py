@@ -10,6 +10,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.child import find, guarded
@@ -18,7 +19,7 @@ from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
-from linesmith.plugins.machines.here import SettingKind, SiteSettings
+from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import (
     MOST_BYTES,
@@ -32,10 +33,17 @@ from linesmith.plugins.machines.steps import (
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.talk import Console, GuestSigns, Wire
 
-_SETTINGS = {"boot_seconds": SettingKind.NUMBER, "kvm": SettingKind.SWITCH, "words": SettingKind.WORDS}
-_BOOT_SECONDS = 300
 _ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
 _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
+
+
+@dataclass(frozen=True, slots=True)
+class VirtmeSettings:
+    """What a plan says of such a guest; ``kvm`` is used where it runs guests unless the plan says otherwise."""
+
+    boot_seconds: int = 300
+    kvm: bool | None = None
+    words: tuple[str, ...] = ()
 
 
 class VirtmeMachine:
@@ -46,7 +54,7 @@ class VirtmeMachine:
     def obstacle(self, site: Site) -> str | None:
         """Why virtme-ng cannot be used here; ``None`` if it can."""
         try:
-            SiteSettings(site, _SETTINGS).check()
+            settings_of(site, VirtmeSettings)
         except LinesmithError as error:
             return str(error)
         if shutil.which("vng") is None:
@@ -65,7 +73,7 @@ class VirtmeMachine:
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        SiteSettings(site, _SETTINGS).check()
+        settings_of(site, VirtmeSettings)
         for number, step in enumerate(steps, 1):
             check_cpus(step, number, range(site.cpus))
         scratch = scratch.absolute()
@@ -86,7 +94,7 @@ def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tel
     tell(f"booting the kernel of {built.key} (virtme-ng)")
     with _guest(site, built, scratch) as wire:
         transcript = Transcript(wire, nonce)
-        introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
+        introduction = booted(transcript, settings_of(site, VirtmeSettings).boot_seconds, _ADVICE)
         done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
     machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
     return Session(done, introduction.fact("release"), (machine, *introduction.described()))
@@ -94,13 +102,12 @@ def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tel
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
     """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
-    settings = SiteSettings(site, _SETTINGS)
     emulated = _emulated(site)
     words = (
         "panic=-1",
         "oops=panic",
         *(emulated_words(platform.machine()) if emulated else ()),
-        *settings.words("words"),
+        *settings_of(site, VirtmeSettings).words,
     )
     return (
         *(find("vng", "virtme-ng"), "--run", str(kernel_of(built).absolute()), "--user", "root", "--verbose"),
@@ -155,4 +162,5 @@ class _VirtmeSigns(GuestSigns):
 
 
 def _emulated(site: Site) -> bool:
-    return not SiteSettings(site, _SETTINGS).switch("kvm", kvm_obstacle() is None)
+    kvm = settings_of(site, VirtmeSettings).kvm
+    return not (kvm_obstacle() is None if kvm is None else kvm)
