@@ -189,7 +189,7 @@ def _booted(task: BlockTask, courses: Sequence[_BootCourse], logs: Path, tell: T
             raise Interrupted(variant, error) from error
         release = (("kernel release", session.release),) if session.release else ()
         facts |= dict.fromkeys((*release, *session.facts))
-    return TaskOutcome(0.0, samples=tuple(samples), facts=tuple(facts))
+    return TaskOutcome(samples=tuple(samples), facts=tuple(facts))
 
 
 def _courses(task: BlockTask, scratch: Path) -> Iterator[_BootCourse]:

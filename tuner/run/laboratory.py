@@ -84,7 +84,7 @@ def perform(task: Task, warm: Path) -> TaskOutcome:
         if isinstance(task, BuildTask) and isinstance(error, ToolMissing) and task.variant.patches:
             # A patch may ask for a program that is not there, while the tree as it is does without.
             failure = Failure(FailureKind.BUILD, str(error), str(log))
-            outcome = TaskOutcome(0.0, failure=failure, variant=task.variant.name)
+            outcome = TaskOutcome(failure=failure, variant=task.variant.name)
         else:
             outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
     return replace(outcome, seconds=time.monotonic() - begin)
@@ -94,7 +94,7 @@ def _failed(error: Exception, log: str, variant: str) -> TaskOutcome:
     failure = failure_of(error, log)
     if failure is None:
         raise error
-    return TaskOutcome(0.0, failure=failure, variant=variant)
+    return TaskOutcome(failure=failure, variant=variant)
 
 
 def _fresh(logs: Path, name: str) -> Path:
@@ -113,19 +113,19 @@ def _done(task: Task, desk: Desk) -> TaskOutcome:
     if isinstance(task, BuildTask):
         place = Workplace(desk.warm, task.run / "artifacts")
         built = registry.builder(task.recipe.builder).build(task.recipe, task.variant, place, desk.tell)
-        return TaskOutcome(0.0, built=built)
+        return TaskOutcome(built=built)
     if isinstance(task, BlockTask):
         return run_block(task, desk.warm, desk.logs, desk.tell)
     if isinstance(task, SimulatedBlockTask):
         samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, desk.tell)
-        return TaskOutcome(0.0, samples=samples)
+        return TaskOutcome(samples=samples)
     trace = task.trace.with_name(task.trace.name + ".part")
     profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
     if trace.exists():
         files.sync(trace)
         trace.replace(task.trace)
     files.replace_file(task.profile, encode(profile))
-    return TaskOutcome(0.0)
+    return TaskOutcome()
 
 
 class Laboratory:
@@ -212,7 +212,7 @@ class Laboratory:
             try:
                 outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
             except WorkerLost as error:
-                return TaskOutcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
+                return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
@@ -233,7 +233,7 @@ class Laboratory:
         if earlier is not None and variant != BASELINE:
             return earlier
         task = BuildTask(self.recipe, variant, self.run.path)
-        outcome = TaskOutcome(0.0)
+        outcome = TaskOutcome()
         for _ in range(_ATTEMPTS):
             outcome = await self.done(task, f"building {variant.name}")
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
