@@ -158,7 +158,8 @@ def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[byt
         if command.confinement is not None:
             begin = stack.enter_context(command.confinement.entry())
             variables |= command.confinement.variables
-        argv = (place_of(command.argv[0]), *command.argv[1:])
+        # With variables of its own a program is found by their PATH, and is called by the name that was given.
+        argv = command.argv if command.variables else (place_of(command.argv[0]), *command.argv[1:])
         process = child(argv, command.directory, streams, environment=variables, begin=begin)
         try:
             running = stack.enter_context(process)

@@ -103,6 +103,14 @@ def build_id_in_notes(content: bytes) -> str | None:
     return next((one.content.hex() for one in notes_in(content) if one.is_build_id), None)
 
 
+def build_id_in_hex(notes: str) -> str | None:
+    """The same of notes in hex; ``None`` too for text that is none."""
+    try:
+        return build_id_in_notes(bytes.fromhex(notes))
+    except ValueError:
+        return None
+
+
 def is_elf(path: Path) -> bool:
     """Whether the file at ``path`` begins as every ELF file does."""
     with path.open("rb") as file:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.child import Command, run, run_apart
+from linesmith.analyzer.base.child import Command, environment, run, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut, LinesmithError, ToolMissing, TreeError
 from linesmith.analyzer.model import PatchSeries, SeriesStep
 from linesmith.patches.build.confinement import Confinement
@@ -65,7 +65,7 @@ def repository(tree: Path) -> Repository | None:
 def _answer(tree: Path, *arguments: str) -> str:
     """What git prints; its warnings are not part of it."""
     try:
-        ended = run_apart(Command((*_GIT, *arguments), tree, _SECONDS))
+        ended = run_apart(Command((*_GIT, *arguments), tree, _SECONDS, variables=environment()))
     except (ToolMissing, CommandTimedOut):
         return ""
     return "" if ended.status else ended.output.decode("utf-8", "surrogateescape").rstrip("\n")

@@ -2,7 +2,9 @@
 """The store of what was built: a folder per key, which appears whole or not at all, and is never changed.
 
 A folder holds ``products/``, ``build.log``, ``build.json`` and, where there is one, ``.config``. Hidden beside them
-lie locks, drafts, and the logs of builds that run or have failed.
+lie locks, drafts, and the logs of builds that run or have failed. Locks are those of flock(2), which end with the
+process that holds them. A ``BuildSlot`` is one tree's place in a worker's warm folder: its copy of the sources and what
+builds have left there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from linesmith.analyzer.model import Built
 from linesmith.plugins.builders.sources import unfinished
 from linesmith.plugins.builders.working_copy import WorkingCopy
 
-# Locks of files, which end with the process that holds them.
+_DRAFT = ".draft-"
 
 
 @contextmanager
@@ -53,9 +55,6 @@ def locked_if_free(path: Path) -> Iterator[bool]:
         yield False
     finally:
         os.close(number)
-
-
-_DRAFT = ".draft-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,10 @@ class Artifacts:
     def turn(self, key: str) -> Iterator[Path]:
         """Wait until nobody else builds this key; the value is an empty folder for its parts. Raises ``OSError``."""
         with locked(self._lock(key)):
-            self._sweep()
+            for left in self.folder.glob(f"{_DRAFT}*"):  # by builders that were killed
+                with locked_if_free(self._lock(left.name.removeprefix(_DRAFT))) as ours:
+                    if ours:
+                        shutil.rmtree(left, ignore_errors=True)
             draft = self.folder / f"{_DRAFT}{key}"
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
@@ -138,19 +140,9 @@ class Artifacts:
     def _lock(self, key: str) -> Path:
         return self.folder / ".locks" / key
 
-    def _sweep(self) -> None:
-        """Remove the drafts of builders that were killed."""
-        for draft in self.folder.glob(f"{_DRAFT}*"):
-            with locked_if_free(self._lock(draft.name.removeprefix(_DRAFT))) as ours:
-                if ours:
-                    shutil.rmtree(draft, ignore_errors=True)
-
 
 def _products(directory: Path, names: Mapping[str, int]) -> tuple[tuple[str, Path], ...]:
     return tuple((name, directory / "products" / name) for name in names)
-
-
-# One tree's place in a worker's warm folder: its copy of the sources and what builds have left there.
 
 
 @dataclass(frozen=True, slots=True)

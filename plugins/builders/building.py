@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What every builder does around its own commands: know the sources, take turns, copy, patch, and keep the products."""
+"""What every builder does around its own commands: know the sources, take turns, copy, patch, and keep the products.
+
+A command runs into a log, within a time, and with nothing left behind, however we end. The log of a build that failed
+is searched for what ended it, in the words of its first complaint.
+"""
 
 from __future__ import annotations
 
@@ -27,70 +31,13 @@ from linesmith.analyzer.base.errors import (
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
-from linesmith.plugins.builders import sources
 from linesmith.plugins.builders.artifacts import Artifacts, BuildSlot, occupied
+from linesmith.plugins.builders.sources import Census, take
 from linesmith.plugins.builders.working_copy import bring, patched
 
-# Runs the commands of a build: into a log, within a time, and with nothing left behind, however we end.
-
+# Changes when builds of the same input would come out differently than before.
+_FORMAT = "1"
 _KEPT = ("HOME", "TMPDIR", "LD_LIBRARY_PATH", "USER")
-
-
-@dataclass(frozen=True, slots=True)
-class BuildCommand:
-    """What to run, where, and the variables it gets on top of the usual ones; ``programs`` goes before ``PATH``."""
-
-    argv: tuple[str, ...]
-    directory: Path
-    variables: tuple[tuple[str, str], ...] = ()
-    programs: Path | None = None
-
-    def __str__(self) -> str:
-        path = [f'PATH={shlex.quote(str(self.programs))}:"$PATH"'] if self.programs else []
-        words = [shlex.quote(f"{name}={value}") for name, value in self.variables]
-        before = ["env", *path, *words] if path or words else []
-        return f"cd {shlex.quote(str(self.directory))} && {' '.join((*before, shlex.join(self.argv)))}"
-
-    def environment(self) -> dict[str, str]:
-        """Its variables: none that steer make or a compiler by accident, all of ccache's."""
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("CCACHE_")}
-        path = os.environ.get("PATH", os.defpath)
-        return kept | {
-            "LC_ALL": "C",
-            "PATH": f"{self.programs}:{path}" if self.programs else path,
-            **dict(self.variables),
-        }
-
-
-def run(command: BuildCommand, log: Path, deadline: float, lock: int) -> int:
-    """The status of the command, negative for a signal; what it says is added to ``log``.
-
-    Its processes get the descriptor ``lock``, which thus lasts as long as any of them. Raises ``BuildFailed``
-    when it has not ended at ``deadline`` (of ``time.monotonic``), ``ToolMissing`` when it cannot be started.
-    """
-    clean = ("env", "-i", *(f"{name}={value}" for name, value in command.environment().items()))
-    with log.open("ab") as file:
-        file.write(f"$ {command}\n".encode())
-        file.flush()
-        order = KeeperOrder(
-            (*clean, *command.argv),
-            str(command.directory),
-            dict(os.environ),
-            file.fileno(),
-            file.fileno(),
-            seconds=max(deadline - time.monotonic(), 0.0),
-            descriptors=(lock,),
-        )
-        ended = run_guarded(order, str(log))
-    if ended is None:
-        return -signal.SIGKILL
-    if ended.late:
-        raise BuildFailed(f"the build did not end in its time and was stopped; give it more; see {log}")
-    return ended.status
-
-
-# Reads the log of a build that failed: what ended it, in the words of its first complaint.
-
 _MOST = 64 << 20
 _LONGEST = 300
 # What a shell ends with that has not found a program.
@@ -138,6 +85,59 @@ _PACKAGES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class BuildCommand:
+    """What to run, where, and the variables it gets on top of the usual ones; ``programs`` goes before ``PATH``."""
+
+    argv: tuple[str, ...]
+    directory: Path
+    variables: tuple[tuple[str, str], ...] = ()
+    programs: Path | None = None
+
+    def __str__(self) -> str:
+        path = [f'PATH={shlex.quote(str(self.programs))}:"$PATH"'] if self.programs else []
+        words = [shlex.quote(f"{name}={value}") for name, value in self.variables]
+        before = ["env", *path, *words] if path or words else []
+        return f"cd {shlex.quote(str(self.directory))} && {' '.join((*before, shlex.join(self.argv)))}"
+
+    def environment(self) -> dict[str, str]:
+        """Its variables: none that steer make or a compiler by accident, all of ccache's."""
+        variables = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("CCACHE_")}
+        path = os.environ.get("PATH", os.defpath)
+        return variables | {
+            "LC_ALL": "C",
+            "PATH": f"{self.programs}:{path}" if self.programs else path,
+            **dict(self.variables),
+        }
+
+
+def run(command: BuildCommand, log: Path, deadline: float, lock: int) -> int:
+    """The status of the command, negative for a signal; what it says is added to ``log``.
+
+    Its processes get the descriptor ``lock``, which thus lasts as long as any of them. Raises ``BuildFailed``
+    when it has not ended at ``deadline`` (of ``time.monotonic``), ``ToolMissing`` when it cannot be started.
+    """
+    clean = ("env", "-i", *(f"{name}={value}" for name, value in command.environment().items()))
+    with log.open("ab") as file:
+        file.write(f"$ {command}\n".encode())
+        file.flush()
+        order = KeeperOrder(
+            (*clean, *command.argv),
+            str(command.directory),
+            dict(os.environ),
+            file.fileno(),
+            file.fileno(),
+            seconds=max(deadline - time.monotonic(), 0.0),
+            descriptors=(lock,),
+        )
+        ended = run_guarded(order, str(log))
+    if ended is None:
+        return -signal.SIGKILL
+    if ended.late:
+        raise BuildFailed(f"the build did not end in its time and was stopped; give it more; see {log}")
+    return ended.status
+
+
 def failure(log: Path, status: int) -> LinesmithError:
     """The error for a command that ended with ``status`` (negative for a signal) after it wrote the log."""
     with log.open("rb") as file:
@@ -149,7 +149,9 @@ def failure(log: Path, status: int) -> LinesmithError:
         program = missing["sh"] or missing["make"] or missing["env"]
         return ToolMissing(f"{program} is not installed; install the package {package(program)}; see {log}")
     if status < 0 or status in (128 + signal.SIGKILL, 128 + signal.SIGSEGV):
-        return CompilerKilled(f"the build was killed by {_signal(status)}; is there memory enough? See {log}")
+        number = -status if status < 0 else status - 128
+        name = signal.strsignal(number) or f"signal {number}"
+        return CompilerKilled(f"the build was killed by {name}; is there memory enough? See {log}")
     if killed := _KILLED.search(text):
         return CompilerKilled(f"a program of the build was killed: {_line(killed[0])}; use fewer jobs; see {log}")
     return BuildFailed(f"{complaint(text)}; see {log}")
@@ -171,15 +173,6 @@ def package(program: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:_LONGEST]
-
-
-def _signal(status: int) -> str:
-    number = -status if status < 0 else status - 128
-    return signal.strsignal(number) or f"signal {number}"
-
-
-# Changes when builds of the same input would come out differently than before.
-_FORMAT = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +205,7 @@ class BuildJob:
 
     recipe: Recipe
     variant: Variant
-    sources: sources.Census
+    sources: Census
     slot: BuildSlot
     log: Path
     deadline: float
@@ -235,7 +228,10 @@ def build(recipe: Recipe, variant: Variant, place: Workplace, tell: Tell, plan: 
     with _writing(f"{place.warm} and {place.artifacts}"):
         place = Workplace(place.warm.resolve(), place.artifacts.resolve())
         place.artifacts.mkdir(parents=True, exist_ok=True)
-        sources = _census(recipe.tree.resolve(), place)
+        tree = recipe.tree.resolve()
+        # The run directory itself may lie in the tree.
+        ours = {place.warm, place.artifacts, place.artifacts.parent} - {tree}
+        sources = take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
         key = key_of(recipe, variant, sources, plan)
         store = Artifacts(place.artifacts)
         if found := store.find(key, sources.digest()):
@@ -266,12 +262,6 @@ def _writing(what: str) -> Iterator[None]:
         raise OutputError(f"{place} cannot be written ({error.strerror}); choose another folder") from error
 
 
-def _census(tree: Path, place: Workplace) -> sources.Census:
-    """The sources of the tree, in which the run directory itself may lie."""
-    ours = {place.warm, place.artifacts, place.artifacts.parent} - {tree}
-    return sources.take(tree, place.artifacts / ".trees" / digest((str(tree),)), ours)
-
-
 def _built(job: BuildJob, key: str, plan: BuildPlan, made: Made, started: float, store: Artifacts) -> Built:
     content = made.configuration.read_bytes() if made.configuration else b""
     return Built(
@@ -286,12 +276,12 @@ def _built(job: BuildJob, key: str, plan: BuildPlan, made: Made, started: float,
     )
 
 
-def key_of(recipe: Recipe, variant: Variant, sources: sources.Census, plan: BuildPlan) -> str:
+def key_of(recipe: Recipe, variant: Variant, sources: Census, plan: BuildPlan) -> str:
     """The digest of all that the products depend on; jobs and time limit are not of that kind."""
     configuration = recipe.configuration.read_text("utf-8", "surrogateescape") if recipe.configuration else ""
-    told = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))
+    recipe_words = (recipe.builder, recipe.base, recipe.command, recipe.compiler, digest(recipe.products))
     made_of = (sources.digest(), digest(variant.patches), str(variant.salt))
-    return digest((_FORMAT, *told, plan.compiler, configuration, digest(plan.inputs), *made_of))
+    return digest((_FORMAT, *recipe_words, plan.compiler, configuration, digest(plan.inputs), *made_of))
 
 
 def digest(parts: Iterable[str]) -> str:

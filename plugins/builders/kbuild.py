@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds a kernel with Kbuild, outside of its tree, in an object directory that stays warm."""
+"""Builds a kernel with Kbuild, outside of its tree, in an object directory that stays warm.
+
+A kernel's configuration may be a fragment laid over a base (see Kconfig's language). A placebo of a kernel gets padding
+near the beginning of its code and data, behind which all else has moved: one small object is compiled again, so that
+costs little more than a link, and the layout of every record is as before.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,57 +26,8 @@ from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPla
 from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
 
-# A kernel's configuration: a fragment laid over a base, and what became of its options. See Kconfig's language.
-
 _SET = re.compile(r"^CONFIG_(\w+)=(.*)$")
 _UNSET = re.compile(r"^# CONFIG_(\w+) is not set$")
-
-
-def options(text: str) -> Mapping[str, str]:
-    """The value of every option that the text sets, as written; ``n`` for those that it switches off."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        if match := _SET.match(line.strip()):
-            found[match[1]] = match[2].strip()
-        elif match := _UNSET.match(line.strip()):
-            found[match[1]] = "n"
-    return found
-
-
-def merged(base: str, fragment: str) -> str:
-    """The base with the fragment's options in place of its own."""
-    wanted = options(fragment)
-    kept = [line for line in base.splitlines() if not options(line).keys() & wanted.keys()]
-    return "\n".join((*kept, *(_line(name, value) for name, value in wanted.items()), ""))
-
-
-def lost_options(fragment: str, result: str) -> tuple[str, ...]:
-    """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
-    given = options(result)
-    pairs = ((name, value, given.get(name, "n")) for name, value in options(fragment).items())
-    return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
-
-
-def salted(config: str, salt: int) -> str:
-    """The configuration with another build salt; none for salt 0, which leaves what it says."""
-    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
-
-
-def architecture(config: str) -> str | None:
-    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
-    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
-    return match[1] if match else None
-
-
-def _line(name: str, value: str) -> str:
-    return f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}"
-
-
-# What makes a placebo of a kernel: padding near the beginning of its code and data, behind which all else has moved.
-#
-# One small object is compiled again, so a placebo costs little more than a link; the layout of every record is as
-# before.
-
 # It is in every kernel, and among the first in the order of linking (init/Makefile).
 _FILE = "init/init_task.c"
 # Bytes: smaller steps would be lost in the alignment of functions; 255 places in a page occur before one comes again.
@@ -87,34 +43,7 @@ static void __attribute__((__used__, __noinline__)) linesmith_code(void)
 static char linesmith_data[{size}] __attribute__((__used__, __aligned__({step}))) = {{1}};
 static char linesmith_zeroed[{size}] __attribute__((__used__, __aligned__({step})));
 """
-
-
-def padding(salt: int) -> Mapping[str, str]:
-    """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
-    if not salt:
-        return {}
-    return {_FILE: _SOURCE.format(size=_STEP * (salt * _STRIDE % _PLACES + 1), step=_STEP)}
-
-
-# Which compiler builds, in its own words.
-
 _SECONDS = 30
-
-
-def version(compiler: str) -> str:
-    """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
-    try:
-        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
-    except (ToolMissing, CommandTimedOut) as error:
-        raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
-    return said.decode("utf-8", "replace").partition("\n")[0].strip()
-
-
-def cached(compiler: str) -> str:
-    """The compiler as make calls it: behind ccache where that is installed."""
-    return f"ccache {compiler}" if shutil.which("ccache") else compiler
-
-
 _TOOLS = ("make", "flex", "bison", "bc", "perl")
 # Where an architecture (its name as of uname -m) leaves the image that boots.
 _IMAGES = {
@@ -135,6 +64,66 @@ _SAME_FOR_ALL = (
 _OBJECTS = "linesmith-objects"
 _KCONFIG_FILES = ("Kconfig", "scripts/kconfig/", "Makefile")
 _MOST_LOST = 8
+
+
+def options(text: str) -> Mapping[str, str]:
+    """The value of every option that the text sets, as written; ``n`` for those that it switches off."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if match := _SET.match(line.strip()):
+            found[match[1]] = match[2].strip()
+        elif match := _UNSET.match(line.strip()):
+            found[match[1]] = "n"
+    return found
+
+
+def merged(base: str, fragment: str) -> str:
+    """The base with the fragment's options in place of its own."""
+    settings = options(fragment)
+    others = [line for line in base.splitlines() if not options(line).keys() & settings.keys()]
+    lines = (
+        f"# CONFIG_{name} is not set" if value == "n" else f"CONFIG_{name}={value}" for name, value in settings.items()
+    )
+    return "\n".join((*others, *lines, ""))
+
+
+def lost_options(fragment: str, result: str) -> tuple[str, ...]:
+    """The options of the fragment that the resulting configuration has otherwise, a few words for each."""
+    result_options = options(result)
+    pairs = ((name, value, result_options.get(name, "n")) for name, value in options(fragment).items())
+    return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
+
+
+def salted(config: str, salt: int) -> str:
+    """The configuration with another build salt; none for salt 0, which leaves what it says."""
+    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
+
+
+def architecture(config: str) -> str | None:
+    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
+    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
+    return match[1] if match else None
+
+
+def padding(salt: int) -> Mapping[str, str]:
+    """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
+    if not salt:
+        return {}
+    return {_FILE: _SOURCE.format(size=_STEP * (salt * _STRIDE % _PLACES + 1), step=_STEP)}
+
+
+def version(compiler: str) -> str:
+    """The first line of the compiler's ``--version``. Raises ``ToolMissing``."""
+    try:
+        said = run_apart(Command((compiler, "--version"), Path.cwd(), _SECONDS, variables=os.environ)).output
+    except (ToolMissing, CommandTimedOut) as error:
+        raise ToolMissing(f"{compiler} cannot be run; install the package {package(compiler)}") from error
+    return said.decode("utf-8", "replace").partition("\n")[0].strip()
+
+
+def cached(compiler: str) -> str:
+    """The compiler as make calls it: behind ccache where that is installed."""
+    return f"ccache {compiler}" if shutil.which("ccache") else compiler
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +192,14 @@ def _made(job: BuildJob) -> Made:
 
 def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     """Bring about the configuration, unless the one that is there came from the same input."""
-    told = _told_configuration(job.recipe)
+    configuration = _start_configuration(job.recipe)
     rules = (
         f"{path} {state}"
         for path, state in sorted(job.sources.files.items())
         if path.startswith(_KCONFIG_FILES) or "Kconfig" in path
     )
     patched = (patch for patch in job.variant.patches if "Kconfig" in patch)
-    origin = digest((job.recipe.base, job.recipe.compiler, told, str(job.variant.salt), *rules, *patched))
+    origin = digest((job.recipe.base, job.recipe.compiler, configuration, str(job.variant.salt), *rules, *patched))
     mark = job.slot.folder / "configured"
     if mark.is_file() and mark.read_text() == origin and (objects / ".config").is_file():
         return
@@ -218,51 +207,39 @@ def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     config = objects / ".config"
     if job.recipe.base:
         job.run(_make(job.recipe, source, job.recipe.base))
-        told = merged(config.read_text(), told)
-    config.write_text(salted(told, job.variant.salt))
+        configuration = merged(config.read_text(), configuration)
+    config.write_text(salted(configuration, job.variant.salt))
     job.run(_make(job.recipe, source, "olddefconfig"))
-    _remark(job, _told_configuration(job.recipe), config.read_text())
+    result = config.read_text()
+    if lost := lost_options(_start_configuration(job.recipe), result):
+        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
+        job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
+    if "DEBUG_INFO" not in options(result):
+        job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
     replace_file(mark, origin.encode())
     # Headers that everything includes: once they are there, a build that is stopped can go on.
     job.run(_make(job.recipe, source, "prepare"))
 
 
-def _remark(job: BuildJob, told: str, result: str) -> None:
-    """Tell what of the configuration did not come about, and what the kernel will lack."""
-    if lost := lost_options(told, result):
-        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
-        job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
-    if "DEBUG_INFO" not in options(result):
-        job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
-
-
 def _make(recipe: Recipe, source: Path, target: str) -> BuildCommand:
     compiler = _compiler(recipe)
+    name = Path(compiler).name
+    # All tools of LLVM, and those of clang's version (Documentation/kbuild/llvm.rst).
+    llvm = (f"LLVM={name.removeprefix('clang') or '1'}",) if name.startswith("clang") else ()
+    # DWARF names the user's own tree, so that builds of two workers are the same to the last bit. Kbuild's rules do not
+    # quote the flags; a tree with unusual characters in its path goes without.
+    flag = f"-fdebug-prefix-map={source}={recipe.tree.resolve()}"
+    same_names = (f"KCFLAGS={flag}", f"KAFLAGS={flag}") if shlex.quote(flag) == flag else ()
     argv = (
         "make", "-C", str(source), f"O={source / _OBJECTS}", f"-j{recipe.jobs or len(os.sched_getaffinity(0))}",
-        *_llvm(compiler), f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
-        *_same_names(source, recipe.tree.resolve()), target,
+        *llvm, f"CC={cached(compiler)}", f"HOSTCC={cached(compiler)}",
+        *same_names, target,
     )  # fmt: skip
     return BuildCommand(argv, source, (*_SAME_FOR_ALL, ("CCACHE_BASEDIR", str(source))))
 
 
-def _same_names(source: Path, tree: Path) -> tuple[str, ...]:
-    """What has DWARF name the user's own tree, so that builds of two workers are the same to the last bit.
-
-    Kbuild's rules do not quote the flags; a tree with unusual characters in its path goes without.
-    """
-    flag = f"-fdebug-prefix-map={source}={tree}"
-    return (f"KCFLAGS={flag}", f"KAFLAGS={flag}") if shlex.quote(flag) == flag else ()
-
-
 def _compiler(recipe: Recipe) -> str:
     return recipe.compiler or "gcc"
-
-
-def _llvm(compiler: str) -> tuple[str, ...]:
-    """What has Kbuild take all tools of LLVM, and those of clang's version (Documentation/kbuild/llvm.rst)."""
-    name = Path(compiler).name
-    return (f"LLVM={name.removeprefix('clang') or '1'}",) if name.startswith("clang") else ()
 
 
 def _image() -> tuple[str, str, str]:
@@ -276,7 +253,7 @@ def _own_configuration(recipe: Recipe) -> str:
     return (recipe.tree / ".config").read_text("utf-8", "surrogateescape")
 
 
-def _told_configuration(recipe: Recipe) -> str:
+def _start_configuration(recipe: Recipe) -> str:
     if recipe.configuration:
         return recipe.configuration.read_text("utf-8", "surrogateescape")
     return _own_configuration(recipe)
@@ -285,62 +262,8 @@ def _told_configuration(recipe: Recipe) -> str:
 def _other_architecture(recipe: Recipe) -> str | None:
     if recipe.base:
         return None
-    told = architecture(_told_configuration(recipe))
+    theirs = architecture(_start_configuration(recipe))
     own = _image()[0]
-    if told in (None, own) or (own == "x86" and told in ("i386", "x86_64")):
+    if theirs in (None, own) or (own == "x86" and theirs in ("i386", "x86_64")):
         return None
-    return f"the configuration is for {told} and this machine builds for {own}; cross-compilation is not supported"
-
-
-# Compilers under their own names that add what a build must have, whatever the project's makefiles say.
-#
-# A placebo is the same source with other code alignment: each function, loop and jump target may begin elsewhere, so
-# code and data of the program lie elsewhere, while the layout of every record is the compiler's as before. See
-# ``-falign-functions`` in gcc(1).
-
-_COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
-_OF_FUNCTIONS = (32, 64, 128)
-_OF_LOOPS = (1, 8, 16, 32, 64)
-
-
-def salt_flags(salt: int) -> tuple[str, ...]:
-    """The compiler flags of a placebo: 15 sets that differ, then again; none for salt 0."""
-    if not salt:
-        return ()
-    loops, functions = divmod(salt - 1, len(_OF_FUNCTIONS))
-    return (
-        f"-falign-functions={_OF_FUNCTIONS[functions]}",
-        f"-falign-loops={_OF_LOOPS[loops % len(_OF_LOOPS)]}",
-    )
-
-
-def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:
-    """Put a wrapper that adds ``flags`` for every compiler of ``PATH``, and for ``compiler``, into ``folder``.
-
-    Raises ``OSError``.
-    """
-    folder.mkdir(exist_ok=True)
-    ccache = shutil.which("ccache")
-    for name, program in _compilers(folder, compiler).items():
-        words = [*((ccache,) if ccache else ()), program]
-        text = f'#!/bin/sh\nexec {shlex.join(words)} "$@" {shlex.join(flags)}\n'
-        wrapper = folder / name
-        if not wrapper.is_file() or wrapper.read_text() != text:
-            replace_file(wrapper, text.encode(), 0o777)
-
-
-def _compilers(own: Path, compiler: str) -> Mapping[str, str]:
-    """Name and path of every compiler: the first of its name in ``PATH``, past ccache's own links.
-
-    A ``compiler`` that is asked for stands for the usual ones, which makefiles name.
-    """
-    found: dict[str, str] = {}
-    if chosen := shutil.which(compiler) if compiler else None:
-        found = dict.fromkeys((Path(compiler).name, "cc", "gcc"), chosen)
-    for folder in map(Path, os.get_exec_path()):
-        if folder == own or folder.name == "ccache" or not folder.is_dir():
-            continue
-        for path in sorted(folder.iterdir()):
-            if _COMPILER.fullmatch(path.name) and os.access(path, os.X_OK):
-                found.setdefault(path.name, str(path))
-    return found
+    return f"the configuration is for {theirs} and this machine builds for {own}; cross-compilation is not supported"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Unified diffs, read: which files they change, and the lines of each hunk. See git-apply(1) and diffutils' manual.
 
-Patches come from anywhere: a path that leaves the tree, and a file that is no plain one, are refused.
+Patches come from anywhere: a path that leaves the tree, and a file that is no plain one, are refused. They are applied
+in memory: every line of a hunk must be there as it says, though lines may have moved. ``check_fit`` looks only at the
+files that they name.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,33 +88,33 @@ def _diffs(lines: Sequence[str]) -> Iterator[FileDiff]:
 
 
 def _diff(head: Sequence[str], names: tuple[str | None, str | None], hunks: tuple[Hunk, ...]) -> FileDiff:
-    told = _headers(head)
+    headers = _headers(head)
     old, new = names
     if old is None and new is None:
         raise PatchRefused(f"the patch changes {_NOTHING}; it must name a file of the tree")
-    return FileDiff(old, new, hunks, _executable(told, new or old or ""), _renamed(told), "copy from" in told)
+    return FileDiff(old, new, hunks, _executable(headers, new or old or ""), _renamed(headers), "copy from" in headers)
 
 
 def _without_hunks(head: Sequence[str]) -> Iterator[FileDiff]:
     """The diff of a file that only got another name or mode, or of an empty one."""
-    told = _headers(head)
-    if "binary" in told:
-        raise PatchRefused(f"the patch changes the binary file {told['binary']}; only text can be patched")
-    both = _BOTH_NAMES.match(head[0]) if told else None
+    headers = _headers(head)
+    if "binary" in headers:
+        raise PatchRefused(f"the patch changes the binary file {headers['binary']}; only text can be patched")
+    both = _BOTH_NAMES.match(head[0]) if headers else None
     name = _inside(both["name"]) if both else ""
-    old = told.get("rename from") or told.get("copy from") or name
-    new = told.get("rename to") or told.get("copy to") or name
-    if not told.keys() & {"rename from", "copy from", "new file mode", "deleted file mode", "new mode"}:
+    old = headers.get("rename from") or headers.get("copy from") or name
+    new = headers.get("rename to") or headers.get("copy to") or name
+    if not headers.keys() & {"rename from", "copy from", "new file mode", "deleted file mode", "new mode"}:
         return
     if not old or not new:
         raise PatchRefused(f"the patch does not say which file it changes: {head[0]}")
-    made, removed = "new file mode" in told, "deleted file mode" in told
+    made, removed = "new file mode" in headers, "deleted file mode" in headers
     yield FileDiff(
         None if made else _inside(old),
         None if removed else _inside(new),
-        executable=_executable(told, new),
-        renamed=_renamed(told),
-        stays="copy from" in told,
+        executable=_executable(headers, new),
+        renamed=_renamed(headers),
+        stays="copy from" in headers,
     )
 
 
@@ -120,25 +122,25 @@ def _headers(head: Sequence[str]) -> dict[str, str]:
     """What git says of a file before its hunks: the words of each line and the value behind them."""
     if not head or not head[0].startswith(_GIT):
         return {}
-    told = {"git": head[0]}
+    headers = {"git": head[0]}
     for line in head[1:]:
         for word in ("rename from", "rename to", "copy from", "copy to"):
             if line.startswith(f"{word} "):
-                told[word] = _inside(_unquoted(line[len(word) + 1 :]))
+                headers[word] = _inside(_unquoted(line[len(word) + 1 :]))
         for word in ("new file mode", "deleted file mode", "new mode"):
             if line.startswith(f"{word} "):
-                told[word] = line[len(word) + 1 :].strip()
+                headers[word] = line[len(word) + 1 :].strip()
         if line.startswith(("GIT binary patch", "Binary files ")):
-            told["binary"] = head[0].removeprefix(_GIT)
-    return told
+            headers["binary"] = head[0].removeprefix(_GIT)
+    return headers
 
 
-def _renamed(told: dict[str, str]) -> bool:
-    return "rename to" in told or "copy to" in told
+def _renamed(headers: dict[str, str]) -> bool:
+    return "rename to" in headers or "copy to" in headers
 
 
-def _executable(told: dict[str, str], name: str) -> bool | None:
-    modes = [told[word] for word in ("new file mode", "new mode", "deleted file mode") if word in told]
+def _executable(headers: dict[str, str], name: str) -> bool | None:
+    modes = [headers[word] for word in ("new file mode", "new mode", "deleted file mode") if word in headers]
     if any(mode not in _PLAIN for mode in modes):
         raise PatchRefused(f"the patch makes {name} something else than a plain file; only plain files can be patched")
     return _PLAIN[modes[0]] if modes else None
@@ -164,7 +166,10 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
         # Mail programs cut the blank of an empty line.
         kind, text = lines[place][:1] or " ", lines[place][1:]
         if kind == "\\":
-            _cut_end(previous, before, after)
+            # The line before, of that kind, is the file's last and has no end of line.
+            for side in (before if previous in " -" else [], after if previous in " +" else []):
+                if side:
+                    side[-1] = side[-1].removesuffix("\n")
         elif len(before) >= olds and len(after) >= news:
             break
         else:
@@ -179,13 +184,6 @@ def _hunk(lines: Sequence[str], place: int, head: re.Match[str]) -> tuple[Hunk |
         return None, place
     leading, trailing = len(kinds) - len(kinds.lstrip()), len(kinds) - len(kinds.rstrip())
     return Hunk(int(head[1]), tuple(before), tuple(after), leading, trailing), place
-
-
-def _cut_end(kind: str, before: list[str], after: list[str]) -> None:
-    """The line before, of that kind, is the file's last and has no end of line."""
-    for side in (before if kind in " -" else [], after if kind in " +" else []):
-        if side:
-            side[-1] = side[-1].removesuffix("\n")
 
 
 def _name(text: str) -> str | None:
@@ -213,9 +211,6 @@ def _unquoted(name: str) -> str:
         return os.fsdecode(ast.literal_eval(f"b{name}"))
     except (SyntaxError, ValueError, TypeError) as error:
         raise PatchRefused(f"the patch has a damaged name: {name}") from error
-
-
-# Applies unified diffs in memory: every line of a hunk must be there as it says, though lines may have moved.
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +247,9 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
     def current(path: str) -> Plain | None:
         return changed[path] if path in changed else tree(path)
 
-    old = _original(diff, current)
+    old = diff.old
+    if old and diff.new and old != diff.new and not diff.renamed and current(diff.new) is not None:
+        old = diff.new  # x.orig as the old name often stands for the new name's own file
     before = current(old) if old else None
     if old and before is None:
         raise PatchRefused(f"the patch changes {old}, which the tree does not have; give the tree that it is for")
@@ -264,15 +261,8 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
     if old and old != diff.new and not diff.stays:
         changed[old] = None
     if diff.new:
-        kept = before is not None and before.executable
-        changed[diff.new] = Plain(content, kept if diff.executable is None else diff.executable)
-
-
-def _original(diff: FileDiff, current: Reader) -> str | None:
-    """The file that the diff starts from: ``x.orig`` as the old name often stands for the new name's own file."""
-    if diff.old and diff.new and diff.old != diff.new and not diff.renamed and current(diff.new) is not None:
-        return diff.new
-    return diff.old
+        was_executable = before is not None and before.executable
+        changed[diff.new] = Plain(content, was_executable if diff.executable is None else diff.executable)
 
 
 def _patched(content: bytes, diff: FileDiff) -> bytes:
@@ -317,9 +307,6 @@ def _place(lines: Sequence[str], hunk: Hunk, expected: int, first: int) -> int |
     return None
 
 
-# Whether patches fit a tree: seen from the files that they name alone, without a copy or a digest of the others.
-
-
 def check_fit(tree: Path, patches: Sequence[str]) -> None:
     """Raise ``PatchRefused`` for patches that the sources in ``tree`` do not take, ``TreeError`` for what is no tree.
 
@@ -328,14 +315,14 @@ def check_fit(tree: Path, patches: Sequence[str]) -> None:
     if not patches:
         return
     files = frozenset(sources(tree))
-    changes(patches, lambda path: _plain(tree, path, files))
 
+    def plain(path: str) -> Plain | None:
+        check_unlinked(path, lambda part: part in files and (tree / part).is_symlink())
+        if path not in files:
+            return None
+        try:
+            return Plain((tree / path).read_bytes())
+        except OSError as error:
+            raise TreeError(f"{tree / path} cannot be read ({error.strerror})") from error
 
-def _plain(tree: Path, path: str, files: Collection[str]) -> Plain | None:
-    check_unlinked(path, lambda part: part in files and (tree / part).is_symlink())
-    if path not in files:
-        return None
-    try:
-        return Plain((tree / path).read_bytes())
-    except OSError as error:
-        raise TreeError(f"{tree / path} cannot be read ({error.strerror})") from error
+    changes(patches, plain)

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The state of a source tree: the digest of every source file, kept between builds for files that have not changed."""
+"""The state of a source tree: the digest of every source file, kept between builds for files that have not changed.
+
+Sources are all files but what version control keeps there and what a build has left. Files are copied, not linked: the
+user's tree may change while a build runs, and a build may write into its sources. copy_file_range(2) shares the blocks
+where the file system can (btrfs, XFS). Of what a build that was stopped has left, some files may not be whole: Kbuild
+writes a record beside a target, ``.NAME.cmd``, when the target is made (scripts/Kbuild.include, fixdep.c). A target
+with a record that is whole and not older is whole itself, so a long build goes on where it was stopped.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +22,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from linesmith.analyzer.base.child import Command, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
-
-# Which files of a tree are its sources: all but what version control keeps there and what a build has left.
 
 # A repository may name programs that git runs; listing files needs none of them.
 _GIT = ("git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "ls-files")
@@ -31,6 +38,16 @@ _MADE_FOLDERS = frozenset(("CMakeFiles", "__pycache__", "autom4te.cache", ".libs
 _MADE_FILES = frozenset(("CMakeCache.txt", "config.status", "config.log"))
 # Kbuild refuses a tree with these as the source of a build elsewhere.
 _KBUILD_MADE = re.compile(r"\.config(\.old)?|include/(config|generated)|arch/[^/]+/include/generated")
+# A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
+_FRESH = 2_000_000_000
+_BLOCK = 1 << 20
+# What copy_file_range says of two file systems between which it cannot copy.
+_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+# What was written this shortly (ns) before the end may have been in the making in spite of its record.
+_LAST = 2_000_000_000
+# Size, times of change (ns) and inode: as long as these stay, so does the content.
+Stamp = tuple[int, int, int, int]
 
 
 def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
@@ -120,14 +137,6 @@ def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
     )
 
 
-# A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
-_FRESH = 2_000_000_000
-_BLOCK = 1 << 20
-
-# Size, times of change (ns) and inode: as long as these stay, so does the content.
-Stamp = tuple[int, int, int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Census:
     """The source files of ``tree``: path to what it is (``file``, ``program`` or ``link``) with its digest.
@@ -147,12 +156,12 @@ class Census:
         return total.hexdigest()
 
 
-def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
+def take(tree: Path, digests: Path, ours: Collection[Path] = ()) -> Census:
     """The census of ``tree``, which is only read, without what lies below the folders ``ours``.
 
-    ``kept`` is a file of ours for the digests. Raises ``TreeError``.
+    ``digests`` is a file of ours for the digests. Raises ``TreeError``.
     """
-    known = _known(kept)
+    known = _known(digests)
     now = time.time_ns()
     files: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
@@ -167,8 +176,8 @@ def take(tree: Path, kept: Path, ours: Collection[Path] = ()) -> Census:
             raise TreeError(f"{file} cannot be read ({error.strerror})") from error
     settled = {path: (stamp, files[path]) for path, stamp in stamps.items() if now - max(stamp[1:3]) > _FRESH}
     if settled != known:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(kept, json.dumps(settled).encode())
+        digests.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(digests, json.dumps(settled).encode())
     return Census(tree, files, stamps)
 
 
@@ -192,27 +201,12 @@ def _state(path: str, mode: int) -> str:
     return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
 
 
-def _as_stamp(size: int, changed: int, touched: int, inode: int) -> Stamp:
-    return size, changed, touched, inode
-
-
-def _known(kept: Path) -> dict[str, tuple[Stamp, str]]:
+def _known(digests: Path) -> dict[str, tuple[Stamp, str]]:
     """What an earlier census kept; nothing when the file is not there or damaged."""
     try:
-        loaded = json.loads(kept.read_bytes())
-        return {path: (_as_stamp(*stamp), str(seen)) for path, (stamp, seen) in loaded.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
+        return msgspec.convert(json.loads(digests.read_bytes()), dict[str, tuple[Stamp, str]])
+    except (OSError, ValueError, msgspec.ValidationError):
         return {}
-
-
-# Copies one file of a tree, as it was when it was last looked at, with its time of change.
-#
-# Files are copied, not linked: the user's tree may change while a build runs, and a build may write into its sources.
-# copy_file_range(2) shares the blocks where the file system can (btrfs, XFS).
-
-# What copy_file_range says of two file systems between which it cannot copy.
-_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def copy_file(origin: str, target: str, seen: Stamp) -> None:
@@ -262,15 +256,6 @@ def _copy_content(source: int, sink: int, size: int) -> None:
             raise
         with os.fdopen(source, "rb", closefd=False) as reader, os.fdopen(sink, "wb", closefd=False) as writer:
             shutil.copyfileobj(reader, writer)
-
-
-# What a build that was stopped has left: which of the files that it wrote may not be whole.
-#
-# Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made (scripts/Kbuild.include, fixdep.c). A
-# target with a record that is whole and not older is whole itself, so a long build goes on where it was stopped.
-
-# What was written this shortly (ns) before the end may have been in the making in spite of its record.
-_LAST = 2_000_000_000
 
 
 def unfinished(folder: Path, since: int) -> Iterator[str]:

@@ -89,10 +89,12 @@ def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:
     the tree's times. Raises ``OSError``, and ``TreeError`` when the tree changes meanwhile.
     """
     held = copy.held()
-    wanted = {path: seen for path, seen in census.files.items() if path not in changed}
-    wanted |= {path: _state(plain) for path, plain in changed.items() if plain}
-    gone = [path for path in held if path not in wanted]
-    late = [path for path, seen in wanted.items() if held.get(path) != seen]
+    states = {path: seen for path, seen in census.files.items() if path not in changed}
+    for path, plain in changed.items():
+        if plain:
+            states[path] = of_bytes("program" if plain.executable else "file", plain.content)
+    gone = [path for path in held if path not in states]
+    late = [path for path, seen in states.items() if held.get(path) != seen]
     if not gone and not late:
         return 0
     if held:
@@ -103,8 +105,10 @@ def bring(copy: WorkingCopy, census: Census, changed: Changes) -> int:
         shutil.rmtree(copy.folder, ignore_errors=True)
     _fill(copy.folder, census, changed, late)
     if held:
-        _touch(copy.folder / path for path in late)
-    copy.hold(wanted)
+        for path in late:  # finer than the tick that the system uses, so that they are newer than all
+            now = time.time_ns()
+            os.utime(copy.folder / path, ns=(now, now), follow_symlinks=False)
+    copy.hold(states)
     return len(gone) + len(late)
 
 
@@ -125,13 +129,6 @@ def _fill(folder: Path, census: Census, changed: Changes, paths: Iterable[str]) 
             copy_file(f"{census.tree}/{path}", target, census.stamps[path])
 
 
-def _touch(paths: Iterable[Path]) -> None:
-    """Give the files the present time, finer than the tick that the system uses, so that they are newer than all."""
-    for path in paths:
-        now = time.time_ns()
-        os.utime(path, ns=(now, now), follow_symlinks=False)
-
-
 def _clear(top: Path, path: str) -> None:
     """Nothing may be where the file is to be, and no link on the way to it."""
     target = top / path
@@ -143,10 +140,6 @@ def _clear(top: Path, path: str) -> None:
     else:
         with suppress(FileNotFoundError, NotADirectoryError):
             target.unlink()
-
-
-def _state(plain: Plain) -> str:
-    return of_bytes("program" if plain.executable else "file", plain.content)
 
 
 def _loaded(path: Path, default: T) -> T:

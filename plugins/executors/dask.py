@@ -11,11 +11,11 @@ import importlib
 import importlib.metadata
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from linesmith.analyzer.base.errors import ExecutorFailed, ToolMissing, WorkerLost, install_command
 from linesmith.plugins.api import BENCH, BUILD, Settings
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from distributed import Worker as DaskWorker
 
 
-# A task as a Dask worker runs it: in a process of its own, so that it ends when nobody waits for it any more.
+T = TypeVar("T")
 
+_CONNECT_SECONDS = 20
 _LOOK_SECONDS = 0.5
 
 
@@ -37,6 +38,7 @@ class Abandoned(Exception):
 def run_task(function: Callable[[Path], object], folder: Path) -> object:
     """What ``function`` returns or raises, called with the warm folder of this Dask worker below ``folder``.
 
+    It runs in a process of its own, so that it ends when nobody waits for it any more.
     Raises ``WorkerLost`` when its process is lost again and again.
     """
     from distributed import get_worker
@@ -46,7 +48,7 @@ def run_task(function: Callable[[Path], object], folder: Path) -> object:
     warm = folder / re.sub(r"[^\w.-]+", "-", str(worker.name))
     for _ in range(MOST_LOSSES):
         try:
-            answer = _answer(function, warm, lambda: _is_wanted(worker, key))
+            answer = _answer(function, warm, worker, key)
         except WorkerGone:
             continue
         if answer.error is not None:
@@ -58,62 +60,26 @@ def run_task(function: Callable[[Path], object], folder: Path) -> object:
     )
 
 
-def _answer(function: Callable[[Path], object], warm: Path, wanted: Callable[[], bool]) -> WorkerReply:
-    """What the call came to in a fresh process, which is killed when it is not ``wanted`` any more."""
+def _answer(function: Callable[[Path], object], warm: Path, worker: DaskWorker, key: str) -> WorkerReply:
+    """What the call came to in a fresh process, which is killed when nobody waits for it any more.
+
+    The scheduler tells the Dask worker when a client cancels the task or goes away.
+    """
     process = Worker(warm)
     try:
         process.call(function)
         while (answer := process.reply(_LOOK_SECONDS)) is None:
-            if not wanted():
+            task = worker.state.tasks.get(key)
+            if task is None or task.state != "executing":
                 raise Abandoned
         return answer
     finally:
         process.end()
 
 
-def _is_wanted(worker: DaskWorker, key: str) -> bool:
-    """Whether the scheduler still has this worker run the task: it is told when a client cancels or goes away."""
-    task = worker.state.tasks.get(key)
-    return task is not None and task.state == "executing"
-
-
-T = TypeVar("T")
-
-_CONNECT_SECONDS = 20
-
-
-class DaskTask(Protocol):
-    """What is used of ``distributed.Future``, which has no types of its own."""
-
-    key: str
-    status: str
-
-    def result(self) -> Any:  # noqa: ANN401
-        """What the task returned; raises what it raised."""
-
-    def add_done_callback(self, heard: Callable[[DaskTask], None]) -> None:
-        """Have ``heard`` called in a thread of the library."""
-
-
-class DaskClient(Protocol):
-    """What is used of ``distributed.Client``, likewise."""
-
-    def submit(
-        self, function: Callable[..., object], *words: object, key: str, resources: Mapping[str, int], pure: bool
-    ) -> DaskTask:
-        """Send a task to the scheduler."""
-
-    def run(self, function: Callable[..., object], *words: object, on_error: str) -> Mapping[str, object]:
-        """Call a function on every worker."""
-
-    def scheduler_info(self, n_workers: int) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-        """What the scheduler knows of its workers."""
-
-    def cancel(self, futures: Sequence[DaskTask], *, force: bool) -> None:
-        """Have tasks forgotten."""
-
-    def close(self) -> None:
-        """Leave the scheduler."""
+# ``distributed.Client`` and ``distributed.Future``: the library has no types of its own.
+DaskClient = Any
+DaskTask = Any
 
 
 class DaskExecutor:
@@ -130,7 +96,8 @@ class DaskExecutor:
         """
         client = _connected(str(settings.get("scheduler", "")))
         try:
-            needs = {BUILD: BUILD, BENCH: _bench(str(settings.get("bench", "")))}
+            machines = settings.get("bench", "")
+            needs = {BUILD: BUILD, BENCH: f"{BENCH}:{machines}" if machines else BENCH}
             slots = _offered(client, needs)
             _check_versions(client)
             _check_folder(client, folder)
@@ -206,10 +173,6 @@ def _connected(address: str) -> DaskClient:
             f"no scheduler answers at {address} ({error}); start one with `dask scheduler` or correct --scheduler"
         ) from error
     return client
-
-
-def _bench(machines: str) -> str:
-    return f"{BENCH}:{machines}" if machines else BENCH
 
 
 def _offered(client: DaskClient, needs: Mapping[str, str]) -> int:

@@ -216,7 +216,8 @@ class LocalPool:
         """Wait for a job that may begin; ``None`` when the pool is closed."""
         with self._changed:
             while not self._closed:
-                if self._waiting and self._may_begin(self._waiting[0]):
+                quiet = all(one.needs != BENCH for one in self._running)
+                if self._waiting and (not self._running or (self._waiting[0].needs != BENCH and quiet)):
                     job = self._waiting.popleft()
                     if job.losses or job.future.set_running_or_notify_cancel():
                         self._running.append(job)
@@ -224,9 +225,6 @@ class LocalPool:
                 else:
                     self._changed.wait()
             return None
-
-    def _may_begin(self, job: _LocalTask) -> bool:
-        return not self._running or (job.needs != BENCH and all(one.needs != BENCH for one in self._running))
 
     def _answer(self, number: int, job: _LocalTask) -> WorkerReply | None:
         """What the job came to; ``None`` for one that lost its worker and runs again. Raises ``ExecutorFailed``."""
@@ -237,7 +235,10 @@ class LocalPool:
             worker.call(job.function)
             return worker.reply()
         except WorkerGone:
-            self._forget(number)
+            with self._changed:
+                lost = self._workers.pop(number)
+            with suppress(OSError):
+                lost.end()
             job.losses += 1
             if job.losses < MOST_LOSSES or self._closed:
                 return None
@@ -258,12 +259,6 @@ class LocalPool:
             if number not in self._workers:
                 self._workers[number] = Worker(self._folder / str(number))
             return self._workers[number]
-
-    def _forget(self, number: int) -> None:
-        with self._changed:
-            worker = self._workers.pop(number)
-        with suppress(OSError):
-            worker.end()
 
 
 def _settle(future: Future[Any], answer: WorkerReply | None) -> None:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Facts of an ELF file that running it takes: its machine, its loader, the libraries it needs, its build-id."""
+"""Facts of an ELF file that running it takes: its machine, its loader, the libraries it needs, its build-id.
+
+``closure`` has every file that a program needs to run elsewhere. Nothing is executed for that: the files may be for
+another machine, and from anywhere. Source: ld.so(8), execve(2), and for the format the generic ABI, chapters 4 and 5
+(gabi.xinuos.com), and elf(5).
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +20,11 @@ from linesmith.analyzer.base.errors import ElfError, ToolMissing
 _MACHINES = {62: "x86_64", 183: "aarch64"}
 _ET_DYN = 3
 _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 1, 15, 29
+_LOADER_CONFIGURATION = Path("/etc/ld.so.conf")
+_LOADER_CACHE = Path("/etc/ld.so.cache")
+_DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
+# A chain of interpreters longer than this is not run by the kernel either.
+_MOST_INTERPRETERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +90,6 @@ def _image(file: ElfFile) -> ElfImage:
     )
 
 
-# Every file that a program needs to run elsewhere: its interpreter, its libraries, and theirs.
-#
-# Nothing is executed: the files may be for another machine, and from anywhere. Source: ld.so(8), execve(2).
-
-_LOADER_CONFIGURATION = Path("/etc/ld.so.conf")
-_LOADER_CACHE = Path("/etc/ld.so.cache")
-_DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib")
-# A chain of interpreters longer than this is not run by the kernel either.
-_MOST_INTERPRETERS = 5
-
-
 def closure(program: Path, machine: str) -> tuple[Path, ...]:
     """``program`` and every file it needs, as absolute paths that are valid here and wanted there.
 
@@ -151,25 +150,16 @@ def _existing(path: Path, wanted_by: Path) -> Path:
 def _library(name: str, image: ElfImage) -> Path:
     if "/" in name:
         return _existing(Path(name), image.path)
-    for folder in (*_own_folders(image), *_system_folders(image.machine)):
+    # DT_RPATH and DT_RUNPATH, where $ORIGIN is the folder of the file itself, come before the system's folders.
+    origin, triplet = str(image.path.resolve().parent), f"{image.machine}-linux-gnu"
+    own = (folder for folders in image.search for folder in folders.split(":"))
+    own = (folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin) for folder in own)
+    multiarch = (f"/lib/{triplet}", f"/usr/lib/{triplet}", f"/usr/{triplet}/lib")
+    for folder in (*own, *_configured(_LOADER_CONFIGURATION), *multiarch, *_DEFAULT_FOLDERS):
         candidate = Path(folder) / name
         if candidate.is_file() and is_elf(candidate) and read_elf(candidate).machine == image.machine:
             return candidate
     raise ToolMissing(f"{image.path} needs the library {name}, which is not found; install it or link statically")
-
-
-def _own_folders(image: ElfImage) -> Iterator[str]:
-    """Folders of DT_RPATH and DT_RUNPATH, where $ORIGIN is the folder of the file itself."""
-    origin = str(image.path.resolve().parent)
-    for folders in image.search:
-        for folder in folders.split(":"):
-            yield folder.replace("$ORIGIN", origin).replace("${ORIGIN}", origin)
-
-
-def _system_folders(machine: str) -> Sequence[str]:
-    triplet = f"{machine}-linux-gnu"
-    multiarch = (f"/lib/{triplet}", f"/usr/lib/{triplet}", f"/usr/{triplet}/lib")
-    return (*_configured(_LOADER_CONFIGURATION), *multiarch, *_DEFAULT_FOLDERS)
 
 
 def _configured(configuration: Path, depth: int = 0) -> tuple[str, ...]:

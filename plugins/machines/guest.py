@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is common to guests: before they are ready nothing but booting fails, and want of memory explains all else."""
+"""What guests have in common, and what a virtual machine boots and runs: QEMU's words and a first file system.
+
+Before a guest is ready nothing but booting fails, and want of memory explains all else.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
 from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest_files import HOME, Contents, init_script, initramfs, plan
-from linesmith.plugins.machines.here import SettingKind, SiteSettings
+from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
+from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.steps import (
-    MARK,
     Introduction,
     Transcript,
     check_cpus,
@@ -38,6 +40,10 @@ from linesmith.plugins.machines.system import (
 )
 from linesmith.plugins.machines.talk import Console
 from linesmith.plugins.machines.user import counter_khz
+
+_KERNELS = ("kernel", "vmlinux")
+_PLACE = f"{HOME}/steps"
+_LAUNCH = "launch"
 
 
 def booted(transcript: Transcript, seconds: float, advice: str) -> Introduction:
@@ -63,18 +69,15 @@ def steps_done(
     return done
 
 
-# What a virtual machine is to boot and to run, as QEMU's words and as its first file system.
+@dataclass(frozen=True, slots=True)
+class QemuSettings:
+    """What a plan says of a virtual machine; a ``seed`` fixes what it takes for random numbers."""
 
-SETTINGS = {
-    "accelerator": SettingKind.TEXT,
-    "boot_seconds": SettingKind.NUMBER,
-    "kaslr": SettingKind.SWITCH,
-    "seed": SettingKind.NUMBER,
-    "words": SettingKind.WORDS,
-}
-_KERNELS = ("kernel", "vmlinux")
-_PLACE = f"{HOME}/steps"
-_LAUNCH = "launch"
+    accelerator: str = "auto"
+    boot_seconds: int = 180
+    kaslr: bool = True
+    seed: int | None = None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,9 @@ class GuestOrder:
     nonce: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
-    def settings(self) -> SiteSettings:
-        """The site's, of this plugin."""
-        return SiteSettings(self.site, SETTINGS)
+    def settings(self) -> QemuSettings:
+        """The site's, of this plugin; raises ``PlanError``."""
+        return settings_of(self.site, QemuSettings)
 
     @property
     def console(self) -> Console:
@@ -100,12 +103,12 @@ class GuestOrder:
     @property
     def accelerator(self) -> str:
         """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
-        wanted = self.settings.text("accelerator", "auto")
-        return "kvm" if wanted == "kvm" or (wanted == "auto" and kvm_obstacle() is None) else "tcg"
+        accelerator = self.settings.accelerator
+        return "kvm" if accelerator == "kvm" or (accelerator == "auto" and kvm_obstacle() is None) else "tcg"
 
     def check(self) -> None:
         """Raise what is wrong with the order before anything is run."""
-        self.settings.check()
+        settings_of(self.site, QemuSettings)
         for number, step in enumerate(self.steps, 1):
             check_cpus(step, number, range(self.site.cpus))
 
@@ -124,16 +127,18 @@ class GuestOrder:
     def command(self, image: KernelImage) -> tuple[str, ...]:
         """QEMU's words to boot the image."""
         board = BOARDS[image.machine]
-        site = self.site
-        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=self.settings.words("words"))
+        site, settings = self.site, self.settings
+        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=settings.words)
         emulated = self.accelerator == "tcg" or image.machine != platform.machine()
         processor = (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM)
+        seed = () if settings.seed is None else ("-seed", str(settings.seed))
+        kaslr = () if settings.kaslr else ("nokaslr",)
         return system_command(
             find(board.program, board.package),
             guest,
             board,
-            (*processor, *self._seed()),
-            (*(emulated_words(image.machine) if emulated else ("nowatchdog",)), *self._kaslr()),
+            (*processor, *seed),
+            (*(emulated_words(image.machine) if emulated else ("nowatchdog",)), *kaslr),
             self.log,
         )
 
@@ -142,7 +147,9 @@ class GuestOrder:
         commands = [words_of(step, self.built) for step in self.steps]
         contents = plan(commands, machine, self.site.overlay, Path.cwd())
         port = BOARDS[contents.machine].port
-        programs = {"init": self._init(contents, port), _LAUNCH: launch_script().encode()}
+        script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
+        init = init_script(functions_script(_PLACE, self.nonce) + script, _PLACE, port)
+        programs = {"init": init, _LAUNCH: launch_script().encode()}
         archive = initramfs(contents, programs, port)
         if 3 * len(archive) > self.site.memory:
             raise GuestNotBooted(
@@ -150,17 +157,6 @@ class GuestOrder:
                 "memory; give the machine more"
             )
         return archive
-
-    def _kaslr(self) -> tuple[str, ...]:
-        return () if self.settings.switch("kaslr", True) else ("nokaslr",)
-
-    def _seed(self) -> tuple[str, ...]:
-        return ("-seed", str(self.settings.number("seed", 0))) if self.settings.has("seed") else ()
-
-    def _init(self, contents: Contents, port: str) -> bytes:
-        begin = f"place={_PLACE} nonce={self.nonce} mark={MARK}={uuid.uuid4()}\n"
-        script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
-        return init_script(begin + functions_script() + script, _PLACE, port)
 
 
 def emulated_words(machine: str) -> tuple[str, ...]:

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the guest's file system holds: the commands, the files they name, what those need, and the user's folder."""
+"""What the guest's file system holds: the commands, the files they name, what those need, and the user's folder.
+
+The first program of the guest is a shell script that prepares the machine, runs what it is for, and reports over a
+serial port of its own, one line a message. To record, it says ``release R`` and ``notes HEX``, runs one command between
+two markers, and says ``began`` and ``status N``. Then it answers what the host asks: ``symbols`` gives the names of the
+kernel's functions, ``go`` powers off. The file system is a cpio archive in the new ASCII form. Source:
+Documentation/driver-api/early-userspace/buffer-format.rst.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +16,19 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.base.elf import is_elf
 from linesmith.analyzer.base.errors import OutputError, ToolMissing
 from linesmith.plugins.machines.elf_image import absolute, closure, read_elf
 
-# The first program of the guest: a shell script that prepares the machine, runs what it is for, and reports.
-#
-# It speaks over a serial port of its own, one line a message. To record, it tells ``release R`` and ``notes HEX``,
-# runs one command between two markers, and tells ``began`` and ``status N``. Then it answers what the host asks:
-# ``symbols`` gives the names of the kernel's functions, ``go`` powers off.
-
 HOME = "/linesmith"
 FILES = f"{HOME}/files.cpio"
 _PATH = f"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{HOME}/bin"
 END_OF_SYMBOLS = "symbols-end"
+_PROVIDED = ("/proc", "/sys", "/dev", "/linesmith")
+_DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
+_TRAILER = "TRAILER!!!"
 
 _PREPARE = """\
 #!{home}/busybox sh
@@ -81,13 +85,6 @@ def init_script(script: str, folder: str, port: str) -> bytes:
     return f"{prepare}{script}{_POWER_OFF}".encode("utf-8", "surrogateescape")
 
 
-# Writes the archive that the kernel unpacks as its first file system (cpio, new ASCII form).
-#
-# Source: Documentation/driver-api/early-userspace/buffer-format.rst.
-
-_TRAILER = "TRAILER!!!"
-
-
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
     """A file, folder, symbolic link (``content`` is its target) or device of the archive.
@@ -135,10 +132,6 @@ def _padded(content: bytes) -> bytes:
     return content + bytes(-len(content) % 4)
 
 
-_PROVIDED = ("/proc", "/sys", "/dev", "/linesmith")
-_DEVICES = {"console": (5, 1), "null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
-
-
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What the first file system is made of; ``commands`` have the paths that their programs have in the guest."""
@@ -156,16 +149,16 @@ def plan(commands: Sequence[tuple[str, ...]], machine: str, overlay: Path | None
     Raises ``ToolMissing`` when a command is neither a file, nor in the overlay, nor a busybox applet, nor in PATH.
     """
     busybox = _busybox(machine, overlay)
-    ran: list[tuple[str, ...]] = []
-    wanted: list[Path] = []
+    run: list[tuple[str, ...]] = []
+    files: list[Path] = []
     for command in commands:
         program = _program(command[0], busybox, overlay, place)
-        ran.append((str(program) if program else command[0], *command[1:]))
-        wanted += [] if program is None else [program]
-        wanted += named_files(command[1:], place)
-    given = [one for one in wanted if not _in_overlay(one, overlay)]
-    needed = dict.fromkeys(path for one in given for path in closure(one, machine))
-    return Contents(machine, tuple(ran), tuple(needed), busybox, overlay)
+        run.append((str(program) if program else command[0], *command[1:]))
+        files += [] if program is None else [program]
+        files += files_in_words(command[1:], place)
+    shipped = [one for one in files if not (overlay and (overlay / str(one).lstrip("/")).is_file())]
+    needed = dict.fromkeys(path for one in shipped for path in closure(one, machine))
+    return Contents(machine, tuple(run), tuple(needed), busybox, overlay)
 
 
 def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
@@ -191,12 +184,16 @@ def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
 def user_files(contents: Contents) -> Iterator[ArchiveEntry]:
     """Files that the commands need, behind those of the overlay, which stand in for them."""
     seen: dict[str, ArchiveEntry] = {}
-    if contents.overlay:
-        seen = {entry.name: entry for entry in _tree(contents.overlay)}
+    for directory, folders, names in os.walk(contents.overlay) if contents.overlay else ():
+        for path in (Path(directory) / name for name in sorted((*folders, *names))):
+            seen |= {entry.name: entry for entry in _entry(path, str(path.relative_to(contents.overlay or "")))}
     for path in contents.programs:
-        for entry in _with_link(path):
-            for parent in _parents(entry.name):
-                seen.setdefault(parent, folder(parent))
+        # The file at its real place, for loaders look beside it, and a link where it is reached by another name.
+        real = path.resolve()
+        links = [link(str(path).lstrip("/"), str(real))] if real != path else []
+        for entry in (*_entry(real, str(real).lstrip("/")), *links):
+            for parent in reversed(PurePosixPath(entry.name).parents[:-1]):
+                seen.setdefault(str(parent), folder(str(parent)))
             seen.setdefault(entry.name, entry)
     yield from seen.values()
 
@@ -211,7 +208,8 @@ def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Pat
         if path.is_dir():
             raise ToolMissing(f"{name} is a folder; name the program to run behind --")
         return Path(name) if inside and inside.is_file() else absolute(path)
-    if _has_applet(busybox, name):
+    # The list of applets that busybox carries: names in a row, each ended by a zero byte.
+    if b"\0" + os.fsencode(name) + b"\0" in _content(busybox):
         return None
     found = shutil.which(name)
     if found is None:
@@ -219,12 +217,7 @@ def _program(name: str, busybox: Path, overlay: Path | None, place: Path) -> Pat
     return Path(found)
 
 
-def _has_applet(busybox: Path, name: str) -> bool:
-    """Whether the name is in the list that busybox carries: names in a row, each ended by a zero byte."""
-    return b"\0" + os.fsencode(name) + b"\0" in _content(busybox)
-
-
-def named_files(words: Iterable[str], place: Path) -> Iterator[Path]:
+def files_in_words(words: Iterable[str], place: Path) -> Iterator[Path]:
     """Files that the words of a command name by a path, also inside a line for the shell."""
     for word in words:
         for part in {word, *_shell_words(word)}:
@@ -241,10 +234,6 @@ def _shell_words(text: str) -> list[str]:
         return [part.rpartition("=")[2] for part in lexer]
     except ValueError:
         return text.split()
-
-
-def _in_overlay(path: Path, overlay: Path | None) -> bool:
-    return overlay is not None and (overlay / str(path).lstrip("/")).is_file()
 
 
 def _busybox(machine: str, overlay: Path | None) -> Path:
@@ -266,21 +255,6 @@ def _busybox(machine: str, overlay: Path | None) -> Path:
     )
 
 
-def _tree(root: Path) -> Iterator[ArchiveEntry]:
-    for directory, folders, names in os.walk(root):
-        for name in sorted((*folders, *names)):
-            path = Path(directory) / name
-            yield from _entry(path, str(path.relative_to(root)))
-
-
-def _with_link(path: Path) -> Iterator[ArchiveEntry]:
-    """The file at its real place, for loaders look beside it, and a link where it is reached by another name."""
-    real = path.resolve()
-    yield from _entry(real, str(real).lstrip("/"))
-    if real != path:
-        yield link(str(path).lstrip("/"), str(real))
-
-
 def _entry(path: Path, name: str) -> Iterator[ArchiveEntry]:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
@@ -289,12 +263,6 @@ def _entry(path: Path, name: str) -> Iterator[ArchiveEntry]:
         yield folder(name)
     elif stat.S_ISREG(mode):
         yield file(name, _content(path), stat.S_IMODE(mode))
-
-
-def _parents(name: str) -> Iterator[str]:
-    parts = name.split("/")
-    for count in range(1, len(parts)):
-        yield "/".join(parts[:count])
 
 
 def _content(path: Path) -> bytes:

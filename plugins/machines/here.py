@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""This host, for programs: each step runs under a keeper that ends it with all its children, even if we are killed."""
+"""This host, for programs: each step runs under a keeper that ends it with all its children, even if we are killed.
+
+What all machines have in common is here too: what a reviewer wants to know of the computer that measured, read from
+/proc and /sys and never guessed, and how the settings of a site that belong to one plugin are read.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, get_type_hints
 
 from linesmith.analyzer.base.child import run_guarded
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError, PlanError
@@ -18,11 +23,22 @@ from linesmith.analyzer.model import Built, Done, Session, Setting, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.steps import MOST_BYTES, check_cpus, name_of, read_output, shown, words_of
 
-# What a reviewer wants to know of the computer that measured: read from /proc and /sys, never guessed.
+T = TypeVar("T")
 
 _CPUS = Path("/sys/devices/system/cpu")
 # What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
+# What a setting must be, by the type of its field, and how messages say it.
+_TEXT, _NUMBER, _SWITCH = (str, "a text"), (int, "a whole number from 0 on"), (bool, "true or false")
+_WORDS = (tuple, "words: a text, or a list of texts")
+_KINDS: Mapping[object, tuple[type, str]] = {
+    str: _TEXT,
+    int: _NUMBER,
+    int | None: _NUMBER,
+    bool: _SWITCH,
+    bool | None: _SWITCH,
+    tuple[str, ...]: _WORDS,
+}
 
 
 def host_facts() -> tuple[tuple[str, str], ...]:
@@ -55,71 +71,38 @@ def _text(path: Path) -> str:
         return ""
 
 
-# The settings of a site that belong to one plugin, each of the kind it must have.
+def settings_of(site: Site, kind: type[T]) -> T:
+    """What a site says to a machine whose settings are the fields of the dataclass ``kind``; texts become words.
+
+    Raises ``PlanError`` for a setting that is not known or of another kind.
+    """
+    known = get_type_hints(kind)
+    values: dict[str, Setting] = {}
+    for name, value in site.settings:
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise PlanError(f"the machine {site.name} knows no setting {name} (it knows {names}); correct the plan")
+        plain, words = _KINDS[known[name]]
+        values[name] = _split(value) if plain is tuple and isinstance(value, str) else value
+        # TOML's true is no number.
+        if type(values[name]) is not plain or (isinstance(value, int) and value < 0):
+            raise PlanError(
+                f"the setting {name} of the machine {site.name} is {value!r}, but has to be {words}; correct it"
+            )
+    return kind(**values)
 
 
-class SettingKind(Enum):
-    """What a setting is; the value says it in messages."""
-
-    TEXT = "a text"
-    NUMBER = "a whole number from 0 on"
-    SWITCH = "true or false"
-    WORDS = "words: a text, or a list of texts"
-
-    def allows(self, value: Setting) -> bool:
-        """Whether the value is of this kind; TOML's true is no number."""
-        if isinstance(value, bool):
-            return self is SettingKind.SWITCH
-        if isinstance(value, int):
-            return self is SettingKind.NUMBER and value >= 0
-        if isinstance(value, str):
-            return self in (SettingKind.TEXT, SettingKind.WORDS)
-        return self is SettingKind.WORDS and isinstance(value, tuple)
+def _split(text: str) -> tuple[str, ...] | str:
+    """The words of a text as a shell has them; the text where it is none of a shell's."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return text
 
 
-class SiteSettings:
-    """What a site says to a machine that knows settings of these kinds, by name."""
-
-    def __init__(self, site: Site, known: Mapping[str, SettingKind]) -> None:
-        self._name = site.name
-        self._values = dict(site.settings)
-        self._known = known
-
-    def check(self) -> None:
-        """Raises ``PlanError`` for a setting that is not known or of another kind."""
-        for name, value in self._values.items():
-            if name not in self._known:
-                known = ", ".join(sorted(self._known)) or "none"
-                raise PlanError(
-                    f"the machine {self._name} knows no setting {name} (it knows {known}); correct the plan"
-                )
-            if not self._known[name].allows(value):
-                wanted = f"has to be {self._known[name].value}"
-                raise PlanError(
-                    f"the setting {name} of the machine {self._name} is {value!r}, but {wanted}; correct it"
-                )
-
-    def text(self, name: str, otherwise: str = "") -> str:
-        """A setting that is a text, or can be written as one."""
-        return str(self._values.get(name, otherwise))
-
-    def number(self, name: str, otherwise: int) -> int:
-        """A setting that is a number; what is none stands for ``otherwise``, for ``check`` has refused it."""
-        value = self._values.get(name, otherwise)
-        return value if isinstance(value, int) else otherwise
-
-    def switch(self, name: str, otherwise: bool) -> bool:
-        """A setting that is true or false."""
-        return bool(self._values.get(name, otherwise))
-
-    def words(self, name: str) -> tuple[str, ...]:
-        """A list of words; a text is split as a shell does."""
-        value = self._values.get(name, ())
-        return value if isinstance(value, tuple) else tuple(shlex.split(str(value)))
-
-    def has(self, name: str) -> bool:
-        """Whether the site sets it at all."""
-        return name in self._values
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """A machine that has none."""
 
 
 class HereMachine:
@@ -130,7 +113,7 @@ class HereMachine:
     def obstacle(self, site: Site) -> str | None:
         """Why steps cannot run here; ``None`` if they can. The number of CPUs is the host's, whatever is asked for."""
         try:
-            SiteSettings(site, {}).check()
+            settings_of(site, NoSettings)
         except LinesmithError as error:
             return str(error)
         if site.overlay:

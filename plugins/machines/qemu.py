@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere."""
+"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere.
+
+A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,16 @@ from linesmith.analyzer.base.child import Streams, child, find
 from linesmith.analyzer.base.errors import GuestHung, GuestNotBooted, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest import SETTINGS, GuestOrder, booted, steps_done
-from linesmith.plugins.machines.here import SiteSettings, host_facts
+from linesmith.plugins.machines.guest import GuestOrder, QemuSettings, booted, steps_done
+from linesmith.plugins.machines.here import host_facts, settings_of
 from linesmith.plugins.machines.steps import Introduction, Transcript
 from linesmith.plugins.machines.system import BOARDS, INITRAMFS, kvm_obstacle
 from linesmith.plugins.machines.talk import GuestSigns, Talk
 
-# A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
-
 Attempt = Callable[[Site], Session]
+_ACCELERATORS = ("auto", "kvm", "tcg")
+# The probe runs a few instructions; a kernel asks more of KVM.
+_NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
 
 def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Session:
@@ -39,7 +43,10 @@ def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Sessi
         left = int(site.seconds - (time.monotonic() - began))
         if not isinstance(error.__cause__, GuestHung) or left < 1:
             raise
-    tell(f"the guest hung while booting, and is booted once more; what it said is in {_kept(log)}")
+    hung = log.with_name(f"{log.name}.hung")
+    if log.exists():  # QEMU may never have come to open it
+        log.replace(hung)
+    tell(f"the guest hung while booting, and is booted once more; what it said is in {hung}")
     try:
         session = attempt(replace(site, seconds=left))
     except GuestNotBooted as error:
@@ -49,20 +56,6 @@ def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Sessi
     return replace(session, facts=(*session.facts, ("boots", "2, as the first hung")))
 
 
-def _kept(log: Path) -> Path:
-    """Where the console of the boot that hung is from now on; there is none where QEMU never came to open it."""
-    kept = log.with_name(f"{log.name}.hung")
-    if log.exists():
-        log.replace(kept)
-    return kept
-
-
-_ACCELERATORS = ("auto", "kvm", "tcg")
-_BOOT_SECONDS = 180
-# The probe runs a few instructions; a kernel asks more of KVM.
-_NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
-
-
 class QemuMachine:
     """A kernel in a virtual machine of its own, with a first file system that holds what the steps need."""
 
@@ -70,19 +63,17 @@ class QemuMachine:
 
     def obstacle(self, site: Site) -> str | None:
         """Why no guest can be booted here; ``None`` if one can."""
-        settings = SiteSettings(site, SETTINGS)
         board = BOARDS["x86_64"]
         try:
-            wanted = settings.text("accelerator", "auto")
-            settings.check()
+            accelerator = settings_of(site, QemuSettings).accelerator
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)
-        if wanted not in _ACCELERATORS:
-            return f"the accelerator {wanted} is unknown; name one of {', '.join(_ACCELERATORS)}"
+        if accelerator not in _ACCELERATORS:
+            return f"the accelerator {accelerator} is unknown; name one of {', '.join(_ACCELERATORS)}"
         if site.cpus % site.nodes:
             return f"{site.cpus} CPUs cannot be shared evenly by {site.nodes} nodes; choose numbers that can"
-        return kvm_obstacle() if wanted == "kvm" else None
+        return kvm_obstacle() if accelerator == "kvm" else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """The one command that ``run`` runs; what the guest runs is in its first file system."""
@@ -98,8 +89,8 @@ class QemuMachine:
         """
         log = scratch.absolute() / "console.log"
 
-        def attempt(given: Site) -> Session:
-            return _attempt(GuestOrder(given, built, steps, log), scratch, tell)
+        def attempt(tried: Site) -> Session:
+            return _attempt(GuestOrder(tried, built, steps, log), scratch, tell)
 
         return booted_at_last(attempt, site, log, tell)
 
@@ -135,7 +126,7 @@ def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Sessio
     began = time.monotonic()
     transcript = Transcript(talk, order.nonce)
     advice = _NOT_WITH_KVM if order.accelerator == "kvm" else ""
-    introduction = booted(transcript, order.settings.number("boot_seconds", _BOOT_SECONDS), advice)
+    introduction = booted(transcript, order.settings.boot_seconds, advice)
     boot_seconds = time.monotonic() - began
     done = steps_done(transcript, order.steps, order.console, scratch, tell)
     return Session(done, introduction.fact("release"), tuple(_facts(order, introduction, boot_seconds, before)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.here import SettingKind, SiteSettings
+from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.ssh import (
     KEXEC,
     KEXEC_WORDS,
@@ -25,12 +25,11 @@ from linesmith.plugins.machines.ssh import (
     Ssh,
     boot_script,
     come_back,
+    kernel_to_boot,
     running_on,
     shipment,
-    wanted_of,
 )
 from linesmith.plugins.machines.steps import (
-    MARK,
     Transcript,
     check_cpus,
     functions_script,
@@ -41,21 +40,6 @@ from linesmith.plugins.machines.steps import (
 )
 from linesmith.plugins.machines.talk import Console, Wire
 
-_SETTINGS = {
-    "host": SettingKind.TEXT,
-    "user": SettingKind.TEXT,
-    "port": SettingKind.NUMBER,
-    "proof": SettingKind.TEXT,
-    "key": SettingKind.TEXT,
-    "config": SettingKind.TEXT,
-    "options": SettingKind.WORDS,
-    "boot": SettingKind.TEXT,
-    "words": SettingKind.WORDS,
-    "folder": SettingKind.TEXT,
-    "boot_seconds": SettingKind.NUMBER,
-}
-_FOLDER = "/var/tmp"  # noqa: S108 - mktemp makes a folder of our own in it; it outlives a boot
-_BOOT_SECONDS = 600
 _COPY_SECONDS = 600
 _FILES, _SESSION, _LAUNCH, _BOOT = "files", "session", "launch", "boot"
 _NONE, _KEXEC = "none", "kexec"
@@ -76,6 +60,37 @@ rm -rf "$place"
 """
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteSettings:
+    """What a plan says of a host: how ssh reaches it, how it boots, and the folder there that ours are made in."""
+
+    host: str = ""
+    user: str = ""
+    port: int | None = None
+    proof: str = Proof.BOOT_ID.value
+    key: str = ""
+    config: str = ""
+    options: tuple[str, ...] = ()
+    boot: str = _NONE
+    words: tuple[str, ...] = ()
+    # mktemp makes a folder of our own in it; it outlives a boot.
+    folder: str = "/var/tmp"  # noqa: S108
+    boot_seconds: int = 600
+
+    @property
+    def ssh(self) -> Ssh:
+        """The host, with the options that say how it is reached."""
+        pairs = (("-l", self.user), ("-i", self.key), ("-F", self.config))
+        options = [word for option, value in pairs if value for word in (option, value)]
+        options += [] if self.port is None else ["-p", str(self.port)]
+        return Ssh(self.host, (*options, *self.options))
+
+    @property
+    def proof_of_boot(self) -> Proof:
+        """A host that boots by kexec always has another boot-id."""
+        return Proof.BOOT_ID if self.boot == _KEXEC else Proof(self.proof)
+
+
 class RemoteMachine:
     """A host that ssh reaches without being asked for a password."""
 
@@ -83,23 +98,22 @@ class RemoteMachine:
 
     def obstacle(self, site: Site) -> str | None:
         """Why the host cannot be used; ``None`` when it can be reached. This connects to it."""
-        settings = SiteSettings(site, _SETTINGS)
         try:
-            settings.check()
-            if not settings.text("host"):
+            settings = settings_of(site, RemoteSettings)
+            if not settings.host:
                 return "no host was named; give [machine] a host"
-            if settings.text("proof", _PROOFS[0]) not in _PROOFS:
+            if settings.proof not in _PROOFS:
                 return f"the proof of a boot is one of {', '.join(_PROOFS)}; correct the plan"
-            answer = _ssh(settings).call(("true",), b"", Path.cwd(), _COPY_SECONDS)
+            answer = settings.ssh.call(("true",), b"", Path.cwd(), _COPY_SECONDS)
         except LinesmithError as error:
             return str(error)
-        return None if answer.status == 0 else f"{settings.text('host')} cannot be used: {answer.complaint}"
+        return None if answer.status == 0 else f"{settings.host} cannot be used: {answer.complaint}"
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """What is run there, as ssh is called for it; files are copied to a folder of our own first."""
         order = _RemoteOrder(site, built, steps, Path.cwd())
-        shipped = order.shipment(f"{order.folder}/linesmith.XXXXXX")
-        boot = () if order.boot == _NONE else (("sh", "-c", order.boot_script(shipped.root)),)
+        shipped = order.shipment(f"{order.settings.folder}/linesmith.XXXXXX")
+        boot = () if order.settings.boot == _NONE else (("sh", "-c", order.boot_script(shipped.root)),)
         ran = (shlex.split(shown(_there(step, shipped), order.words(step, shipped))) for step in steps)
         return tuple(shlex.join(order.ssh.argv(*words)) for words in (*boot, *ran))
 
@@ -112,7 +126,7 @@ class RemoteMachine:
         order = _RemoteOrder(site, built, steps, scratch)
         running = order.reached()
         booted = 0.0
-        if order.boot != _NONE:
+        if order.settings.boot != _NONE:
             tell(f"booting {order.ssh.host}")
             began = time.monotonic()
             running = order.booted(running)
@@ -130,30 +144,12 @@ class _RemoteOrder:
     scratch: Path
 
     @property
-    def settings(self) -> SiteSettings:
-        return SiteSettings(self.site, _SETTINGS)
+    def settings(self) -> RemoteSettings:
+        return settings_of(self.site, RemoteSettings)
 
     @property
     def ssh(self) -> Ssh:
-        return _ssh(self.settings)
-
-    @property
-    def boot(self) -> str:
-        return self.settings.text("boot", _NONE)
-
-    @property
-    def folder(self) -> str:
-        return self.settings.text("folder", _FOLDER)
-
-    @property
-    def proof(self) -> Proof:
-        """A host that boots by kexec always has another boot-id."""
-        named = self.settings.text("proof", Proof.BOOT_ID.value)
-        return Proof.BOOT_ID if self.boot == _KEXEC else Proof(named)
-
-    @property
-    def boot_seconds(self) -> int:
-        return self.settings.number("boot_seconds", _BOOT_SECONDS)
+        return self.settings.ssh
 
     def reached(self) -> RunningKernel:
         """What runs there at first."""
@@ -165,18 +161,20 @@ class _RemoteOrder:
 
     def booted(self, before: RunningKernel) -> RunningKernel:
         """Have it boot the kernel that was built, and wait for it."""
-        wanted = wanted_of(self.built)
+        kernel = kernel_to_boot(self.built)
         place = self._place()
         try:
             self._boot(place)
-            return come_back(self.ssh, Return(before, wanted, self.proof, self.boot_seconds), self.scratch)
+            return come_back(
+                self.ssh, Return(before, kernel, self.settings.proof_of_boot, self.settings.boot_seconds), self.scratch
+            )
         finally:
             self.ssh.call(("rm", "-rf", place), b"", self.scratch, _COPY_SECONDS)
 
     def _boot(self, place: str) -> None:
         files = Shipment(tuple(path for _, path in self._kernels()), f"{place}/{_FILES}")
         self._send(files, place, {_BOOT: self.boot_script(files.root).encode()})
-        answer = self.ssh.call(("sh", f"{place}/{_BOOT}"), b"", self.scratch, self.boot_seconds)
+        answer = self.ssh.call(("sh", f"{place}/{_BOOT}"), b"", self.scratch, self.settings.boot_seconds)
         log = self.scratch / "boot.log"
         log.write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
         if answer.status and answer.connected:
@@ -185,7 +183,7 @@ class _RemoteOrder:
 
     def boot_script(self, root: str) -> str:
         """What is run there to boot, with kernels below ``root``."""
-        words, template = self.settings.words("words"), self.boot
+        words, template = self.settings.words, self.settings.boot
         if template == _KEXEC:
             words, template = (*KEXEC_WORDS, *words), KEXEC
         return boot_script(template, {name: f"{root}{path.absolute()}" for name, path in self._kernels()}, words)
@@ -200,28 +198,20 @@ class _RemoteOrder:
             check_cpus(step, number, running.cpus)
         place, nonce = self._place(), str(uuid.uuid4())
         shipped = self.shipment(place)
-        script = self._script(place, nonce, shipped).encode("utf-8", "surrogateescape")
+        steps = tuple((_there(step, shipped), self.words(step, shipped)) for step in self.steps)
+        begin = f"b=\n{functions_script(shlex.quote(place), nonce)}{_LIFELINE}"
+        script = f"{begin}{steps_script(steps, f'{place}/{_LAUNCH}')}{_END}".encode("utf-8", "surrogateescape")
         self._send(shipped, place, {_SESSION: script, _LAUNCH: launch_script().encode()})
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
             wire = Wire(process.stdout, _RemoteSigns(self, running, errors), self.site.seconds)
             session = _session(self, Transcript(wire, nonce), booted, tell)
-        self._check_kernel()
+        if self.settings.boot != _NONE:  # a kernel that was booted for this may have gone on after an oops
+            log = self.scratch / "kernel.log"
+            log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
+            if died := Console(log).death():
+                raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
         return session
-
-    def _check_kernel(self) -> None:
-        """A kernel that was booted for this may have gone on after an oops; what it said is kept."""
-        if self.boot == _NONE:
-            return
-        log = self.scratch / "kernel.log"
-        log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
-        if died := Console(log).death():
-            raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
-
-    def _script(self, place: str, nonce: str, shipped: Shipment) -> str:
-        begin = f"b= place={shlex.quote(place)} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
-        steps = tuple((_there(step, shipped), self.words(step, shipped)) for step in self.steps)
-        return f"{begin}{functions_script()}{_LIFELINE}{steps_script(steps, f'{place}/{_LAUNCH}')}{_END}"
 
     def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:
         """The words of a step as they are there."""
@@ -229,22 +219,24 @@ class _RemoteOrder:
 
     def _kernels(self) -> list[tuple[str, Path]]:
         """The products that the boot command names."""
-        template = KEXEC if self.boot == _KEXEC else self.boot
+        template = KEXEC if self.settings.boot == _KEXEC else self.settings.boot
         return [(name, path) for name, path in self.built.products if f"{{{name}}}" in template]
 
     def _place(self) -> str:
         """A folder of our own there, on the last line of what is said; it is removed later, so nothing else will do."""
-        begin = f"{self.folder}/linesmith."
+        begin = f"{self.settings.folder}/linesmith."
         said = self._did("mktemp", "-d", f"{begin}XXXXXX").output.decode("utf-8", "replace").splitlines()
         if not said or not said[-1].startswith(begin):
-            raise GuestFailed(f"mktemp on {self.ssh.host} names no folder below {self.folder}; see what its shell says")
+            raise GuestFailed(
+                f"mktemp on {self.ssh.host} names no folder below {self.settings.folder}; see what its shell says"
+            )
         return said[-1]
 
     def _send(self, files: Shipment, place: str, others: dict[str, bytes]) -> None:
-        self._did("tar", "-C", place, "-xof", "-", given=files.archive(others))
+        self._did("tar", "-C", place, "-xof", "-", input_bytes=files.archive(others))
 
-    def _did(self, *command: str, given: bytes = b"") -> RemoteReply:
-        answer = self.ssh.call(command, given, self.scratch, _COPY_SECONDS)
+    def _did(self, *command: str, input_bytes: bytes = b"") -> RemoteReply:
+        answer = self.ssh.call(command, input_bytes, self.scratch, _COPY_SECONDS)
         if answer.status:
             raise GuestFailed(f"`{shlex.join(command)}` failed on {self.ssh.host}: {answer.complaint}")
         return answer
@@ -274,7 +266,7 @@ class _RemoteSigns:
     def ended(self, doing: str) -> GuestFailed:
         """The connection ended; find out whether the host booted anew, is out of reach, or neither."""
         host = self.order.ssh.host
-        end = time.monotonic() + self.order.boot_seconds
+        end = time.monotonic() + self.order.settings.boot_seconds
         while time.monotonic() < end:
             now = running_on(self.order.ssh, self.order.scratch)
             if now and now.boot != self.before.boot:
@@ -289,13 +281,6 @@ def _session(order: _RemoteOrder, transcript: Transcript, booted: float, tell: T
     introduction = transcript.introduction(_COPY_SECONDS)
     done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
     facts = [("machine", f"ssh {order.ssh.host}")]
-    if order.boot != _NONE:
+    if order.settings.boot != _NONE:
         facts.append(("boot seconds", f"{booted:.1f}"))
     return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
-
-
-def _ssh(settings: SiteSettings) -> Ssh:
-    named = (("-l", settings.text("user")), ("-i", settings.text("key")), ("-F", settings.text("config")))
-    options = [word for option, value in named if value for word in (option, value)]
-    options += ["-p", str(settings.number("port", 0))] if settings.has("port") else []
-    return Ssh(settings.text("host"), (*options, *settings.words("options")))

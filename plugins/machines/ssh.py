@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A computer that is reached by ssh, as the user's own configuration says; nobody is there to type a password."""
+"""A computer that is reached by ssh, as the user's own configuration says; nobody is there to type a password.
+
+Products of the build and other files that the words of steps name by a path go along, below a folder of ours. Files of
+the system do not: the other computer has its own. It may go down and come back with the kernel that was built.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,11 @@ from enum import Enum
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, Streams, child, find, run_apart
-from linesmith.analyzer.base.elf import build_id_in_notes
+from linesmith.analyzer.base.elf import build_id_in_hex
 from linesmith.analyzer.base.errors import CommandTimedOut, ElfError, GuestFailed, GuestNotBooted, KernelNotBootable
 from linesmith.analyzer.model import Built
 from linesmith.plugins.machines.elf_image import absolute, read_elf
-from linesmith.plugins.machines.guest_files import named_files
+from linesmith.plugins.machines.guest_files import files_in_words
 from linesmith.plugins.machines.system import read_kernel
 
 _CONNECT_SECONDS = 10
@@ -63,11 +67,11 @@ class Ssh:
         """The words that run ``command`` there; each of its words stays one, whatever the shell there is."""
         return (find("ssh", "openssh-client"), *_QUIET, *_ALIVE, *self.options, "--", self.host, shlex.join(command))
 
-    def call(self, command: tuple[str, ...], given: bytes, scratch: Path, seconds: float) -> RemoteReply:
-        """Run ``command`` there with ``given`` as its input; raises ``GuestFailed`` when it takes too long."""
+    def call(self, command: tuple[str, ...], input_bytes: bytes, scratch: Path, seconds: float) -> RemoteReply:
+        """Run ``command`` there with ``input_bytes`` as its input; raises ``GuestFailed`` when it takes too long."""
         argv = self.argv(*command)
         try:
-            ended = run_apart(Command(argv, scratch, seconds, variables=os.environ, input=given))
+            ended = run_apart(Command(argv, scratch, seconds, variables=os.environ, input=input_bytes))
         except CommandTimedOut as error:
             raise GuestFailed(f"{self.host} did not do `{shlex.join(command)}` within {seconds:.0f} s") from error
         return RemoteReply(ended.status, ended.output, ended.errors)
@@ -90,11 +94,6 @@ class Ssh:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_ENDING_SECONDS)
 
-
-# Files that steps need on another computer, and the words of those steps as they are there.
-#
-# Products of the build and other files that the words name by a path go along, below a folder of ours. Files of the
-# system do not: the other computer has its own.
 
 _OF_THE_SYSTEM = (
     "/usr/",
@@ -147,12 +146,10 @@ def shipment(commands: Sequence[tuple[str, ...]], built: Built, root: str) -> Sh
     """What the commands need of this computer; relative paths in them start from where we are."""
     text = "\0".join(word for command in commands for word in command)
     products = [path.absolute() for _, path in built.products if str(path.absolute()) in text]
-    named = (absolute(path) for command in commands for path in named_files(command, Path.cwd()))
+    named = (absolute(path) for command in commands for path in files_in_words(command, Path.cwd()))
     ours = (path for path in named if not str(path).startswith(_OF_THE_SYSTEM))
     return Shipment(tuple(dict.fromkeys((*products, *ours))), root)
 
-
-# Another computer goes down and comes back with the kernel that was built, or with some other one.
 
 # The modules that its drivers are in are those of the kernel that runs; kexec(8).
 KEXEC = """\
@@ -202,7 +199,7 @@ class KernelToBoot:
         return f"build-id {self.build_id}" if self.build_id else f"release {self.release}"
 
 
-def wanted_of(built: Built) -> KernelToBoot:
+def kernel_to_boot(built: Built) -> KernelToBoot:
     """Raises ``GuestNotBooted`` when the build has nothing that tells its kernel from others."""
     products = dict(built.products)
     try:
@@ -227,22 +224,10 @@ def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
     boot, release, cpus, *notes = (*answer.output.decode("utf-8", "replace").split(), "", "", "")
     if not answer.connected or not cpus:
         return None
-    return RunningKernel(boot, release, _cpus_in(cpus), _build_id("".join(notes)))
-
-
-def _cpus_in(text: str) -> tuple[int, ...]:
-    """CPUs of a list such as ``0-3,8``; none when it is no such list."""
-    if not _CPU_LIST.fullmatch(text):
-        return ()
-    ranges = (part.partition("-") for part in text.split(","))
-    return tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
-
-
-def _build_id(notes: str) -> str | None:
-    try:
-        return build_id_in_notes(bytes.fromhex(notes))
-    except ValueError:
-        return None
+    # CPUs are a list such as ``0-3,8``.
+    ranges = [part.partition("-") for part in cpus.split(",")] if _CPU_LIST.fullmatch(cpus) else []
+    usable = tuple(cpu for first, _, last in ranges for cpu in range(int(first), int(last or first) + 1))
+    return RunningKernel(boot, release, usable, build_id_in_hex("".join(notes)))
 
 
 def boot_script(template: str, places: dict[str, str], words: tuple[str, ...]) -> str:
@@ -264,7 +249,7 @@ class Return:
     """What is awaited of a computer that was told to boot, where ``before`` ran."""
 
     before: RunningKernel
-    wanted: KernelToBoot
+    kernel: KernelToBoot
     proof: Proof
     seconds: float
 
@@ -280,7 +265,7 @@ def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> RunningKernel:
         last = running_on(ssh, scratch)
         away = away or last is None
         anew = last is not None and last.boot != awaited.before.boot
-        if last and awaited.wanted.is_met_by(last) and (anew or (away and awaited.proof is Proof.ABSENCE)):
+        if last and awaited.kernel.is_met_by(last) and (anew or (away and awaited.proof is Proof.ABSENCE)):
             return last
         if anew:
             break
@@ -291,6 +276,6 @@ def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> RunningKernel:
 def _not_back(host: str, awaited: Return, last: RunningKernel | None, away: bool) -> str:
     if last is None:
         return f"{host} did not come back within {awaited.seconds:.0f} s; look at its console"
-    if last.boot == awaited.before.boot and (not away or awaited.wanted.is_met_by(last)):
+    if last.boot == awaited.before.boot and (not away or awaited.kernel.is_met_by(last)):
         return f"{host} did not go down within {awaited.seconds:.0f} s; see whether its boot command works there"
-    return f"{host} came back with another kernel: {last}, wanted is {awaited.wanted}"
+    return f"{host} came back with another kernel: {last}, wanted is {awaited.kernel}"

@@ -1,21 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script of steps reports, read as it comes, and kept in files as far as it came."""
+"""Steps on a machine: their words, the script that runs them, and its report, read as it comes and kept in files.
+
+The script is for any POSIX shell, in a guest or on another host. It needs busybox, or coreutils, grep, sed and
+util-linux. Its messages, over descriptor 3, are lines that begin with a word that only the two sides know, so that
+nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several times, ``ready``; for each
+step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times are in seconds, ``STARVED``
+counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are numbers of bytes: so many
+follow the line, first of standard output, then of standard error, whatever they hold.
+"""
 
 from __future__ import annotations
 
 import shlex
 import time
+import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from linesmith.analyzer.base.elf import build_id_in_notes
+from linesmith.analyzer.base.elf import build_id_in_hex
 from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
 from linesmith.analyzer.model import Built, Done, Step
 from linesmith.plugins.api import Tell
+from linesmith.plugins.machines.talk import Wire
 
-# The words of a step as they are run and as they are shown.
+# Of each stream of a step; a benchmark that says more is caught in a loop.
+MOST_BYTES = 64 << 20
+# For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
+_PAUSE_SECONDS = 60
+_SLOWEST_BYTES = 20_000
+# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
+_CLOCK_SECONDS = 3.0
+_CLOCK_SHARE = 0.2
+# Everything that a step begins inherits this variable, and is known by it.
+MARK = "LINESMITH_STEP"
 
 
 def words_of(step: Step, built: Built) -> tuple[str, ...]:
@@ -24,7 +42,10 @@ def words_of(step: Step, built: Built) -> tuple[str, ...]:
     A program that is named by a relative path is one of where we are: a step runs in a folder of its own.
     """
     places = {f"{{{name}}}": str(path.absolute()) for name, path in built.products}
-    program, *words = (_replaced(word, places) for word in step.command)
+    whole = step.command
+    for name, path in places.items():
+        whole = tuple(word.replace(name, path) for word in whole)
+    program, *words = whole
     return (str(Path(program).absolute()) if "/" in program else program, *words)
 
 
@@ -53,18 +74,6 @@ def check_cpus(step: Step, number: int, usable: Collection[int]) -> None:
             raise GuestFailed(f"{name_of(step, number)} is to run on CPU {cpu}, but there are {there}; pin it to those")
 
 
-def _replaced(word: str, places: dict[str, str]) -> str:
-    for name, path in places.items():
-        word = word.replace(name, path)
-    return word
-
-
-# What a step printed, as text: complete, and within bounds.
-
-# Of each stream of a step; a benchmark that says more is caught in a loop.
-MOST_BYTES = 64 << 20
-
-
 def text_of(output: bytes) -> str:
     r"""The bytes as text; those that are no UTF-8 are spelt out (``\xff``), so that it can be written anywhere."""
     return output.decode("utf-8", "backslashreplace")
@@ -79,27 +88,6 @@ def read_output(path: Path) -> str:
         return ""
 
 
-# For what goes on between two steps, and for what a step printed to come over, at the slowest rate seen.
-_PAUSE_SECONDS = 60
-_SLOWEST_BYTES = 20_000
-# How far two clocks may be apart: by what messages take on a busy host, and by a share of the time.
-_CLOCK_SECONDS = 3.0
-_CLOCK_SHARE = 0.2
-
-
-class Conversation(Protocol):
-    """The other side; each call raises a ``GuestFailed`` or a subclass when nothing more is to be expected."""
-
-    def line(self, doing: str) -> str:
-        """The next line; ``doing`` says in messages what was going on."""
-
-    def take(self, count: int, doing: str) -> bytes:
-        """The next ``count`` bytes."""
-
-    def limit(self, seconds: float) -> None:
-        """From now on wait for so many seconds at most."""
-
-
 @dataclass(frozen=True, slots=True)
 class Introduction:
     """What the other side said of itself before the first step, by name; ``release`` and ``notes``, in hex, too."""
@@ -112,22 +100,19 @@ class Introduction:
 
     def described(self) -> tuple[tuple[str, str], ...]:
         """The facts that a reader wants, with the build-id for the notes."""
-        told = (("build-id", self.build_id or ""), *self.facts)
-        return tuple((name, value) for name, value in told if value and name not in ("release", "notes"))
+        facts = (("build-id", self.build_id or ""), *self.facts)
+        return tuple((name, value) for name, value in facts if value and name not in ("release", "notes"))
 
     @property
     def build_id(self) -> str | None:
         """That of the kernel that booted; ``None`` when it does not tell."""
-        try:
-            return build_id_in_notes(bytes.fromhex(self.fact("notes")))
-        except ValueError:
-            return None
+        return build_id_in_hex(self.fact("notes"))
 
 
 class Transcript:
     """The report of a script whose messages begin with ``nonce``."""
 
-    def __init__(self, talk: Conversation, nonce: str) -> None:
+    def __init__(self, talk: Wire, nonce: str) -> None:
         self._talk = talk
         self._nonce = nonce
         self._clocks = _Clocks()
@@ -163,9 +148,9 @@ class Transcript:
         ended = _StepEnd.read(self._message(f"running {name}", "done", number), name)
         self._clocks.check(ended, time.monotonic())
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
-        for count, kept in ((ended.output, output), (ended.errors, errors)):
+        for count, path in ((ended.output, output), (ended.errors, errors)):
             talk.limit(_PAUSE_SECONDS + count / _SLOWEST_BYTES)
-            kept.write_bytes(talk.take(count, f"sending what {name} printed"))
+            path.write_bytes(talk.take(count, f"sending what {name} printed"))
         ended.check(name, output)
         return Done(step, ended.status, read_output(output), read_output(errors), ended.seconds)
 
@@ -204,14 +189,14 @@ class _StepEnd:
         """How long the step took by the machine's clock."""
         return max(0.0, self.ended - self.began)
 
-    def check(self, name: str, kept: Path) -> None:
+    def check(self, name: str, path: Path) -> None:
         """Raise what makes the step worthless."""
         if max(self.output, self.errors) > MOST_BYTES:
-            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {kept}")
+            raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {path}")
         if self.starved and self.status:
             raise GuestOutOfMemory(
                 f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
-                f"more, or the step less to do; what it printed is in {kept}"
+                f"more, or the step less to do; what it printed is in {path}"
             )
 
 
@@ -235,17 +220,6 @@ class _Clocks:
                 f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
             )
 
-
-# A script for any POSIX shell that runs steps and reports them over descriptor 3, in a guest or on another host.
-#
-# It needs busybox, or coreutils, grep, sed and util-linux. Its messages are lines that begin with a word that only the
-# two sides know, so that nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several
-# times, ``ready``; for each step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times
-# are in seconds, ``STARVED`` counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are
-# numbers of bytes: so many follow the line, first of standard output, then of standard error, whatever they hold.
-
-# Everything that a step begins inherits this variable, and is known by it.
-MARK = "LINESMITH_STEP"
 
 # The time is told by the shell itself where it can, to the microsecond; a clock of 10 ms is the last resort.
 _STAMP = """\
@@ -342,22 +316,22 @@ def launch_script() -> str:
     return f"{_STAMP}{_LAUNCH}"
 
 
-def functions_script() -> str:
+def functions_script(place: str, nonce: str) -> str:
     """What ``steps_script`` needs; ``sweep`` ends what is left of the step that runs.
 
-    The caller sets ``b`` (what goes before the name of a tool: a busybox, or nothing), ``place`` (an empty folder),
-    ``nonce`` (the word that messages begin with), ``mark`` (``MARK=`` and a value of its own), and opens descriptor 3.
+    ``place`` is an empty folder, as the shell has it, ``nonce`` the word that messages begin with. The caller sets
+    ``b`` (what goes before the name of a tool: a busybox, or nothing) and opens descriptor 3.
     """
-    return f"{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
+    variables = f"place={place} nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
+    return f"{variables}{_STAMP}{_RUN.replace('MOST', str(MOST_BYTES + 1))}"
 
 
 def steps_script(steps: Sequence[tuple[Step, tuple[str, ...]]], launch: str) -> str:
     """Runs steps with their words; the file ``launch`` has ``launch_script``."""
-    calls = (f"step {number} {_call(*step, launch)}\n" for number, step in enumerate(steps, 1))
+    calls = []
+    for number, (step, words) in enumerate(steps, 1):
+        environment = shlex.join(f"{name}={value}" for name, value in step.environment)
+        pinned = f"$b taskset -c {cpu_list(step.cpus)} " if step.cpus else ""
+        program = f'$b sh {shlex.quote(launch)} "$b" "$place" {shlex.join(words)}'
+        calls.append(f'step {number} $b env "$mark" {environment} {pinned}{program}\n')
     return f"{_INTRODUCE}{''.join(calls)}say end\n"
-
-
-def _call(step: Step, words: tuple[str, ...], launch: str) -> str:
-    environment = shlex.join(f"{name}={value}" for name, value in step.environment)
-    pinned = f"$b taskset -c {cpu_list(step.cpus)} " if step.cpus else ""
-    return f'$b env "$mark" {environment} {pinned}$b sh {shlex.quote(launch)} "$b" "$place" {shlex.join(words)}'

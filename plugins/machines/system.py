@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a command in a whole emulated machine, from its boot to its power-off."""
+"""Runs a command in a whole emulated machine, from its boot to its power-off.
+
+Here are also the command line of such a machine (qemu-system(1), docs/system/invocation.rst of QEMU), the files that
+QEMU can boot as a Linux kernel, and whether KVM really runs a guest here: its device may be there and never get
+anywhere.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from linesmith.analyzer.base.child import Streams, child
-from linesmith.analyzer.base.elf import build_id_in_notes
+from linesmith.analyzer.base.elf import build_id_in_hex
 from linesmith.analyzer.base.errors import GuestFailed, KernelNotBootable, NotRecorded
 from linesmith.analyzer.model import Emulation, Guest
 from linesmith.plugins.machines.elf_image import read_elf
@@ -27,6 +32,24 @@ from linesmith.plugins.machines.user import escaped
 
 MEMORY_DUMP = "memory.elf"
 _NOT_RUN = {126: "cannot be run", 127: "was not found"}
+# What a shell has for a command of which it knows no better.
+_NO_STATUS = 255
+INITRAMFS = "initramfs.cpio"
+# Emulation is slow enough to look like a stall, to make the kernel give up the TSC for a shared slow clock, and, on a
+# busy host, to look like a board whose timer is broken.
+SLOW_WORDS = ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1", "no_timer_check")
+# A host thread for each CPU of the guest.
+EMULATED = ("-accel", "tcg,thread=multi")
+_HEAD_BYTES = 64 * 1024
+KVM = ("-accel", "kvm")
+KVM_CPU = ("-cpu", "host")
+_DEVICE = Path("/dev/kvm")
+_SECONDS = 5
+_FIRMWARE_BYTES = 64 * 1024
+# mov $0x31,%al; out %al,$0xf4: QEMU's exit device ends it with the status 2 * 0x31 + 1.
+_RESET_CODE = b"\xb0\x31\xe6\xf4"
+_RESET_FROM_END = 16
+_STATUS_OF_SUCCESS = 0x63
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +78,7 @@ class GuestRun:
     tell: Callable[[str], None]
 
 
-def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, errand: GuestRun) -> Ending:
+def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, guest_run: GuestRun) -> Ending:
     """Run QEMU in ``scratch`` until the guest has powered off; ``command`` gets the descriptor of QEMU's QMP socket.
 
     QEMU writes the console to ``log``. Raises ``GuestFailed``, ``ToolMissing``, and ``NotRecorded`` when the guest's
@@ -68,22 +91,26 @@ def run(command: Callable[[int], tuple[str, ...]], scratch: Path, log: Path, err
         streams = Streams(subprocess.PIPE, subprocess.PIPE, complaints)
         process = open_things.enter_context(child(command(far.fileno()), scratch, streams, (far.fileno(),)))
         far.close()
-        talk = Talk(GuestSigns(process, Console(log), errors, "--timeout"), errand.seconds)
-        errand.tell("booting")
-        ending = _until_command_ended(talk, errand)
-        qmp = Qmp(near, errand.seconds)
-        ending = _with_memory(replace(ending, qemu=qmp.version), qmp, scratch, errand)
-        ending = _with_symbols(ending, talk, errand)
+        talk = Talk(GuestSigns(process, Console(log), errors, "--timeout"), guest_run.seconds)
+        guest_run.tell("booting")
+        ending = _until_command_ended(talk, guest_run)
+        qmp = Qmp(near, guest_run.seconds)
+        ending = replace(ending, qemu=qmp.version)
+        if guest_run.dump:
+            guest_run.tell("dumping the guest's memory")
+            ending = replace(ending, memory=scratch / MEMORY_DUMP)
+            qmp.dump(scratch / MEMORY_DUMP)
+        if guest_run.symbols:
+            guest_run.tell("asking for the kernel's symbols")
+            talk.say("symbols")
+            lines = iter(lambda: talk.line("listing the kernel's symbols"), END_OF_SYMBOLS)
+            ending = replace(ending, symbols="\n".join(lines))
         talk.say("go")
         talk.wait("powering off")
     return ending
 
 
-# What a shell has for a command of which it knows no better.
-_NO_STATUS = 255
-
-
-def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
+def _until_command_ended(talk: Talk, guest_run: GuestRun) -> Ending:
     doing = "booting"
     ending = Ending(0)
     while True:
@@ -91,60 +118,23 @@ def _until_command_ended(talk: Talk, errand: GuestRun) -> Ending:
         if word == "release":
             ending = replace(ending, release=rest)
         elif word == "notes":
-            ending = _identified(replace(ending, build_id=_build_id(rest)), errand)
+            ending = replace(ending, build_id=build_id_in_hex(rest))
+            if guest_run.build_id and ending.build_id and guest_run.build_id != ending.build_id:
+                raise NotRecorded(
+                    f"--vmlinux has the build-id {guest_run.build_id}, but the kernel that booted has "
+                    f"{ending.build_id}; give the vmlinux of the same build"
+                )
         elif word == "began":
             doing = "running the command"
-            errand.tell("running the command")
+            guest_run.tell("running the command")
         elif word == "status":
-            return _judged(replace(ending, status=int(rest) if rest.isdecimal() else _NO_STATUS))
-
-
-def _judged(ending: Ending) -> Ending:
-    if ending.status in _NOT_RUN:
-        raise GuestFailed(
-            f"the command {_NOT_RUN[ending.status]} in the guest (status {ending.status}); name it by its path, or put "
-            "what it needs into an --overlay folder"
-        )
-    return ending
-
-
-def _identified(ending: Ending, errand: GuestRun) -> Ending:
-    if errand.build_id and ending.build_id and ending.build_id != errand.build_id:
-        raise NotRecorded(
-            f"--vmlinux has the build-id {errand.build_id}, but the kernel that booted has {ending.build_id}; give the "
-            "vmlinux of the same build"
-        )
-    return ending
-
-
-def _build_id(notes: str) -> str | None:
-    try:
-        return build_id_in_notes(bytes.fromhex(notes))
-    except ValueError:
-        return None
-
-
-def _with_memory(ending: Ending, qmp: Qmp, scratch: Path, errand: GuestRun) -> Ending:
-    if not errand.dump:
-        return ending
-    errand.tell("dumping the guest's memory")
-    memory = scratch / MEMORY_DUMP
-    qmp.dump(memory)
-    return replace(ending, memory=memory)
-
-
-def _with_symbols(ending: Ending, talk: Talk, errand: GuestRun) -> Ending:
-    if not errand.symbols:
-        return ending
-    errand.tell("asking for the kernel's symbols")
-    talk.say("symbols")
-    lines = iter(lambda: talk.line("listing the kernel's symbols"), END_OF_SYMBOLS)
-    return replace(ending, symbols="\n".join(lines))
-
-
-# The command line of a whole emulated machine. Source: qemu-system(1), docs/system/invocation.rst of QEMU.
-
-INITRAMFS = "initramfs.cpio"
+            ending = replace(ending, status=int(rest) if rest.isdecimal() else _NO_STATUS)
+            if ending.status in _NOT_RUN:
+                raise GuestFailed(
+                    f"the command {_NOT_RUN[ending.status]} in the guest (status {ending.status}); name it by its "
+                    "path, or put what it needs into an --overlay folder"
+                )
+            return ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +163,6 @@ BOARDS = {
 }
 
 
-# Emulation is slow enough to look like a stall, to make the kernel give up the TSC for a shared slow clock, and, on a
-# busy host, to look like a board whose timer is broken.
-SLOW_WORDS = ("tsc=reliable", "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1", "no_timer_check")
-# A host thread for each CPU of the guest.
-EMULATED = ("-accel", "tcg,thread=multi")
-
-
 def recording_command(
     program: str, guest: Guest, board: Board, emulation: Emulation, plugin: str, log: Path, qmp: int
 ) -> tuple[str, ...]:
@@ -187,8 +170,12 @@ def recording_command(
 
     Addresses are those of the ELF file without KASLR.
     """
+    clock: tuple[str, ...] = EMULATED
+    if emulation.interleave == "exact":  # the clock counts instructions, so that a seed gives the same recording again
+        exact = ("-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm", "-seed", str(emulation.seed))
+        clock = ("-accel", "tcg,thread=single", *exact)
     return (
-        *system_command(program, guest, board, (*board.cpu, *_time(emulation)), ("nokaslr", *SLOW_WORDS), log),
+        *system_command(program, guest, board, (*board.cpu, *clock), ("nokaslr", *SLOW_WORDS), log),
         *("-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control"),
         *("-plugin", plugin),
     )
@@ -203,6 +190,8 @@ def system_command(
     come last.
     """
     words = (f"console={board.console}", "quiet", "panic=-1", "oops=panic", f"rdinit={HOME}/init")
+    # The second serial port: a board has one of its own, or a card.
+    port = ("-serial", "chardev:talk") if board.console == "ttyS0" else ("-device", "pci-serial,chardev=talk")
     return (
         program,
         *board.words,
@@ -212,16 +201,8 @@ def system_command(
         *("-append", " ".join((*words, "random.trust_cpu=on", *kernel_words, *guest.words))),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-chardev", f"file,id=console,path={escaped(log)}", "-serial", "chardev:console"),
-        *("-chardev", "stdio,id=talk,signal=off", *_port(board)),
+        *("-chardev", "stdio,id=talk,signal=off", *port),
     )
-
-
-def _time(emulation: Emulation) -> tuple[str, ...]:
-    """With exact turns the clock counts instructions, so that the same seed gives the same recording."""
-    if emulation.interleave == "exact":
-        exact = ("-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01,clock=vm", "-seed", str(emulation.seed))
-        return ("-accel", "tcg,thread=single", *exact)
-    return EMULATED
 
 
 def _topology(guest: Guest) -> Iterator[str]:
@@ -238,19 +219,9 @@ def _topology(guest: Guest) -> Iterator[str]:
         yield from ("-numa", f"node,nodeid={node},cpus={node * share}-{(node + 1) * share - 1},memdev=node{node}")
 
 
-def _port(board: Board) -> tuple[str, ...]:
-    """The second serial port: a board has one of its own, or a card."""
-    return ("-serial", "chardev:talk") if board.console == "ttyS0" else ("-device", "pci-serial,chardev=talk")
-
-
 def nodes_of_cpus(guest: Guest) -> tuple[int, ...]:
     """The NUMA node of each CPU."""
     return tuple(cpu // (guest.cpus // guest.nodes) for cpu in range(guest.cpus))
-
-
-# Recognises files that QEMU can boot as a Linux kernel, and for which machine they are.
-
-_HEAD_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,19 +281,6 @@ def _elf_kernel(path: Path) -> KernelImage:
         f"{path} is an ELF file without an entry for virtual machines; give --kernel the bzImage of the same build, "
         "and this file as --vmlinux"
     )
-
-
-# Whether KVM really runs a guest here: its device may be there and never get anywhere.
-
-KVM = ("-accel", "kvm")
-KVM_CPU = ("-cpu", "host")
-_DEVICE = Path("/dev/kvm")
-_SECONDS = 5
-_FIRMWARE_BYTES = 64 * 1024
-# mov $0x31,%al; out %al,$0xf4: QEMU's exit device ends it with the status 2 * 0x31 + 1.
-_RESET_CODE = b"\xb0\x31\xe6\xf4"
-_RESET_FROM_END = 16
-_STATUS_OF_SUCCESS = 0x63
 
 
 def kvm_verdict() -> str:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The conversation with a guest over its second serial port, while its console is watched for signs of death."""
+"""The conversation with a guest over its second serial port, while its console is watched for signs of death.
+
+The other side may die, hang, or be cut off at any time. ``Qmp`` is a small client of QEMU's machine protocol, one JSON
+document a line. Source: docs/interop/qmp-spec.rst of QEMU.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,6 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestPanicked
-
-# Reads a guest's console: how a kernel says that it has died, and the last lines to show.
 
 # Source: kernel/panic.c, arch/x86/mm/fault.c, arch/arm64/mm/fault.c, lib/bug.c; each begins a report that ends the run.
 _DEATHS = (
@@ -36,6 +38,12 @@ _STARVATION = re.compile(
 _TIMESTAMP = re.compile(r"^\[\s*\d+\.\d+\](?:\[\s*\w+\])? ?")
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 LAST_LINES = 5
+_POLL_SECONDS = 0.2
+_MOST_BYTES = 64 << 20
+_TALK_POLL_SECONDS = 0.05
+_ENDING_SECONDS = 5
+# What the plugin says at the end of any guest that was never followed.
+_NO_REGION = "never entered a region of interest"
 
 
 class Console:
@@ -83,12 +91,6 @@ def death(text: str) -> str | None:
 def _first_death(text: str) -> re.Match[str] | None:
     found = (match for pattern in _DEATHS if (match := pattern.search(text)))
     return min(found, key=lambda match: match.start(), default=None)
-
-
-# Lines and bytes from another side that may die, hang, or be cut off at any time.
-
-_POLL_SECONDS = 0.2
-_MOST_BYTES = 64 << 20
 
 
 class DeathSigns(Protocol):
@@ -156,12 +158,6 @@ class Wire:
         return b""
 
 
-_TALK_POLL_SECONDS = 0.05
-_ENDING_SECONDS = 5
-# What the plugin says at the end of any guest that was never followed.
-_NO_REGION = "never entered a region of interest"
-
-
 @dataclass(frozen=True, slots=True)
 class GuestSigns:
     """How it shows that a guest is gone: ``process`` runs it, ``errors`` is the file with what that had to say.
@@ -177,30 +173,27 @@ class GuestSigns:
     def check(self, doing: str) -> None:
         """Raise ``GuestPanicked`` when the kernel says that it has died."""
         if died := self.console.death():
-            raise GuestPanicked(self.told(f"the guest's kernel died while {doing}: {died}"))
+            raise GuestPanicked(self.with_last_lines(f"the guest's kernel died while {doing}: {died}"))
 
     def late(self, doing: str, seconds: float) -> GuestFailed:
         """The guest got nowhere."""
-        return GuestHung(self.told(f"the guest was still {doing} after {seconds:.0f} s ({self.limit})"))
+        return GuestHung(self.with_last_lines(f"the guest was still {doing} after {seconds:.0f} s ({self.limit})"))
 
     def ended(self, doing: str) -> GuestFailed:
         """QEMU has ended, of itself or with the guest; what it says comes last."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(_ENDING_SECONDS)
         if died := self.console.death():
-            return GuestPanicked(self.told(f"the guest's kernel died while {doing}: {died}"))
-        if complaints := self._complaints():
+            return GuestPanicked(self.with_last_lines(f"the guest's kernel died while {doing}: {died}"))
+        # What QEMU and the plugin said that is not a mere consequence of the early end.
+        lines = self.errors.read_text("utf-8", "replace").splitlines()
+        if complaints := [line.strip() for line in lines if line.strip() and _NO_REGION not in line]:
             return GuestFailed(f"QEMU ended while the guest was {doing}: {complaints[0]}")
-        return GuestFailed(self.told(f"the guest ended while {doing}"))
+        return GuestFailed(self.with_last_lines(f"the guest ended while {doing}"))
 
-    def told(self, what: str) -> str:
+    def with_last_lines(self, what: str) -> str:
         """The sentence with the guest's last words."""
         return f"{what}; its last lines: {self.console.last_lines()}; all of them are in {self.console.log}"
-
-    def _complaints(self) -> list[str]:
-        """What QEMU and the plugin said that is not a mere consequence of the early end."""
-        lines = self.errors.read_text("utf-8", "replace").splitlines()
-        return [line.strip() for line in lines if line.strip() and _NO_REGION not in line]
 
 
 class Talk(Wire):
@@ -209,7 +202,7 @@ class Talk(Wire):
     def __init__(self, signs: GuestSigns, seconds: float) -> None:
         super().__init__(signs.process.stdout, signs, seconds)
         self._process = signs.process
-        self._told = signs.told
+        self._with_last_lines = signs.with_last_lines
 
     def say(self, word: str) -> None:
         """Send one line to the guest; one that is gone is told by whoever waits for it next."""
@@ -224,10 +217,7 @@ class Talk(Wire):
             self.check(doing)
             time.sleep(_TALK_POLL_SECONDS)
         if self._process.returncode != 0:
-            raise GuestFailed(self._told(f"QEMU ended with status {self._process.returncode} while {doing}"))
-
-
-# A small client of QEMU's machine protocol: one JSON document a line. Source: docs/interop/qmp-spec.rst of QEMU.
+            raise GuestFailed(self._with_last_lines(f"QEMU ended with status {self._process.returncode} while {doing}"))
 
 
 class Qmp:
@@ -255,7 +245,9 @@ class Qmp:
             if "return" in answer:
                 return answer["return"]
             if "error" in answer:
-                raise GuestFailed(f"QEMU refuses {command} ({_description(answer['error'])}); is there room in TMPDIR?")
+                refusal = answer["error"]
+                reason = refusal.get("desc", refusal) if isinstance(refusal, dict) else refusal
+                raise GuestFailed(f"QEMU refuses {command} ({reason}); is there room in TMPDIR?")
 
     def dump(self, destination: Path) -> None:
         """Stop the guest, write its memory as an ELF core file to ``destination``, and let it go on."""
@@ -272,10 +264,6 @@ class Qmp:
         if not isinstance(answer, dict):
             raise _silent(command, "the connection ended")
         return answer
-
-
-def _description(error: object) -> str:
-    return str(error.get("desc", error)) if isinstance(error, dict) else str(error)
 
 
 def _version(greeting: dict[str, object]) -> str:

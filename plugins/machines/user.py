@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs one program under QEMU's user-mode emulation, and learns where its files are loaded."""
+"""Runs one program under QEMU's user-mode emulation, and learns where its files are loaded.
+
+Here are also our plugin for QEMU's emulation, with its options, the tiny program that marks a border of the region of
+interest (one marker instruction, then exit(0)), and the speed of this host's time stamp counter: an emulated x86 guest
+sees that as its own, and one that measures it itself while the host is busy may be wrong by a factor.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +34,24 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import Emulation
 
 
-# Where the files of an emulated program lie in its memory, as seen from the emulator's own address space.
-
 # Source: proc_pid_maps(5).
 _ROW = re.compile(r"([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ \d+ +(/.*)")
+_PACKAGE = "qemu-user"
+_POLL_SECONDS = 0.01
+_PROBE_SECONDS = 10
+_PLACE = "plugins/bin/coherence_plugin.so"
+RECORDING = "recording"
+# Records of one CPU: an instruction that touches many contended lines has one for each.
+_MOST_ACCESSES = 1 << 19
+# Source: the generic ABI, chapters 4 and 5.
+_ET_EXEC, _PT_LOAD, _READ_AND_EXECUTE = 2, 1, 5
+_ELF_HEADER_BYTES, _PROGRAM_HEADER_BYTES = 64, 56
+_LOAD_ADDRESS = 0x400000
+_MACHINE_NUMBERS = {"x86_64": 62, "aarch64": 183}
+# rdtsc; shl $32,%rdx; or %rdx,%rax; ret
+_READ = b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0\xc3"
+_SPAN_SECONDS = 0.1
+_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +77,6 @@ def read_mappings(process: int) -> tuple[MappedRange, ...]:
 def load_address(mappings: Iterable[MappedRange], path: Path) -> int | None:
     """Where the first byte of a file lies; ``None`` when it is not mapped."""
     return min((one.start - one.offset for one in mappings if one.path == str(path)), default=None)
-
-
-_PACKAGE = "qemu-user"
-_POLL_SECONDS = 0.01
-_PROBE_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +151,6 @@ def run(
     return Ran(process.returncode, tuple(seen.values()))
 
 
-# Our plugin for QEMU's emulation: where it is installed, and its options as QEMU takes them.
-
-_PLACE = "plugins/bin/coherence_plugin.so"
-RECORDING = "recording"
-# Records of one CPU: an instruction that touches many contended lines has one for each.
-_MOST_ACCESSES = 1 << 19
-
-
 def plugin_file() -> Path:
     """The plugin of this installation; raises ``ToolMissing`` when it was built without one."""
     path = Path(str(distribution("linesmith").locate_file(f"linesmith/{_PLACE}")))
@@ -175,15 +181,6 @@ def escaped(path: Path) -> str:
     return str(path.absolute()).replace(",", ",,")
 
 
-# The tiny program that marks a border of the region of interest: one marker instruction, then exit(0).
-
-# Source: the generic ABI, chapters 4 and 5.
-_ET_EXEC, _PT_LOAD, _READ_AND_EXECUTE = 2, 1, 5
-_ELF_HEADER_BYTES, _PROGRAM_HEADER_BYTES = 64, 56
-_LOAD_ADDRESS = 0x400000
-_MACHINE_NUMBERS = {"x86_64": 62, "aarch64": 183}
-
-
 class Border(Enum):
     """A border of the region; the value is the lowest byte of the marker's operand."""
 
@@ -195,7 +192,14 @@ def marker_program(machine: str, border: Border) -> bytes:
     """A static ELF executable for ``machine`` (``x86_64`` or ``aarch64``); raises ``ToolMissing`` for others."""
     if machine not in _MACHINE_NUMBERS:
         raise ToolMissing(f"there is no marker for {machine}; record an x86_64 or aarch64 guest")
-    code = _x86_64(border) if machine == "x86_64" else _aarch64(border)
+    if machine == "x86_64":
+        # nopl 0x4c534d0X(%rax), which reads nothing; mov $60,%eax; xor %edi,%edi; syscall, which is exit(0).
+        marker = b"\x0f\x1f\x80" + struct.pack("<I", 0x4C534D00 | border.value)
+        code = marker + b"\xb8\x3c\x00\x00\x00" + b"\x31\xff" + b"\x0f\x05"
+    else:
+        # movz xzr, #0x4c0X, lsl #16, which writes nowhere; mov x8,#93; mov x0,#0; svc #0, which is exit(0).
+        number = 0xD2A00000 | (0x4C00 | border.value) << 5 | 31
+        code = struct.pack("<IIII", number, 0xD2800BA8, 0xD2800000, 0xD4000001)
     start = _ELF_HEADER_BYTES + _PROGRAM_HEADER_BYTES
     size = start + len(code)
     identity = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
@@ -206,28 +210,6 @@ def marker_program(machine: str, border: Border) -> bytes:
     )
     segment = struct.pack("<IIQQQQQQ", _PT_LOAD, _READ_AND_EXECUTE, 0, _LOAD_ADDRESS, _LOAD_ADDRESS, size, size, 0x1000)
     return header + segment + code
-
-
-def _x86_64(border: Border) -> bytes:
-    """``nopl 0x4c534d0X(%rax)`` reads nothing; ``mov $60,%eax; xor %edi,%edi; syscall`` is exit(0)."""
-    marker = b"\x0f\x1f\x80" + struct.pack("<I", 0x4C534D00 | border.value)
-    return marker + b"\xb8\x3c\x00\x00\x00" + b"\x31\xff" + b"\x0f\x05"
-
-
-def _aarch64(border: Border) -> bytes:
-    """``movz xzr, #0x4c0X, lsl #16`` writes nowhere; ``mov x8,#93; mov x0,#0; svc #0`` is exit(0)."""
-    marker = 0xD2A00000 | (0x4C00 | border.value) << 5 | 31
-    return struct.pack("<IIII", marker, 0xD2800BA8, 0xD2800000, 0xD4000001)
-
-
-# How fast this host's time stamp counter runs, which an emulated x86 guest sees as its own.
-#
-# A guest that measures that itself while the host is busy may be wrong by a factor, and all its times with it.
-
-# rdtsc; shl $32,%rdx; or %rdx,%rax; ret
-_READ = b"\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0\xc3"
-_SPAN_SECONDS = 0.1
-_TRIES = 20
 
 
 @cache

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.child import find, guarded
-from linesmith.analyzer.base.errors import GuestFailed, LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
-from linesmith.plugins.machines.here import SettingKind, SiteSettings
+from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import (
-    MARK,
     MOST_BYTES,
     Transcript,
     check_cpus,
@@ -34,10 +33,17 @@ from linesmith.plugins.machines.steps import (
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.talk import Console, GuestSigns, Wire
 
-_SETTINGS = {"boot_seconds": SettingKind.NUMBER, "kvm": SettingKind.SWITCH, "words": SettingKind.WORDS}
-_BOOT_SECONDS = 300
 _ADVICE = "; virtme-ng needs a kernel with virtio and 9p or virtiofs, built in or as modules beside it"
 _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
+
+
+@dataclass(frozen=True, slots=True)
+class VirtmeSettings:
+    """What a plan says of such a guest; ``kvm`` is used where it runs guests unless the plan says otherwise."""
+
+    boot_seconds: int = 300
+    kvm: bool | None = None
+    words: tuple[str, ...] = ()
 
 
 class VirtmeMachine:
@@ -48,7 +54,7 @@ class VirtmeMachine:
     def obstacle(self, site: Site) -> str | None:
         """Why virtme-ng cannot be used here; ``None`` if it can."""
         try:
-            SiteSettings(site, _SETTINGS).check()
+            settings_of(site, VirtmeSettings)
         except LinesmithError as error:
             return str(error)
         if shutil.which("vng") is None:
@@ -67,13 +73,13 @@ class VirtmeMachine:
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        SiteSettings(site, _SETTINGS).check()
+        settings_of(site, VirtmeSettings)
         for number, step in enumerate(steps, 1):
             check_cpus(step, number, range(site.cpus))
         scratch = scratch.absolute()
 
-        def attempt(given: Site) -> Session:
-            return _attempt(given, built, steps, scratch, tell)
+        def attempt(tried: Site) -> Session:
+            return _attempt(tried, built, steps, scratch, tell)
 
         return booted_at_last(attempt, site, scratch / _CONSOLE, tell)
 
@@ -81,21 +87,27 @@ class VirtmeMachine:
 def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
     nonce = str(uuid.uuid4())
     (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
-    (scratch / _SESSION).write_text(_script(built, steps, scratch, nonce), "utf-8", "surrogateescape")
+    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
+    ran = tuple((step, words_of(step, built)) for step in steps)
+    script = f"b= \n{port}{functions_script('$(mktemp -d)', nonce)}{steps_script(ran, str(scratch / _LAUNCH))}"
+    (scratch / _SESSION).write_text(script, "utf-8", "surrogateescape")
     tell(f"booting the kernel of {built.key} (virtme-ng)")
     with _guest(site, built, scratch) as wire:
-        return _session(site, steps, Transcript(wire, nonce), scratch, tell)
+        transcript = Transcript(wire, nonce)
+        introduction = booted(transcript, settings_of(site, VirtmeSettings).boot_seconds, _ADVICE)
+        done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
+    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
+    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
     """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
-    settings = SiteSettings(site, _SETTINGS)
     emulated = _emulated(site)
     words = (
         "panic=-1",
         "oops=panic",
         *(emulated_words(platform.machine()) if emulated else ()),
-        *settings.words("words"),
+        *settings_of(site, VirtmeSettings).words,
     )
     return (
         *(find("vng", "virtme-ng"), "--run", str(kernel_of(built).absolute()), "--user", "root", "--verbose"),
@@ -105,13 +117,6 @@ def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
         f"--qemu-opts=-chardev pipe,id=talk,path={shlex.quote(str(scratch / _PIPE))} -serial chardev:talk",
         *("--exec", shlex.join(("sh", str(scratch / _SESSION)))),
     )
-
-
-def _script(built: Built, steps: Sequence[Step], scratch: Path, nonce: str) -> str:
-    begin = f"b= place=$(mktemp -d) nonce={nonce} mark={MARK}={uuid.uuid4()}\n"
-    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
-    ran = tuple((step, words_of(step, built)) for step in steps)
-    return f"{begin}{port}{functions_script()}{steps_script(ran, str(scratch / _LAUNCH))}"
 
 
 @contextmanager
@@ -143,36 +148,19 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
             str(log),
         ) as process,
     ):
-        yield Wire(stream, _VirtmeSigns(GuestSigns(process, Console(log), output, "its limit")), site.seconds)
+        yield Wire(stream, _VirtmeSigns(process, Console(log), output, "its limit"), site.seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _VirtmeSigns:
+class _VirtmeSigns(GuestSigns):
     """How it shows that a guest is gone: its console, or the end of whoever runs it."""
-
-    guest: GuestSigns
 
     def check(self, doing: str) -> None:
         """Raise ``GuestPanicked``, or ``GuestFailed`` when vng has ended."""
-        self.guest.check(doing)
-        if self.guest.process.poll() is not None:
+        super().check(doing)
+        if self.process.poll() is not None:
             raise self.ended(doing)
-
-    def late(self, doing: str, seconds: float) -> GuestFailed:
-        """The guest got nowhere."""
-        return self.guest.late(doing, seconds)
-
-    def ended(self, doing: str) -> GuestFailed:
-        """It has ended, of itself or with the guest."""
-        return self.guest.ended(doing)
-
-
-def _session(site: Site, steps: Sequence[Step], transcript: Transcript, scratch: Path, tell: Tell) -> Session:
-    introduction = booted(transcript, SiteSettings(site, _SETTINGS).number("boot_seconds", _BOOT_SECONDS), _ADVICE)
-    done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
-    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
-    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _emulated(site: Site) -> bool:
-    return not SiteSettings(site, _SETTINGS).switch("kvm", kvm_obstacle() is None)
+    kvm = settings_of(site, VirtmeSettings).kvm
+    return not (kvm_obstacle() is None if kvm is None else kvm)

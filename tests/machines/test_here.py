@@ -98,8 +98,8 @@ class Left:
 
     def sweep(self, before: str = "") -> bytes:
         """What the sweep prints, with ``before`` in front of the name of each tool; nobody reads its complaints."""
-        setting = f"b={before} place={self.place} nonce=nonce mark={self.mark}\n"
-        script = f"{setting}{functions_script()}\nsweep\necho swept\n"
+        functions = functions_script(str(self.place), "nonce")
+        script = f"b={before}\n{functions}mark={self.mark}\nsweep\necho swept\n"
         reader, writer = os.pipe()
         os.close(reader)
         try:

@@ -12,9 +12,10 @@ from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBoote
 from linesmith.analyzer.model import Done, Session, Site, Step
 from linesmith.plugins.machines.qemu import booted_at_last
 from linesmith.plugins.machines.steps import Introduction, Transcript
+from linesmith.plugins.machines.talk import Wire
 
 
-class Said:
+class Said(Wire):
     """A conversation of which all has been said."""
 
     def __init__(self, text: str) -> None:

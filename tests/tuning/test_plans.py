@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a plan leaves open is settled, what is wrong with it is said at once, and a dry run shows what it comes to."""
+"""What a plan leaves open is completed, what is wrong with it is said at once, and a dry run shows what it comes to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linesmith.analyzer.base.errors import JournalError, PlanError, ProfileError
 from linesmith.analyzer.model import Evidence, Fidelity, Step, Variant
 from linesmith.tuner.run.evidence import RunProfile, run_profile
 from linesmith.tuner.run.plan_file import plan_in, stray
-from linesmith.tuner.run.preparation import SettledPlan, of_bench, of_tune, settled
+from linesmith.tuner.run.preparation import CompletePlan, completed, of_bench, of_tune
 from linesmith.tuner.run.run_directory import RunDirectory
 
 _SOURCE = """
@@ -31,8 +31,8 @@ _MEASURED = (Fidelity.ESTIMATE, Fidelity.BENCHMARK)
 _NAMED = '[machine]\nname = "qemu"\n[search]\nladder = ["estimate", "benchmark"]\n'
 
 
-def settle(text: str, folder: Path) -> SettledPlan:
-    return settled(plan_in(_SOURCE + text, folder))
+def settle(text: str, folder: Path) -> CompletePlan:
+    return completed(plan_in(_SOURCE + text, folder))
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_work_for_a_set_time_is_not_simulated_and_that_is_said(tmp_path: Path) -
 
 def test_the_time_of_an_emulated_machine_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "there is no KVM here")
-    settling = settled(plan_in('[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED, tmp_path))
-    assert settling.plan.search.ladder == _SIMULATED
-    assert settling.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")
+    complete = completed(plan_in('[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED, tmp_path))
+    assert complete.plan.search.ladder == _SIMULATED
+    assert complete.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")
 
 
 _RECORD = 'command = "{queue} work"'

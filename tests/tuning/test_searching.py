@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +40,7 @@ from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.progress import Narration, RunProgress
 from linesmith.tuner.run.result import advice
+from linesmith.tuner.run.rungs import BlockRung
 
 SOURCE = """\
 struct account { long opened[4]; long balance; };
@@ -91,17 +92,16 @@ def test_a_record_that_is_named_is_searched_like_the_hottest_one() -> None:
     assert all(widened is seen for widened, _ in found)
 
 
-@dataclass
-class Slow:
+class Slow(BlockRung):
     """A rung on which every build takes longer than there is time; ``left`` says whether there is any."""
 
-    left: bool = True
-    answer: Trial | None = None
-    fidelity: Fidelity = Fidelity.SIMULATION
+    def __init__(self) -> None:
+        self.left = True
+        self.fidelity = Fidelity.SIMULATION
 
     async def judge(self, point: Point) -> Trial | None:  # noqa: ARG002 - as rungs have it
         self.left = False
-        return self.answer
+        return None
 
 
 def test_points_that_were_built_and_never_measured_are_told_to_be_cut_off(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from linesmith.tuner.judge.ranking import winner
 from linesmith.tuner.judge.stopping import enough
 from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.journal_tables import PLACEBO, MeasuredBlock, Purpose, Stage, efforts_of, keep_variant
+from linesmith.tuner.run.journal_tables import PLACEBO, BlockStage, MeasuredBlock, Purpose, efforts_of, keep_variant
 from linesmith.tuner.run.judgement import Judge
 from linesmith.tuner.run.laboratory import Laboratory
-from linesmith.tuner.run.result import BEST, FINISHED, keep_terms, kept_terms
+from linesmith.tuner.run.result import BEST, FINISHED, keep_terms, terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class BlockCourse:
     parallel: int = 1
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> BlockStage:
         """The stage that its blocks are of."""
-        return Stage(self.rig.fidelity, self.purpose)
+        return BlockStage(self.rig.fidelity, self.purpose)
 
 
 async def assessed(lab: Laboratory, course: BlockCourse, variant: Variant) -> tuple[Comparison, ...] | Failure:
@@ -121,7 +121,7 @@ async def confirm(
 
     Raises ``BaselineFailed`` and ``DiskFull``.
     """
-    keep_terms(lab.run.journal, replace(kept_terms(lab.run.journal), confirmed=len(finalists)))
+    keep_terms(lab.run.journal, replace(terms_of(lab.run.journal), confirmed=len(finalists)))
     sharing = replace(judge, variants=len(finalists))
     course = BlockCourse(rig, sharing, Purpose.CONFIRMATION, lambda: lab.narration.left > 0, lab.slots)
     outcomes = await asyncio.gather(*(assessed(lab, course, one) for one in finalists))

@@ -15,8 +15,8 @@ from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
     PLACEBO,
+    BlockStage,
     Purpose,
-    Stage,
     keep_build,
     keep_trial,
     keep_variant,
@@ -24,7 +24,7 @@ from linesmith.tuner.run.journal_tables import (
     trials,
 )
 from linesmith.tuner.run.laboratory import Laboratory
-from linesmith.tuner.run.preparation import check, check_ladder, refusals, reopen, settled, without_search
+from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search
 from linesmith.tuner.run.progress import Narration, TellProgress
 from linesmith.tuner.run.result import Terms, keep_terms, result_of, with_measures
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file, keep_purpose
@@ -39,14 +39,14 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
     What an earlier process finished in the same run directory is not done again. Raises ``BaselineFailed``,
     ``DiskFull``, ``PlanError``, ``BenchmarkUnknown``, ``ToolMissing``, or ``PatchRefused`` when no patch fits the tree.
     """
-    settling = settled(plan)
-    check_ladder(settling.plan)
-    plan = without_search(settling.plan)
+    complete = completed(plan)
+    check_ladder(complete.plan)
+    plan = without_search(complete.plan)
     keep_purpose(run.journal, f"a bench of {', '.join(sorted(one.name for one in variants))}")
     check(plan, pool)
     refused = refusals(plan.recipe, variants, pool)
     reopen(run.journal)
-    for sentence in settling.remarks:
+    for sentence in complete.remarks:
         remark(run.journal, sentence)
     rig: Rig = machine_rig(plan)
     if plan.evidence is not None:  # what is recorded is simulated
@@ -77,7 +77,7 @@ async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant], refus
 
 def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
     """One trial for each patch, unless an earlier process has kept it."""
-    journal, stage = lab.run.journal, Stage(rig.fidelity, Purpose.CONFIRMATION)
+    journal, stage = lab.run.journal, BlockStage(rig.fidelity, Purpose.CONFIRMATION)
     named = {one.variant for one in trials(journal)}
     fresh = [name for name in confirmed if name not in named and confirmed[name]]
     with journal.transaction():
@@ -93,7 +93,7 @@ def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, .
             raise PlanError(f"a patch cannot be called {one.name}, as builds of equal layout are; rename it")
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
-        kept = [keep_variant(run.journal, one) for one in variants]
-    for one in kept:
+        entered = [keep_variant(run.journal, one) for one in variants]
+    for one in entered:
         keep_patch_file(run, one.name, "".join(one.patches))
-    return tuple(dict.fromkeys(kept))
+    return tuple(dict.fromkeys(entered))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, PlanError
@@ -46,24 +46,9 @@ class BlockPlace:
     run: Path
 
 
-class Rig(Protocol):
-    """Makes the task of a block, and brings the judge of what comes out."""
-
-    @property
-    def fidelity(self) -> Fidelity:
-        """On which rung its blocks stand."""
-
-    @property
-    def judge(self) -> Judge:
-        """Who compares; no noise floor is known yet."""
-
-    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> BlockTask | SimulatedBlockTask:
-        """The block as a task."""
-
-
 @dataclass(frozen=True, slots=True)
 class MachineRig:
-    """Benchmarks on a machine, in the judge's order."""
+    """Benchmarks on a machine, in the order of the ``judge``, who compares what comes out and knows no floor yet."""
 
     site: Site
     uses: tuple[Use, ...]
@@ -79,7 +64,7 @@ class MachineRig:
 
 @dataclass(frozen=True, slots=True)
 class SimulationRig:
-    """Recordings of both sides with the same seed."""
+    """Recordings of both sides with the same seed, and their judge."""
 
     simulation: SimulatedBenchmark
     judge: Judge
@@ -89,6 +74,9 @@ class SimulationRig:
         """One recording of each."""
         seed = place.ordinal + 1 + (_FRESH_SEEDS if place.purpose is Purpose.CONFIRMATION else 0)
         return SimulatedBlockTask(place.number, self.simulation, baseline, variant, seed, place.run)
+
+
+Rig = MachineRig | SimulationRig
 
 
 def machine_rig(plan: TunePlan) -> MachineRig:
@@ -201,7 +189,7 @@ def _booted(task: BlockTask, courses: Sequence[_BootCourse], logs: Path, tell: T
             raise Interrupted(variant, error) from error
         release = (("kernel release", session.release),) if session.release else ()
         facts |= dict.fromkeys((*release, *session.facts))
-    return TaskOutcome(0.0, samples=tuple(samples), facts=tuple(facts))
+    return TaskOutcome(samples=tuple(samples), facts=tuple(facts))
 
 
 def _courses(task: BlockTask, scratch: Path) -> Iterator[_BootCourse]:

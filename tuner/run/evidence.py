@@ -44,12 +44,12 @@ def run_profile(run: Path) -> RunProfile | None:
         return RunProfile(recorded)
     journal = Journal.read(journal_of(run))
     try:
-        given = profile_given(plan_of(run, journal))
+        planned = planned_profile(plan_of(run, journal))
     except (OSError, ValueError, PlanError):
         return None
     finally:
         journal.close()
-    return given if given and given.path.is_file() else None
+    return planned if planned and planned.path.is_file() else None
 
 
 def plan_of(run: Path, journal: Journal) -> TunePlan:
@@ -57,13 +57,13 @@ def plan_of(run: Path, journal: Journal) -> TunePlan:
     return plan_in((run / PLAN).read_text("utf-8"), journal.folder)
 
 
-def profile_given(plan: TunePlan) -> RunProfile | None:
+def planned_profile(plan: TunePlan) -> RunProfile | None:
     """The profile that the plan names."""
     named = plan.evidence.profile if plan.evidence else None
     return RunProfile(named, plan.search.section) if named else None
 
 
-def given_profile(evidence: Evidence, search: Searching) -> Profile | None:
+def read_planned_profile(evidence: Evidence, search: Searching) -> Profile | None:
     """The profile in the plan's file, ``None`` where it is to be recorded.
 
     Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
@@ -103,20 +103,21 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     evidence = plan.evidence
     if evidence is None:
         raise PlanError("there is no profile to start from; the plan needs a [record] or a [[benchmark]]")
-    given = given_profile(evidence, plan.search)
+    planned = read_planned_profile(evidence, plan.search)
     built = await lab.baseline()
     elf = product_of(built, evidence)
-    profile, trace = (given, None) if given else await _recorded(lab, built, evidence, plan.search)
+    profile, trace = (planned, None) if planned else await _recorded(lab, built, evidence, plan.search)
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
-    wanted = plan.search.type.split()[-1] if plan.search.type else None
-    found = explain(reading, elf, profile, wanted, accesses=accesses_if_any(elf)).findings
-    kept = found if wanted is None else holding(found, wanted)
-    if not kept:
+    type_name = plan.search.type.split()[-1] if plan.search.type else None
+    found = explain(reading, elf, profile, type_name, accesses=accesses_if_any(elf)).findings
+    findings = found if type_name is None else holding(found, type_name)
+    if not findings:
         raise NothingToSuggest(
-            f"no line of {profile.source} holds {wanted or 'anything'}; look at `linesmith hot {elf} {profile.source}`"
+            f"no line of {profile.source} holds {type_name or 'anything'}; look at "
+            f"`linesmith hot {elf} {profile.source}`"
         )
-    return ExplainedRun(elf, profile, reading.layouts, kept, trace)
+    return ExplainedRun(elf, profile, reading.layouts, findings, trace)
 
 
 def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:

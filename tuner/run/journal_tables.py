@@ -52,7 +52,7 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class BlockStage:
     """Blocks that belong together: how they were measured (simulated or on a machine), and for what."""
 
     fidelity: Fidelity
@@ -67,7 +67,7 @@ class MeasuredBlock:
     """
 
     number: int
-    stage: Stage
+    stage: BlockStage
     variant: str
     ordinal: int
     seconds: float
@@ -95,7 +95,7 @@ def blocks(journal: Journal) -> tuple[MeasuredBlock, ...]:
         samples.setdefault(sample.block, []).append(sample)
     found = []
     for number, fidelity, purpose, name, ordinal, seconds, failure in journal.rows(_SELECT_BLOCKS):
-        stage = Stage(Fidelity(str(fidelity)), Purpose(str(purpose)))
+        stage = BlockStage(Fidelity(str(fidelity)), Purpose(str(purpose)))
         own, why = tuple(samples.get(int(number or 0), ())), None if failure is None else decoded(failure, Failure)
         found.append(
             MeasuredBlock(int(number or 0), stage, str(name), int(ordinal or 0), float(seconds or 0), own, why)
@@ -110,7 +110,7 @@ def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None
     journal.write("INSERT OR REPLACE INTO builds (variant, built, failure) VALUES (?, ?, ?)", values)
 
 
-def kept_build(journal: Journal, variant: str) -> Built | Failure | None:
+def build_of(journal: Journal, variant: str) -> Built | Failure | None:
     """What building the variant came to; ``None`` when it was not built, or its products are gone."""
     rows = journal.rows("SELECT built, failure FROM builds WHERE variant = ?", (variant,))
     if not rows:
@@ -136,7 +136,7 @@ def read_build(path: Path, variant: str) -> Built | None:
     """
     journal = Journal.read(journal_of(path))
     try:
-        found = kept_build(journal, variant)
+        found = build_of(journal, variant)
     finally:
         journal.close()
     return found if isinstance(found, Built) else None

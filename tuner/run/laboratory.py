@@ -25,14 +25,14 @@ from linesmith.plugins.profiles.recorded import encode
 from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
+    BlockStage,
     MeasuredBlock,
     Purpose,
-    Stage,
     blocks,
+    build_of,
     keep_block,
     keep_build,
     keep_variant,
-    kept_build,
 )
 from linesmith.tuner.run.progress import Narration
 from linesmith.tuner.run.run_directory import RunDirectory
@@ -84,7 +84,7 @@ def perform(task: Task, warm: Path) -> TaskOutcome:
         if isinstance(task, BuildTask) and isinstance(error, ToolMissing) and task.variant.patches:
             # A patch may ask for a program that is not there, while the tree as it is does without.
             failure = Failure(FailureKind.BUILD, str(error), str(log))
-            outcome = TaskOutcome(0.0, failure=failure, variant=task.variant.name)
+            outcome = TaskOutcome(failure=failure, variant=task.variant.name)
         else:
             outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
     return replace(outcome, seconds=time.monotonic() - begin)
@@ -94,7 +94,7 @@ def _failed(error: Exception, log: str, variant: str) -> TaskOutcome:
     failure = failure_of(error, log)
     if failure is None:
         raise error
-    return TaskOutcome(0.0, failure=failure, variant=variant)
+    return TaskOutcome(failure=failure, variant=variant)
 
 
 def _fresh(logs: Path, name: str) -> Path:
@@ -113,19 +113,19 @@ def _done(task: Task, desk: Desk) -> TaskOutcome:
     if isinstance(task, BuildTask):
         place = Workplace(desk.warm, task.run / "artifacts")
         built = registry.builder(task.recipe.builder).build(task.recipe, task.variant, place, desk.tell)
-        return TaskOutcome(0.0, built=built)
+        return TaskOutcome(built=built)
     if isinstance(task, BlockTask):
         return run_block(task, desk.warm, desk.logs, desk.tell)
     if isinstance(task, SimulatedBlockTask):
         samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, desk.tell)
-        return TaskOutcome(0.0, samples=samples)
+        return TaskOutcome(samples=samples)
     trace = task.trace.with_name(task.trace.name + ".part")
     profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
     if trace.exists():
         files.sync(trace)
         trace.replace(task.trace)
     files.replace_file(task.profile, encode(profile))
-    return TaskOutcome(0.0)
+    return TaskOutcome()
 
 
 class Laboratory:
@@ -161,11 +161,11 @@ class Laboratory:
             raise BaselineFailed(_complaint("cannot be built", outcome))
         return outcome
 
-    def stage_samples(self, stage: Stage) -> tuple[Sample, ...]:
+    def stage_samples(self, stage: BlockStage) -> tuple[Sample, ...]:
         """All samples of a stage."""
         return tuple(sample for block in self._blocks.values() if block.stage == stage for sample in block.samples)
 
-    def measured(self, stage: Stage, variant: str) -> tuple[MeasuredBlock, ...]:
+    def measured(self, stage: BlockStage, variant: str) -> tuple[MeasuredBlock, ...]:
         """The blocks of a variant that are there, oldest first."""
         found = [one for one in self._blocks.values() if (one.stage, one.variant) == (stage, variant)]
         return tuple(sorted(found, key=lambda one: one.ordinal))
@@ -181,7 +181,7 @@ class Laboratory:
         Machines have accidents, so a failure counts when it comes twice.
         """
         self._last += 1
-        place, stage = BlockPlace(self._last, ordinal, purpose, self.run.path), Stage(rig.fidelity, purpose)
+        place, stage = BlockPlace(self._last, ordinal, purpose, self.run.path), BlockStage(rig.fidelity, purpose)
         baseline = (BASELINE.name, await self.baseline())
         task = rig.task(place, baseline, (variant.name, built))
         # What was measured for a search before is confirmed.
@@ -200,7 +200,7 @@ class Laboratory:
             outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-        return self._kept(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
+        return self._enter(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
 
     async def done(self, task: Task, doing: str) -> TaskOutcome:
         """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
@@ -212,7 +212,7 @@ class Laboratory:
             try:
                 outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
             except WorkerLost as error:
-                return TaskOutcome(0.0, failure=Failure(FailureKind.WORKER, str(error)))
+                return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
@@ -220,45 +220,45 @@ class Laboratory:
 
     async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
         """The answer to a task; what it has to wait for meanwhile is told."""
-        outcome, told = asyncio.wrap_future(answer), ""
+        outcome, last_wait = asyncio.wrap_future(answer), ""
         while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
             wait = waiting_for(self.run.path / "logs", task.name)
-            if wait != told:
+            if wait != last_wait:
                 self.narration.say(f"{doing}: {wait}" if wait else doing)
-                told = wait
+                last_wait = wait
         return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
-        kept = kept_build(self.run.journal, variant.name)
-        if kept is not None and variant != BASELINE:
-            return kept
+        earlier = build_of(self.run.journal, variant.name)
+        if earlier is not None and variant != BASELINE:
+            return earlier
         task = BuildTask(self.recipe, variant, self.run.path)
-        outcome = TaskOutcome(0.0)
+        outcome = TaskOutcome()
         for _ in range(_ATTEMPTS):
             outcome = await self.done(task, f"building {variant.name}")
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
                 break
         result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
         if isinstance(result, Built):
-            self._check_unchanged(result, kept)
+            self._check_unchanged(result, earlier)
         with self.run.journal.transaction():
             keep_variant(self.run.journal, variant)
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
-            if variant != BASELINE or (isinstance(result, Built) and kept is None):
+            if variant != BASELINE or (isinstance(result, Built) and earlier is None):
                 keep_build(self.run.journal, variant.name, result)
             self.run.journal.end(task.name)
         return result
 
-    def _check_unchanged(self, now: Built, kept: Built | Failure | None) -> None:
+    def _check_unchanged(self, now: Built, earlier: Built | Failure | None) -> None:
         """Raise ``PlanError`` when the tree is not the one that the run, or this process, was begun with."""
         self._sources = self._sources or now.sources
-        if now.sources != self._sources or (isinstance(kept, Built) and kept.key != now.key):
+        if now.sources != self._sources or (isinstance(earlier, Built) and earlier.key != now.key):
             raise PlanError(
                 f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
                 "measured would not belong together: put it back as it was, or begin another run with --run"
             )
 
-    def _kept(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
+    def _enter(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
         whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
         journal = self.run.journal
         with journal.transaction():

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a plan leaves open, settled: what is recorded and which metric of it decides, and which rungs there are."""
+"""What happens before a run builds anything: what its plan leaves open is settled, and whether it can work is asked.
+
+``check`` asks the workers whether the builder, the recording, the machine and the benchmarks can work; ``refusals``
+finds the patches that do not fit the tree. ``of_tune`` and ``of_bench`` say what a run would do, as commands: its
+build, its recording and its benchmarks, once and of the tree as it is. ``reopen`` forgets what does not hold any more
+when a run is gone on with.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from linesmith.analyzer.model import Built, Evidence, FailureKind, Fidelity, Rec
 from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Pool
 from linesmith.plugins.machines.system import kvm_obstacle
-from linesmith.tuner.run.evidence import given_profile
+from linesmith.tuner.run.evidence import read_planned_profile
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import BASELINE
 from linesmith.tuner.run.plan_file import stray
@@ -30,23 +36,28 @@ _GUESTS = ("qemu", "virtme-ng")
 
 
 @dataclass(frozen=True, slots=True)
-class SettledPlan:
+class CompletePlan:
     """The whole plan, and what a reader of its results must know of how it was settled."""
 
     plan: TunePlan
     remarks: tuple[str, ...] = ()
 
 
-def settled(plan: TunePlan) -> SettledPlan:
+def completed(plan: TunePlan) -> CompletePlan:
     """The plan with nothing left open; raises ``PlanError`` where its ladder asks for what cannot be done."""
     if plan.evidence is not None:
-        plan = replace(plan, evidence=_with_metric(_counted(plan.evidence), plan.recipe))
+        evidence = plan.evidence
+        # The misses on the record decide for a kernel, where they drown in all others; for a program what all cost: a
+        # record may be rid of misses by handing them to what lies behind it, which the total shows.
+        metric = evidence.metric or ("type" if plan.recipe.builder == _KBUILD else "cycles")
+        operations = evidence.operations or (evidence.use and _operations(evidence.use)) or 1
+        plan = replace(plan, evidence=replace(evidence, metric=metric, operations=operations))
     timed = _timed(plan.evidence)
     if not plan.search.ladder:
         return _with_ladder(plan, timed)
     if timed and not set(_SIMULATED).isdisjoint(plan.search.ladder):
         raise PlanError(f"[search] `ladder` cannot have {' or '.join(_SIMULATED)}: {timed}")
-    return SettledPlan(plan)
+    return CompletePlan(plan)
 
 
 def check_ladder(plan: TunePlan) -> None:
@@ -62,28 +73,13 @@ def check_ladder(plan: TunePlan) -> None:
 
 
 def without_search(plan: TunePlan) -> TunePlan:
-    """A settled plan for patches at hand: nothing is recorded where a machine measures."""
+    """A complete plan for patches at hand: nothing is recorded where a machine measures."""
     return replace(plan, evidence=None) if Fidelity.BENCHMARK in plan.search.ladder else plan
 
 
 def is_recorded(plan: TunePlan) -> bool:
-    """Whether a recording is made by a settled plan."""
+    """Whether a recording is made by a complete plan."""
     return plan.evidence is not None and (plan.evidence.profile is None or Fidelity.SIMULATION in plan.search.ladder)
-
-
-def _counted(evidence: Evidence) -> Evidence:
-    """How many operations the recorded benchmark does, where the plan does not say."""
-    if evidence.operations:
-        return evidence
-    return replace(evidence, operations=(evidence.use and _operations(evidence.use)) or 1)
-
-
-def _with_metric(evidence: Evidence, recipe: Recipe) -> Evidence:
-    """The misses on the record decide for a kernel, where they drown in all others; for a program what all cost.
-
-    A record may be rid of misses by handing them to what lies behind it, which the total shows.
-    """
-    return replace(evidence, metric=evidence.metric or ("type" if recipe.builder == _KBUILD else "cycles"))
 
 
 def _operations(use: Use) -> int | None:
@@ -105,31 +101,20 @@ def _timed(evidence: Evidence | None) -> str:
     )
 
 
-def _with_ladder(plan: TunePlan, timed: str) -> SettledPlan:
+def _with_ladder(plan: TunePlan, timed: str) -> CompletePlan:
     recorded = plan.evidence is not None and plan.evidence.profile is None and not timed
-    emulated = _emulated(plan) if plan.benchmarks and recorded and plan.recipe.builder == _KBUILD else ""
-    rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()))
-    rungs += (Fidelity.BENCHMARK,) if plan.benchmarks and not emulated else ()
-    search = replace(plan.search, ladder=rungs)
-    return SettledPlan(replace(plan, search=search), tuple(_remarks(timed, emulated)))
-
-
-def _emulated(plan: TunePlan) -> str:
-    """Why the machine of the benchmarks has no caches; empty when it has."""
-    return (kvm_obstacle() or "") if plan.site.name in _GUESTS else ""
-
-
-def _remarks(timed: str, emulated: str) -> Iterator[str]:
-    if timed:
-        yield f"nothing was replayed or simulated: {timed}"
+    remarks = [f"nothing was replayed or simulated: {timed}"] if timed else []
+    guest = recorded and plan.recipe.builder == _KBUILD and plan.site.name in _GUESTS
+    emulated = kvm_obstacle() if plan.benchmarks and guest else None
     if emulated:
-        yield (
+        remarks.append(
             f"the benchmarks decide nothing: {emulated}, and an emulated machine has no caches; the simulation decides "
             "(name `ladder` in [search] to have it otherwise)"
         )
+    measured = plan.benchmarks and not emulated
+    rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()), *((Fidelity.BENCHMARK,) if measured else ()))
+    return CompletePlan(replace(plan, search=replace(plan.search, ladder=rungs)), tuple(remarks))
 
-
-# Whether a plan can be carried out, asked before anything is built.
 
 # Who cannot work, and why; nobody with an empty reason.
 Obstacle = tuple[str, str | None]
@@ -139,13 +124,8 @@ Question = Callable[[TunePlan, Path], Iterable[Obstacle]]
 
 def check(plan: TunePlan, pool: Pool) -> None:
     """Raise ``PlanError`` with what keeps the builder, the recording, the machine or a benchmark from working."""
-    asked: tuple[tuple[Question, str], ...] = (
-        (_of_building, BUILD),
-        (_of_recording, BUILD),
-        (_of_machine, BENCH),
-        (_of_benchmarks, BENCH),
-    )
-    waiting = [pool.submit(partial(_first, question, plan), needs) for question, needs in asked]
+    questions = {_of_building: BUILD, _of_recording: BUILD, _of_machine: BENCH, _of_benchmarks: BENCH}
+    waiting = [pool.submit(partial(_first, question, plan), needs) for question, needs in questions.items()]
     for future in waiting:
         _refuse(future.result())
 
@@ -200,22 +180,19 @@ def _of_benchmarks(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:
         yield f"benchmark {use.label}", stray(benchmark.steps(settings, max(use.threads), folder), products)
 
 
-# Patches that do not fit the tree, found out before anything is built.
-
-
 def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[str, str]:
     """By its name why each patch that does not fit is refused, as the workers see the tree.
 
     Raises ``PatchRefused`` when none fits, ``TreeError``.
     """
-    waiting = {one.name: pool.submit(partial(_refusal_by_worker, recipe, one), BUILD) for one in variants}
+    waiting = {one.name: pool.submit(partial(refusal, recipe, one), BUILD) for one in variants}
     answers = {name: future.result() for name, future in waiting.items()}
     refused = {name: reason for name, reason in answers.items() if reason is not None}
     refuse_all(refused, variants)
     return refused
 
 
-def refusal(recipe: Recipe, variant: Variant) -> str | None:
+def refusal(recipe: Recipe, variant: Variant, warm: Path | None = None) -> str | None:  # noqa: ARG001 - for workers
     """Why the variant's patches do not fit the tree; ``None`` when they do. Raises ``TreeError``."""
     try:
         registry.builder(recipe.builder).commands(recipe, variant)
@@ -231,18 +208,12 @@ def refuse_all(refused: Mapping[str, str], variants: Sequence[Variant]) -> None:
         raise PatchRefused(f"no patch can be measured: {reasons}")
 
 
-def _refusal_by_worker(recipe: Recipe, variant: Variant, warm: Path) -> str | None:  # noqa: ARG001 - what workers get
-    return refusal(recipe, variant)
-
-
-# What a run would do, as commands: its build, its recording and its benchmarks, once and of the tree as it is.
-#
-# Nothing of it is run, but programs of benchmarks that have to be compiled are, into a folder that goes again.
-
-
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The ``commands`` of a run as for a shell, and ``remarks`` on what it would leave out."""
+    """The ``commands`` of a run as for a shell, and ``remarks`` on what it would leave out.
+
+    Nothing of it was run, but programs of benchmarks that have to be compiled were, into a folder that went again.
+    """
 
     commands: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -250,22 +221,22 @@ class Preview:
 
 def of_tune(plan: TunePlan, run: Path) -> Preview:
     """What ``tune`` would do in the run directory ``run``; raises what it raises before it builds anything."""
-    settling = settled(plan)
-    check_ladder(settling.plan)
-    if settling.plan.evidence is not None:
-        given_profile(settling.plan.evidence, plan.search)
-    return Preview(_commands(settling.plan, run.absolute(), run.absolute() / "profile.trace"), settling.remarks)
+    complete = completed(plan)
+    check_ladder(complete.plan)
+    if complete.plan.evidence is not None:
+        read_planned_profile(complete.plan.evidence, plan.search)
+    return Preview(_commands(complete.plan, run.absolute(), run.absolute() / "profile.trace"), complete.remarks)
 
 
 def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
     """What ``bench`` would do, likewise; the remarks name the patches that do not fit the tree."""
-    settling = settled(plan)
-    check_ladder(settling.plan)
+    complete = completed(plan)
+    check_ladder(complete.plan)
     found = {one.name: refusal(plan.recipe, one) for one in variants}
     refused = {name: reason for name, reason in found.items() if reason is not None}
     refuse_all(refused, variants)
-    remarks = (*settling.remarks, *(f"{name} would not be measured: {reason}" for name, reason in refused.items()))
-    return Preview(_commands(without_search(settling.plan), run.absolute(), None), remarks)
+    remarks = (*complete.remarks, *(f"{name} would not be measured: {reason}" for name, reason in refused.items()))
+    return Preview(_commands(without_search(complete.plan), run.absolute(), None), remarks)
 
 
 def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
@@ -276,26 +247,21 @@ def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
         built = unbuilt(builder.products(plan.recipe), run / "artifacts/KEY")
         return (
             *builder.commands(plan.recipe, BASELINE),
-            *_recording_commands(plan, built, run, trace, scratch),
-            *_benchmark_commands(plan, built, scratch),
+            *_commands_after(plan, built, run, trace, scratch),
         )
 
 
-def _recording_commands(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
+def _commands_after(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
+    """What is done with the build: the recording, and the benchmarks."""
     if plan.evidence is not None and is_recorded(plan):
         steps = steps_of(plan.evidence, scratch)
         order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
         yield from recording_commands(built, replace(order, trace=trace), steps)
-
-
-def _benchmark_commands(plan: TunePlan, built: Built, scratch: Path) -> Iterator[str]:
     for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
         for threads in use.threads:
             steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
             yield from registry.machine(plan.site.name).commands(plan.site, built, steps)
 
-
-# What does not hold any more when a run is gone on with.
 
 # What befell a machine, and may not befall it again: there may be more memory now, or fewer workers.
 _ACCIDENTS = (FailureKind.KILLED, FailureKind.WORKER)

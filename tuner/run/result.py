@@ -17,16 +17,16 @@ from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, Noth
 from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Result, Rules, Sample, VerdictKind
 from linesmith.tuner.judge.stopping import MOST_FORESEEN, blocks_needed
 from linesmith.tuner.judge.verdict import NOISY
-from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, profile_given
+from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, planned_profile
 from linesmith.tuner.run.journal import Journal, decoded, encoded
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
+    BlockStage,
     MeasuredBlock,
     Purpose,
-    Stage,
     blocks,
+    build_of,
     builds,
-    kept_build,
     moves_of,
     trials,
     variants,
@@ -55,7 +55,7 @@ class Terms:
         """The upper rungs, the highest last."""
         return tuple(fidelity for fidelity, _ in self.measures)
 
-    def judge(self, stage: Stage) -> Judge:
+    def judge(self, stage: BlockStage) -> Judge:
         """Who compares what was measured in a stage; no noise floor is known yet."""
         rules = searching(self.rules) if stage.purpose is Purpose.SEARCH else self.rules
         variants = self.confirmed if stage.purpose is Purpose.CONFIRMATION else 1
@@ -68,7 +68,7 @@ def keep_terms(journal: Journal, terms: Terms) -> None:
         journal.keep_note(_NOTE, encoded(terms))
 
 
-def kept_terms(journal: Journal) -> Terms:
+def terms_of(journal: Journal) -> Terms:
     """The terms of a run; those of one that was ended before anything was measured say nothing."""
     note = journal.note(_NOTE)
     return Terms("", Rules()) if note is None else decoded(note, Terms)
@@ -138,7 +138,7 @@ def read_result(path: Path) -> Result:
 
 def result_of(journal: Journal, path: Path) -> Result:
     """What the journal of the run directory ``path`` says; what would decide is said of a run that is finished."""
-    terms, measured = kept_terms(journal), blocks(journal)
+    terms, measured = terms_of(journal), blocks(journal)
     files = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
     fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
     finished = journal.note(FINISHED) is not None
@@ -162,9 +162,9 @@ def result_of(journal: Journal, path: Path) -> Result:
     )
 
 
-def comparisons(terms: Terms, measured: Sequence[MeasuredBlock], stage: Stage) -> tuple[Comparison, ...]:
+def comparisons(terms: Terms, measured: Sequence[MeasuredBlock], stage: BlockStage) -> tuple[Comparison, ...]:
     """All variants of a stage that never failed in it, against the baseline, with the noise seen on the same rung."""
-    judge, placebos = terms.judge(stage), _in_stage(measured, Stage(stage.fidelity, Purpose.NOISE))
+    judge, placebos = terms.judge(stage), _in_stage(measured, BlockStage(stage.fidelity, Purpose.NOISE))
     if any(one.samples for one in placebos):
         judge = judge.with_floors(_samples(placebos), _variants(placebos))
     found: list[Comparison] = []
@@ -178,7 +178,7 @@ def comparisons(terms: Terms, measured: Sequence[MeasuredBlock], stage: Stage) -
     return tuple(found)
 
 
-def _in_stage(measured: Sequence[MeasuredBlock], stage: Stage) -> list[MeasuredBlock]:
+def _in_stage(measured: Sequence[MeasuredBlock], stage: BlockStage) -> list[MeasuredBlock]:
     return [one for one in measured if one.stage == stage]
 
 
@@ -191,12 +191,14 @@ def _variants(measured: Sequence[MeasuredBlock]) -> tuple[str, ...]:
 
 
 def _compared(terms: Terms, measured: Sequence[MeasuredBlock], purpose: Purpose) -> tuple[Comparison, ...]:
-    return tuple(one for fidelity in terms.fidelities for one in comparisons(terms, measured, Stage(fidelity, purpose)))
+    return tuple(
+        one for fidelity in terms.fidelities for one in comparisons(terms, measured, BlockStage(fidelity, purpose))
+    )
 
 
 def _advice(terms: Terms, measured: Sequence[MeasuredBlock], spent: float) -> Iterator[str]:
     for fidelity in terms.fidelities:
-        stage = Stage(fidelity, Purpose.CONFIRMATION)
+        stage = BlockStage(fidelity, Purpose.CONFIRMATION)
         seconds = [one.seconds for one in _in_stage(measured, stage)]
         block = sum(seconds) / len(seconds) if seconds else 0.0
         yield from advice(comparisons(terms, measured, stage), terms.rules, block, spent)
@@ -204,7 +206,7 @@ def _advice(terms: Terms, measured: Sequence[MeasuredBlock], spent: float) -> It
 
 def _noise(terms: Terms, measured: Sequence[MeasuredBlock]) -> Iterator[Comparison]:
     for fidelity in terms.fidelities:
-        stage = Stage(fidelity, Purpose.NOISE)
+        stage = BlockStage(fidelity, Purpose.NOISE)
         if own := _in_stage(measured, stage):
             yield from terms.judge(stage).noise(_samples(own), _variants(own))
 
@@ -241,7 +243,7 @@ def winner(run: Path) -> Winner:
         plan = plan_of(run, journal)
         if plan.evidence is None:
             raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
-        profile = profile_given(plan) or RunProfile(run / RECORDED)
+        profile = planned_profile(plan) or RunProfile(run / RECORDED)
         return Winner(
             result.title,
             result.best,
@@ -257,7 +259,7 @@ def winner(run: Path) -> Winner:
 
 
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
-    built = kept_build(journal, variant)
+    built = build_of(journal, variant)
     if not isinstance(built, Built):
         raise JournalError(f"the build of {variant} is not in {run} any more; name the profile instead")
     return product_of(built, evidence)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
 
 from linesmith.analyzer.base.errors import LinesmithError, NotSimulated, TraceError, VerificationFailed
 from linesmith.analyzer.layouts.collection import Layouts
@@ -163,50 +162,22 @@ class Points:
         return file_text(patch).decode("utf-8", "surrogateescape")
 
 
-class Rung(Protocol):
-    """One fidelity."""
-
-    @property
-    def fidelity(self) -> Fidelity:
-        """Which one it is."""
-
-    async def judge(self, point: Point) -> Trial | None:
-        """A trial without its number; ``None`` when the time was over before there was an answer.
-
-        Raises ``BaselineFailed``, ``DiskFull``, and what says nothing about the point.
-        """
-
-
 @dataclass(frozen=True, slots=True)
-class EstimateRung:
-    """What the layout is predicted to cost; it alone says of a point that it is not legal."""
+class CheapRung:
+    """A rung that judges here and at once by ``cost``, a ratio to the layout as it is with half an interval."""
 
+    fidelity: Fidelity
     points: Points
-    fidelity: Fidelity = Fidelity.ESTIMATE
+    cost: Callable[[Point], tuple[float, float]]
 
     async def judge(self, point: Point) -> Trial:
-        """Look the point up."""
-        return _told(self.fidelity, point, self.points, lambda: (self.points.proposals.estimate(point), 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayRung:
-    """What the recorded trace costs under the layout."""
-
-    points: Points
-    trace: TraceRung
-    fidelity: Fidelity = Fidelity.REPLAY
-
-    async def judge(self, point: Point) -> Trial:
-        """Replay the trace; where it cannot tell, it says so: no difference, and a spread as large as all cost."""
-        return _told(self.fidelity, point, self.points, lambda: self._cost(point))
-
-    def _cost(self, point: Point) -> tuple[float, float]:
+        """A trial without its number; raises what says nothing about the point."""
+        trial = Trial(0, "", self.points.moves(point), self.fidelity, point)
         try:
-            (candidate,) = self.points.proposals.candidates(point)
-            return self.trace.cost(candidate)
-        except (NotSimulated, ValueError):
-            return 1.0, 1.0
+            found, spread = self.cost(point)
+        except LinesmithError as error:
+            return _failed(trial, error)
+        return replace(trial, cost=found, spread=spread)
 
 
 class BlockRung:
@@ -220,7 +191,11 @@ class BlockRung:
         self._measuring: dict[str, asyncio.Task[tuple[Comparison, ...] | Failure]] = {}
 
     async def judge(self, point: Point) -> Trial | None:
-        """Patch, build, look at the layout, and measure until the judge has seen enough."""
+        """Patch, build, look at the layout, and measure until the judge has seen enough.
+
+        ``None`` when the time was over before there was an answer. Raises ``BaselineFailed``, ``DiskFull``, and what
+        says nothing about the point.
+        """
         trial = Trial(0, "", self._points.moves(point), self.fidelity, point)
         try:
             variant = self._points.variant(point)
@@ -246,13 +221,7 @@ class BlockRung:
         return await assessed(self._lab, self._course, variant)
 
 
-def _told(fidelity: Fidelity, point: Point, points: Points, cost: Callable[[], tuple[float, float]]) -> Trial:
-    trial = Trial(0, "", points.moves(point), fidelity, point)
-    try:
-        found, spread = cost()
-    except LinesmithError as error:
-        return _failed(trial, error)
-    return replace(trial, cost=found, spread=spread)
+Rung = CheapRung | BlockRung
 
 
 def _failed(trial: Trial, error: LinesmithError) -> Trial:
@@ -290,7 +259,10 @@ class RungLadder:
 
     def rungs(self, fidelities: tuple[Fidelity, ...], upper: tuple[Rig, ...]) -> tuple[Rung, ...]:
         """The rungs, cheapest first; a replay that is not possible is left out with a remark."""
-        cheap: list[Rung] = [EstimateRung(self.points)] if Fidelity.ESTIMATE in fidelities else []
+        cheap = []
+        if Fidelity.ESTIMATE in fidelities:  # it alone says of a point that it is not legal
+            estimate = self.points.proposals.estimate
+            cheap.append(CheapRung(Fidelity.ESTIMATE, self.points, lambda point: (estimate(point), 0.0)))
         if Fidelity.REPLAY in fidelities:
             cheap += self._replay()
         costly = []
@@ -300,13 +272,23 @@ class RungLadder:
             costly.append(BlockRung(self.points, self.lab, course))
         return (*cheap, *costly)
 
-    def _replay(self) -> Iterator[Rung]:
+    def _replay(self) -> Iterator[CheapRung]:
         record, seen = self.points.proposals.record, self.seen
         pairs = question_of(*record.lines).pairs if self.metric == "pair" else frozenset()
         try:
             if seen.trace is None:
                 raise NotSimulated("the recorder wrote no trace")
             trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts, pairs)
-            yield ReplayRung(self.points, trace)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
+            return
+
+        def cost(point: Point) -> tuple[float, float]:
+            """Where the trace cannot tell: no difference, and a spread as large as all cost."""
+            try:
+                (candidate,) = self.points.proposals.candidates(point)
+                return trace.cost(candidate)
+            except (NotSimulated, ValueError):
+                return 1.0, 1.0
+
+        yield CheapRung(Fidelity.REPLAY, self.points, cost)

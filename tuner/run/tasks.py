@@ -103,9 +103,9 @@ Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
 class TaskOutcome:
     """What a task came to: a build, or samples with what the machine said of itself; or the failure of ``variant``."""
 
-    seconds: float
     built: Built | None = None
     samples: tuple[Sample, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     failure: Failure | None = None
     variant: str = ""
+    seconds: float = 0.0

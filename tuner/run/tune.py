@@ -19,8 +19,8 @@ from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import encoded
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
+    BlockStage,
     Purpose,
-    Stage,
     blocks,
     efforts_of,
     keep_variant,
@@ -29,9 +29,9 @@ from linesmith.tuner.run.journal_tables import (
 )
 from linesmith.tuner.run.judgement import Judge
 from linesmith.tuner.run.laboratory import Laboratory
-from linesmith.tuner.run.preparation import check, check_ladder, reopen, settled
+from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
 from linesmith.tuner.run.progress import Narration, TellProgress
-from linesmith.tuner.run.result import Terms, comparisons, keep_terms, kept_terms, result_of, with_measures
+from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of, with_measures
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import Points, RungLadder, rigs
 from linesmith.tuner.space.dimensions import room_wanted
@@ -50,12 +50,12 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     ``BaselineFailed`` when the tree as it is does not build, boot or run, ``DiskFull``, ``PlanError``,
     ``NothingToSuggest``, and what reading the profile raises.
     """
-    settling = settled(plan)
-    plan = settling.plan
+    complete = completed(plan)
+    plan = complete.plan
     keep_purpose(run.journal, "a search")
     check_ladder(plan)
     check(plan, pool)
-    for sentence in settling.remarks:
+    for sentence in complete.remarks:
         remark(run.journal, sentence)
     reopen(run.journal)
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
@@ -89,7 +89,7 @@ class _Tuning:
         keep_terms(self.lab.run.journal, terms)
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
-        chosen = self._finalists(Stage(upper[-1].fidelity, Purpose.SEARCH))
+        chosen = self._finalists(BlockStage(upper[-1].fidelity, Purpose.SEARCH))
         confirmed = await confirm(self.lab, upper[-1], judge, chosen)
         for name, outcome in confirmed.items():
             if isinstance(outcome, Failure):
@@ -128,9 +128,9 @@ class _Tuning:
         needed = least * self.lab.block_seconds(rig.fidelity)
         return self.lab.narration.left > min(needed, _MOST_RESERVED * self.plan.budget.minutes * _MINUTE)
 
-    def _finalists(self, stage: Stage) -> tuple[Variant, ...]:
+    def _finalists(self, stage: BlockStage) -> tuple[Variant, ...]:
         journal = self.lab.run.journal
-        explored = comparisons(kept_terms(journal), blocks(journal), stage)
+        explored = comparisons(terms_of(journal), blocks(journal), stage)
         known = {one.name: one for one in variants(journal)}
         chosen = finalists(explored, self.plan.search.confirm, efforts_of(journal))
         return tuple(known[name] for name in chosen)
