@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linesmith.analyzer.base.text import visible
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.report.map_text import Row
+    from linesmith.analyzer.report.map_text import MapRow
     from linesmith.analyzer.report.markdown import PageLine
 
 
@@ -70,7 +70,7 @@ def _has_blocks(environment: Mapping[str, str]) -> bool:
     return "utf" in locale.lower() and environment.get("TERM", "dumb") != "dumb"
 
 
-def painted(rows: Iterable[Row], colour: bool) -> str:
+def painted(rows: Iterable[MapRow], colour: bool) -> str:
     """The rows as text; whatever names hold, only the colours are escape sequences."""
     lines = ("".join(_piece(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)

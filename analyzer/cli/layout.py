@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.analysis import Analysis
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.line_map.heat import Heat
+    from linesmith.analyzer.line_map.heat import RecordHeat
     from linesmith.analyzer.model import Layout, LineMap
     from linesmith.analyzer.report.pahole import LayoutNotes
 
@@ -148,13 +148,13 @@ def maps_of(
     return tuple(one for one, _ in heats), tuple(maps)
 
 
-def _code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> Heat:
+def _code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> RecordHeat:
     from linesmith.analyzer.line_map.heat import code_heat  # imports numpy, which maps do without
 
     return code_heat(layout, layouts, accesses)
 
 
-def _caption(heat: Heat, drawing: Drawing) -> str:
+def _caption(heat: RecordHeat, drawing: Drawing) -> str:
     if drawing.profile is None:
         return ""
     where = drawing.profile.name if drawing.profile != Path("/dev/stdin") else "standard input"
@@ -163,7 +163,7 @@ def _caption(heat: Heat, drawing: Drawing) -> str:
 
 def _heats(
     elf: Path, profile: Path, reading: Reading, chosen: Sequence[Layout], types: Sequence[str], drawing: Drawing
-) -> list[tuple[Layout, Heat]]:
+) -> list[tuple[Layout, RecordHeat]]:
     """The records with their heat; several only where they were seen touched, the hottest first."""
     from linesmith.analyzer.base.errors import NothingToSuggest
     from linesmith.analyzer.line_map.heat import heat_of

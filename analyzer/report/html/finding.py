@@ -14,7 +14,6 @@ from linesmith.analyzer.model import (
     Cell,
     CellKind,
     Finding,
-    Layout,
     LineMap,
     LineMember,
     LineObject,
@@ -126,12 +125,20 @@ def finding_section(
     """The section of a line; ``ones`` are its candidates, of which the recommended one is told in full."""
     accesses = "accesses" if profile.recording else "loads"
     line = next((one for one in suggested.lines if one.finding.rank == finding.rank), None)
-    drawing, cells = _map(finding, suggested, profile)
+    # Where the record is known; a guess is told among the facts, and not drawn.
+    known = finding.objects[0].layout if type_of(finding) else None
+    record = None if known is None else suggested.layouts.by_id(known)
+    drawing, cells = Markup(""), tuple[TouchedCell, ...]()
+    if record is not None:
+        # The first object as it lies on this line, with the heat of all lines of its record.
+        heat = heat_of(record, suggested.layouts, suggested.findings, profile)
+        drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
+        drawing, cells = figure(drawn), touched_cells(drawn)
     chosen = next((one for one in ones if one.candidate.recommended), None)
     shown = chosen or (ones[0] if ones and not (line and line.declined) else None)
     return FindingSection(
         finding,
-        _title(finding, suggested),
+        record.title if record else type_of(finding) or "object not known",
         finding.objects[0].doubt if type_of(finding) else "",
         (
             *_facts(finding, accesses),
@@ -151,27 +158,6 @@ def finding_section(
         (line.declined or line.refusal) if line else "",
         tuple((one, _advice_facts(one)) for one in line.advice) if line else (),
     )
-
-
-def _title(finding: Finding, suggested: Suggested) -> str:
-    record = _record(finding, suggested)
-    return record.title if record else type_of(finding) or "object not known"
-
-
-def _record(finding: Finding, suggested: Suggested) -> Layout | None:
-    """The record on the line, where that is known; a guess is told among the facts, and not drawn."""
-    known = finding.objects[0].layout if type_of(finding) else None
-    return None if known is None else suggested.layouts.by_id(known)
-
-
-def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Markup, tuple[TouchedCell, ...]]:
-    """The map of the first object as it lies on this line, with the heat of all lines of its record."""
-    record = _record(finding, suggested)
-    if record is None:
-        return Markup(""), ()
-    heat = heat_of(record, suggested.layouts, suggested.findings, profile)
-    drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
-    return figure(drawn), touched_cells(drawn)
 
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
