@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import is_lock
@@ -94,8 +94,11 @@ class _Walk:
         parts = [self._member(one, base, prefix, level) for one in whole]
         if layout.kind is RecordKind.UNION:
             parts += [[one] for one in _bit_fields(layout.members, base, prefix)]
-            ranked = sorted(parts, key=self._worth, reverse=True)
-            every = [one for part in ranked for one in part]
+            # First the alternatives that have most to show: what was touched in them, then their bytes.
+            touched = [sum(self.touched[name] for one in part for name in one.names) for part in parts]
+            worth = [(count, sum(one.bytes for one in part)) for count, part in zip(touched, parts, strict=True)]
+            ranked = sorted(range(len(parts)), key=worth.__getitem__, reverse=True)
+            every = [one for at in ranked for one in parts[at]]
             return [_with_others(one, every[:MOST_ALTERNATIVES]) for one in _painted(every)]
         plain = [one for part in parts for one in part]
         return _painted([*plain, *_bit_fields(layout.members, base, prefix)])
@@ -123,10 +126,6 @@ class _Walk:
 
     def _names(self, member: Member) -> tuple[str, ...]:
         return () if member.record is None else tuple(one.name for one in self.layouts.by_id(member.record).members)
-
-    def _worth(self, part: Sequence[MapField]) -> tuple[int, int]:
-        """How much an alternative of a union has to show: what was touched in it, and its bytes."""
-        return sum(self.touched[name] for one in part for name in one.names), sum(one.bytes for one in part)
 
 
 def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[MapField]:

@@ -219,7 +219,12 @@ def compared_maps(
     """
     touched = tuple(spot.path for spot in heat.spots)
     old, new = fields(*before, touched), fields(*after, touched)
-    marked = _named(moved, (*old, *new)) if moved else _moved(old, new)
+    marked = _moved(old, new)
+    if moved:
+        # The fields that are one of the members, or a part of one.
+        beginnings = tuple(f"{name}." for name in moved)
+        parts = (one for one in (*old, *new) if any(f"{name}.".startswith(beginnings) for name in one.names))
+        marked = frozenset(one.path for one in parts)
     phase = heat.phases[0][0] if heat.phases else 0
     first = line_map(*before, heat, phase, line_bytes, "before")
     carried = _carried(heat, old, new)
@@ -239,13 +244,6 @@ def _carried(heat: RecordHeat, old: Sequence[MapField], new: Sequence[MapField])
         if home and there:
             spots.append(replace(spot, offset=there.begin + spot.offset - home.begin))
     return replace(heat, spots=tuple(spots))
-
-
-def _named(moved: Collection[str], every: Sequence[MapField]) -> frozenset[str]:
-    """Paths of the fields that are one of the members, or a part of one."""
-    return frozenset(
-        one.path for one in every if any(f"{name}.".startswith(f"{member}.") for name in one.names for member in moved)
-    )
 
 
 def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:

@@ -130,7 +130,16 @@ def render_json(
             "after": _side(*after),
             "exposure": found.exposure,
             "total": _counts(found.total),
-            "lines": [_line_object(one) for one in found.lines],
+            "lines": [
+                {
+                    **fields_of(
+                        one, "type", "start_before", "start_after", "before_ranks", "after_ranks", "matched_by"
+                    ),
+                    "change": _counts(one.change),
+                    "members": [_member_object(member) for member in one.members],
+                }
+                for one in found.lines
+            ],
             "members": [_member_object(one) for one in found.members],
             "cautions": found.cautions,
         }
@@ -151,12 +160,6 @@ def _counts(one: Change) -> Json:
     most = None if isinf(one.ratio.most) else one.ratio.most
     ratio = {"ratio_least": one.ratio.least, "ratio_most": most}
     return {"before": one.before, "after": one.after, **ratio, "fate": one.fate}
-
-
-def _line_object(one: LineChange) -> Json:
-    names = ("type", "start_before", "start_after", "before_ranks", "after_ranks", "matched_by")
-    members = [_member_object(member) for member in one.members]
-    return {**fields_of(one, *names), "change": _counts(one.change), "members": members}
 
 
 def _member_object(one: MemberChange) -> Json:

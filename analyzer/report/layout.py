@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.layouts.gaps import Gaps, gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.model import Finding, Layout, Leaf, LineMap, LineMember, Member, SourceScan
+from linesmith.analyzer.model import Finding, Layout, LineMap, LineMember, Member, SourceScan
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text, known
 from linesmith.analyzer.report.pahole import Rendering
 from linesmith.analyzer.report.prose import counted
@@ -63,7 +63,11 @@ def _record(layout: Layout, layouts: Layouts, accesses: AccessMap | None = None)
         "holes": [fields_of(one, "offset", "size") | _before(names, one.after) for one in found.holes],
         "bit_holes": [fields_of(one, "bit_offset", "bits") | _before(names, one.after) for one in found.bit_holes],
         "members": _member_objects(layout, found, accesses),
-        "paths": [_path_object(leaf) for leaf in flatten(layout, layouts)],
+        "paths": [
+            {"path": leaf.path, "type": leaf.member.type, "offset": leaf.offset, "size": leaf.size}
+            | {"line": line_of(leaf.offset), **known(fields_of(leaf, "bit_offset", "bit_size"))}
+            for leaf in flatten(layout, layouts)
+        ],
     }
 
 
@@ -92,12 +96,6 @@ def _member_objects(layout: Layout, found: Gaps, accesses: AccessMap | None) -> 
         place = fields_of(member, "name", "type", "declarator", "offset", "size") | {"line": line_of(member.offset)}
         objects.append(place | known(optional))
     return objects
-
-
-def _path_object(leaf: Leaf) -> Json:
-    """One access path through nested records, as C code writes it."""
-    place = {"path": leaf.path, "type": leaf.member.type, "offset": leaf.offset, "size": leaf.size}
-    return place | {"line": line_of(leaf.offset), **known(fields_of(leaf, "bit_offset", "bit_size"))}
 
 
 # The part of a layout that matters to a change, in pahole's style: some members, their neighbours, their lines.

@@ -7,7 +7,7 @@ Offsets, sizes and alignments are in bytes; shares run from 0 to 1; counts are s
 from __future__ import annotations
 
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CoherenceStep, Layout, SimulatedLines, Simulation, StepTable
+from linesmith.analyzer.model import CoherenceStep, Layout, Simulation, StepTable
 from linesmith.analyzer.report.candidate import Numbered, Suggested
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.structure import advice_object
@@ -87,16 +87,21 @@ def _step(one: CoherenceStep) -> Json:
 
 
 def _simulation(simulation: Simulation) -> Json:
-    """What replaying the trace says; ``refusal`` is why it says nothing, and is empty otherwise."""
+    """What replaying the trace says by size of lines, cycles by the model's default latencies.
+
+    ``refusal`` is why it says nothing, and is empty otherwise.
+    """
     counts = fields_of(simulation, "objects", "accesses", "milliseconds", "remarks", "refusal")
-    return {"lines": [_simulated(one) for one in simulation.lines], **counts}
-
-
-def _simulated(one: SimulatedLines) -> Json:
-    """Misses before and after with lines of one size; cycles by the model's default latencies."""
-    misses = fields_of(one, "line_bytes", "before", "after", "traced", "change", "interval")
-    cycles = {"cycles_before": one.before.cycles(), "cycles_after": one.after.cycles()}
-    return misses | cycles | fields_of(one, "pairs", "phases")
+    sizes = [
+        {
+            **fields_of(one, "line_bytes", "before", "after", "traced", "change", "interval"),
+            "cycles_before": one.before.cycles(),
+            "cycles_after": one.after.cycles(),
+            **fields_of(one, "pairs", "phases"),
+        }
+        for one in simulation.lines
+    ]
+    return {"lines": sizes, **counts}
 
 
 def _layout(layout: Layout) -> Json:

@@ -36,7 +36,6 @@ from linesmith.analyzer.report.findings import (
 )
 from linesmith.analyzer.report.html.candidate import (
     CandidateSection,
-    Fact,
     LayoutPair,
     Meetings,
     Why,
@@ -116,7 +115,7 @@ class FindingSection:
     others: tuple[CandidateSection, ...]
     candidates: tuple[tuple[str, ...], ...]
     refusal: str
-    advice: tuple[tuple[StructuralAdvice, tuple[Fact, ...]], ...]
+    advice: tuple[tuple[StructuralAdvice, tuple[tuple[str, Sequence[str]], ...]], ...]
 
 
 def finding_section(
@@ -156,7 +155,7 @@ def finding_section(
         ),
         tuple(map(tuple, alternative_cells(ones))) if ones else (),
         (line.declined or line.refusal) if line else "",
-        tuple((one, _advice_facts(one)) for one in line.advice) if line else (),
+        tuple((one, tuple(fact for fact in tables(one) if fact[1])) for one in line.advice) if line else (),
     )
 
 
@@ -202,10 +201,6 @@ def _function(one: MemberFunction) -> str:
     parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
     parts += [one.writes_inferred] if one.writes_inferred else []
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
-
-
-def _advice_facts(one: StructuralAdvice) -> tuple[Fact, ...]:
-    return tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
 
 
 @dataclass(frozen=True, slots=True)
