@@ -241,7 +241,7 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, with_offsets
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.premises import with_blocks
-    from linesmith.analyzer.report import suggest, suggest_json
+    from linesmith.analyzer.report import suggest
     from linesmith.analyzer.report.map_words import suggested_maps
 
     found = with_offsets(analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust))
@@ -257,7 +257,7 @@ def command(
         maps.write_maps(suggested_maps(answers, found.profile, number), wanted, output)
         return
     if wanted == "json":
-        text = suggest_json.render_json(answers)
+        text = suggest.render_json(answers)
     else:
         width = text_columns(output)
         text = suggest.render_candidate(answers, number, width) if number else suggest.render_text(answers, width)

@@ -156,7 +156,7 @@ MOST_PAIRS = 6
 
 def change(candidate: Candidate) -> str:
     """All steps as one clause: ``move a behind b; align c to 64 bytes``."""
-    return "; ".join(said(move) for move in candidate.moves)
+    return "; ".join(move_words(move) for move in candidate.moves)
 
 
 def short_change(candidate: Candidate) -> str:
@@ -167,7 +167,7 @@ def short_change(candidate: Candidate) -> str:
     return f"{candidate.strategy.value}: {listed(names, MOST_NAMES)}"
 
 
-def said(move: Move) -> str:
+def move_words(move: Move) -> str:
     """A move in words."""
     whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
     place = f"behind {move.after}" if move.after else "to the front"

@@ -38,8 +38,8 @@ def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSect
 def _head(found: ProfileChange, before: ProfileSection, after: ProfileSection) -> str:
     """Both profiles, by what they are made comparable, and the change of all contended accesses."""
     rows = []
-    for when, chosen, contended in (("before", before, found.total.before), ("after ", after, found.total.after)):
-        source, lines = chosen.source, counted(len(chosen.profile.lines), "line")
+    for when, part, contended in (("before", before, found.total.before), ("after ", after, found.total.after)):
+        source, lines = part.source, counted(len(part.profile.lines), "line")
         rows.append(f"{when} {source}: {contended:,} contended accesses on {lines}")
     looked = found.exposure
     if not looked.unit:
@@ -146,12 +146,12 @@ def render_json(
     )
 
 
-def _side(elf: ElfIdentity, chosen: ProfileSection) -> Json:
+def _side(elf: ElfIdentity, part: ProfileSection) -> Json:
     """A profile that was compared, and the ELF file that its lines were explained by."""
     return {
         "elf": elf,
-        **fields_of(chosen.profile, "source", "title"),
-        **fields_of(chosen, "section", "sections"),
+        **fields_of(part.profile, "source", "title"),
+        **fields_of(part, "section", "sections"),
     }
 
 

@@ -151,7 +151,7 @@ def certainty(one: LineObject, finding: Finding) -> str:
     return f"{one.outcome.value}: {one.score:.0%} of the {things} explained{against}"
 
 
-def objects_told(objects: Sequence[LineObject]) -> Iterator[LineObject]:
+def joined_objects(objects: Sequence[LineObject]) -> Iterator[LineObject]:
     """The objects in their order; where the first element of such an array is met, all of it in one."""
     told: set[VariableRow] = set()
     for one in objects:

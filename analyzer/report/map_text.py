@@ -163,7 +163,7 @@ def plain(rows: Iterable[MapRow]) -> str:
 
 def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
     """The map on ``width`` columns (40 and more), with what its numbers and shades mean."""
-    return [*chain.from_iterable(_blocks(drawn, width, shades)), *_told(key((drawn,), shades), width)]
+    return [*chain.from_iterable(_blocks(drawn, width, shades)), *_text_rows(key((drawn,), shades), width)]
 
 
 def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[MapRow]:
@@ -173,7 +173,7 @@ def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> lis
 
 def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
     """Two maps, side by side where both have room at a column a byte, else one below the other."""
-    legend = _told(key((before, after), shades), width)
+    legend = _text_rows(key((before, after), shades), width)
     half = (width - BETWEEN) // 2
     if half < GUTTER + SCALES[1] + 1:
         blank: list[MapRow] = [(MapText(""),)]
@@ -200,7 +200,7 @@ def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
         yield f"{MOVED} moved"
 
 
-def _told(texts: Iterable[str], width: int) -> list[MapRow]:
+def _text_rows(texts: Iterable[str], width: int) -> list[MapRow]:
     rows = (line for text in texts for line in wrap(text, width, subsequent_indent="  "))
     return [(MapText(line.replace(NO_BREAK, " ")),) for line in rows]
 
@@ -208,20 +208,20 @@ def _told(texts: Iterable[str], width: int) -> list[MapRow]:
 def _blocks(drawn: LineMap, width: int, shades: str) -> Iterator[list[MapRow]]:
     """Heading, ruler, each line or fold, and what the numbers stand for: each can stand beside another map's."""
     scale = next((one for one in SCALES if GUTTER + one + 1 <= width), SCALES[-1])
-    yield _told(("; ".join((heading(drawn), *remarks(drawn))),), width)
+    yield _text_rows(("; ".join((heading(drawn), *remarks(drawn))),), width)
     # Byte numbers over the columns of every eighth of a line.
     starts = range(0, drawn.line_bytes, drawn.line_bytes // _RULED)
     yield [(MapText(f"{'line':>{GUTTER - 1}} {''.join(f'{at:<{scale // _RULED}}' for at in starts)}"),)]
     legend = []
     for one in folded(drawn):
         if isinstance(one, Fold):
-            yield _told((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
+            yield _text_rows((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
             continue
         placed = slots(one, drawn.line_bytes, scale)
         yield _line(one, placed, shades)
         if text := numbered(placed):
             legend.append(f"line {one.number}: {text}")
-    yield _told(legend, width)
+    yield _text_rows(legend, width)
 
 
 def _line(line: MapLine, drawn: Sequence[MapSlot], shades: str) -> list[MapRow]:

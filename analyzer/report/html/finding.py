@@ -30,8 +30,8 @@ from linesmith.analyzer.report.findings import (
     contended_accesses,
     cost_rows,
     heavy_sharings,
+    joined_objects,
     lock_rows,
-    objects_told,
     stores_of,
 )
 from linesmith.analyzer.report.html.candidate import (
@@ -141,7 +141,7 @@ def finding_section(
         finding.objects[0].doubt if type_of(finding) else "",
         (
             *_facts(finding, accesses),
-            *(pair for one in objects_told(finding.objects) for pair in _object(one, finding)),
+            *(pair for one in joined_objects(finding.objects) for pair in _object(one, finding)),
         ),
         drawing,
         cells,
