@@ -47,7 +47,7 @@ class LineGroup:
 
     @property
     def recognisable(self) -> bool:
-        """Whether anything is known by which the group could be told in another profile."""
+        """Whether anything is known by which the group could be recognised in another profile."""
         return bool(self.waits) and bool(self.type or self.functions.keys() - {NAMELESS})
 
 
@@ -141,12 +141,12 @@ def member_changes(
     """
     old, new = (_rows(group, by_function) if group else {} for group in (before, after))
     found = [_member_change(row, old.get(row, NOTHING), new.get(row, NOTHING), looked) for row in {**old, **new}]
-    told = [
+    changes = [
         _with_member(one, before, after) if by_function else _doubted(one, before, after)
         for one in found
         if one.functions
     ]
-    return sorted(told, key=lambda one: (-max(one.change.before, one.change.after), one.type, one.member))
+    return sorted(changes, key=lambda one: (-max(one.change.before, one.change.after), one.type, one.member))
 
 
 def change_of(before: int, after: int, looked: Exposure) -> Change:

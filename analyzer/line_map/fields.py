@@ -16,7 +16,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKin
 # Damaged debug information can nest records without end, or give them millions of members.
 MOST_FIELDS = 1 << 14
 MOST_LEVELS = 32
-# Of bit-fields in one storage unit, and of alternatives at one place, so many names are told.
+# Of bit-fields in one storage unit, and of alternatives at one place, so many names are given.
 MOST_NAMES = 4
 # Real unions have some tens of alternatives in all levels; of more, those behind are not named.
 MOST_ALTERNATIVES = 256
@@ -141,11 +141,11 @@ def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[M
         yield MapField(names, f"{group[0].type} (bits)", base + first, last - first, base + first, last - first)
 
 
-def _painted(wanted: Iterable[MapField]) -> list[MapField]:
-    """The fields by offset; where two overlap the earlier one is kept whole and the later one gets what is left."""
+def _painted(layers: Iterable[MapField]) -> list[MapField]:
+    """The fields by offset; where two overlap the earlier one stays whole and the later one gets what is left."""
     done: list[MapField] = []
     starts: list[int] = []
-    for one in wanted:
+    for one in layers:
         at, place = one.offset, bisect_right(starts, one.offset)
         if place and done[place - 1].end > at:
             at = done[place - 1].end

@@ -49,10 +49,10 @@ def line_map(
     cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
     share = heat.unplaced / heat.whole if heat.unplaced else 0.0
     unplaced = f"{share:.0%} of the contended samples stand in no row" if share >= LEAST_UNPLACED else ""
-    told = "; ".join(part for part in (caption, _phases(heat, line_bytes), unplaced) if part)
+    remarks = "; ".join(part for part in (caption, _phases(heat, line_bytes), unplaced) if part)
     whole = -(-(start + layout.size) // line_bytes)
     lines = tuple(_lines(cells))
-    return LineMap(layout.title, layout.size, start, lines, line_bytes, told, layout.place, whole - len(lines))
+    return LineMap(layout.title, layout.size, start, lines, line_bytes, remarks, layout.place, whole - len(lines))
 
 
 def _phases(heat: RecordHeat, line_bytes: int) -> str:
@@ -249,8 +249,8 @@ def _carried(heat: RecordHeat, old: Sequence[MapField], new: Sequence[MapField])
 def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:
     places = {one.path: number for number, one in enumerate(old)}
     common = [one.path for one in new if one.path in places]
-    kept = _rising([places[path] for path in common])
-    still = {common[index] for index in kept}
+    rising = _rising([places[path] for path in common])
+    still = {common[index] for index in rising}
     return frozenset(one.path for one in (*old, *new) if one.path not in still)
 
 

@@ -38,10 +38,10 @@ from linesmith.analyzer.sharing.accounts import accounts, place_of, type_totals
 from linesmith.analyzer.sharing.cost import by_removable
 
 MOST_TYPES = 12
-# Lines at one place of objects of one type that are told in full.
+# Lines at one place of objects of one type that are shown in full.
 MOST_ALIKE = 3
 MOST_RANKS = 12
-# Lines that are told in full in all.
+# Lines that are shown in full in all.
 MOST_LINES = 50
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
@@ -215,7 +215,7 @@ def _rows(found: Sequence[Finding]) -> str:
 
 
 def _agreements(found: Sequence[Finding]) -> str:
-    """The same rows by who told what they met, where the profile is of this build."""
+    """The same rows by what says what they met, where the profile is of this build."""
     counts: Counter[Agreement] = Counter()
     for finding in found:
         counts.update(dict(finding.agreements))

@@ -142,10 +142,10 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
         top += part.height + MARGIN
     size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
     title = f"<title>{escape('; '.join(heading(one) for one in maps))}</title>"
-    told = f"<desc>{escape(' '.join(summary(one) for one in maps))}</desc>"
+    summaries = f"<desc>{escape(' '.join(summary(one) for one in maps))}</desc>"
     paper = f'<rect class="lm-paper" width="{width}" height="{top}"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="lm" role="img" {size}>'
-    return "\n".join((head, title, told, *([style] if style else []), paper, *elements, "</svg>"))
+    return "\n".join((head, title, summaries, *([style] if style else []), paper, *elements, "</svg>"))
 
 
 def _map(drawn: LineMap) -> _Drawn:
@@ -223,8 +223,8 @@ def _figures(cell: Cell) -> Iterator[str]:
     """What can stand below a name, the most telling first."""
     share = percent(cell.heat) if cell.heat else ""
     cpus = max((one.cpus or 0 for one in cell.touchers), default=0)
-    told = [share, touch(cell), f"{cpus} CPUs" if cpus > 1 else "", *(word.partition(" ")[0] for word in marks(cell))]
-    parts = [part for part in told if part]
+    words = [share, touch(cell), f"{cpus} CPUs" if cpus > 1 else "", *(word.partition(" ")[0] for word in marks(cell))]
+    parts = [part for part in words if part]
     for count in range(len(parts), 0, -1):
         yield " ".join(parts[:count])
 

@@ -206,7 +206,7 @@ def _text_rows(texts: Iterable[str], width: int) -> list[MapRow]:
 
 
 def _blocks(drawn: LineMap, width: int, shades: str) -> Iterator[list[MapRow]]:
-    """Heading, ruler, each line or fold, and what the numbers stand for: each can stand beside another map's."""
+    """Heading, ruler, each line or fold, and what the numbers stand for: each can stand next to another map's."""
     scale = next((one for one in SCALES if GUTTER + one + 1 <= width), SCALES[-1])
     yield _text_rows(("; ".join((heading(drawn), *remarks(drawn))),), width)
     # Byte numbers over the columns of every eighth of a line.
@@ -287,9 +287,9 @@ def table(drawn: LineMap, width: int) -> str:
 def _cell(cell: Cell, width: int) -> Iterator[str]:
     heat = "" if cell.heat is None else percent(cell.heat)
     figures = _FIGURES.format(heat, cell.offset, cell.bytes)
-    told = "; ".join((f"{name(cell)}: {counts(cell)}", *marks(cell)))
+    words = "; ".join((f"{name(cell)}: {counts(cell)}", *marks(cell)))
     indent = " " * (6 if width < _NARROW else len(figures) + 2)
-    yield from wrap(told, width, initial_indent=figures, subsequent_indent=" " * len(figures) + "  ")
+    yield from wrap(words, width, initial_indent=figures, subsequent_indent=" " * len(figures) + "  ")
     for one in cell.touchers[:MOST_TOUCHERS]:
         yield from wrap(toucher(one), width, initial_indent=indent, subsequent_indent=f"{indent}  ")
     more = len(cell.touchers) - MOST_TOUCHERS

@@ -61,8 +61,8 @@ def short_name(cell: Cell) -> str:
 
 def marks(cell: Cell) -> tuple[str, ...]:
     """What else is to be known of a cell."""
-    told = (("lock", cell.lock), ("moved", cell.moved), ("straddles two lines", cell.straddles))
-    return tuple(word for word, holds in told if holds)
+    words = (("lock", cell.lock), ("moved", cell.moved), ("straddles two lines", cell.straddles))
+    return tuple(word for word, holds in words if holds)
 
 
 def heading(drawn: LineMap) -> str:
@@ -90,9 +90,9 @@ def description(cell: Cell) -> str:
     place = f"{name(cell)}: {counted(cell.bytes, 'byte')} from byte {cell.offset}"
     if cell.kind is not CellKind.MEMBER:
         return place
-    told = [f"{place}, {short(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
+    parts = [f"{place}, {short(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
     more = len(cell.touchers) - MOST_TOUCHERS
-    return "; ".join([*told, *([f"and {counted(more, 'more function')}"] if more > 0 else [])])
+    return "; ".join([*parts, *([f"and {counted(more, 'more function')}"] if more > 0 else [])])
 
 
 def _seen(cell: Cell) -> Iterator[str]:
@@ -156,10 +156,10 @@ def suggested_maps(
 
     Raises ``NothingToSuggest`` where no candidate is recommended.
     """
-    chosen = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
-    if not chosen:
+    drawn = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
+    if not drawn:
         raise NothingToSuggest("no candidate is recommended, so there is none to draw; name one with --candidate")
-    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in chosen)
+    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in drawn)
 
 
 def changed_maps(change: RecordChange, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:

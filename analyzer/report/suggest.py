@@ -38,7 +38,7 @@ REFUTED = "What was replayed is beyond the limits of the estimate: believe the r
 MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
-# Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
+# Other places of a moved member are listed where so many pairs are concerned; of more they say nothing at a glance.
 MOST_PAIRS_WITH_PLACES = 2
 # Rows of the overview, and characters of a change in it.
 MOST_ROWS = 12
@@ -109,14 +109,14 @@ def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
 
 
 def _advised(suggested: Suggested) -> Iterator[str]:
-    """Where there is advice beside moving members, and of what kind."""
+    """Where there is advice other than to move members, and of what kind."""
     kinds: dict[str, list[str]] = {}
     for line in suggested.lines:
         for one in line.advice:
             kinds.setdefault(one.type, []).append(one.kind.value)
     if kinds:
-        told = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
-        yield f"structure: {'; '.join(told)}"
+        words = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
+        yield f"structure: {'; '.join(words)}"
 
 
 def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
@@ -169,18 +169,18 @@ def _headline(one: Numbered, suggested: Suggested, columns: int) -> str:
     """The line, others on which the same record was found, and what is the matter."""
     finding, candidate = one.line.finding, one.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
-    said = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
-    return prose(said, columns=columns)
+    headline = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
+    return prose(headline, columns=columns)
 
 
 def _also(finding: Finding, suggested: Suggested) -> str:
-    """Lines on which the same record was found and that are not told by themselves."""
-    told = {line.finding.rank for line in suggested.lines}
+    """Lines on which the same record was found and that have no block of their own."""
+    own = {line.finding.rank for line in suggested.lines}
     record = finding.objects[0].layout
     ranks = [
         one.rank
         for one in suggested.findings
-        if one.rank not in told and one.objects and one.objects[0].layout == record
+        if one.rank not in own and one.objects and one.objects[0].layout == record
     ]
     return f" (also line {listed(map(str, ranks), MOST_LINES)})" if ranks else ""
 
@@ -222,9 +222,9 @@ def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
         rows = [f"{when}:"]
         for line in excerpt(layout, layouts, shown, moved_names(candidate), heat):
             whole = f"  {line}".rstrip()
-            declared, heated, said = whole.rpartition(" /* ")
+            declared, comment, warmth = whole.rpartition(" /* ")
             if len(whole) > columns and declared.endswith("*/"):
-                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{heated.lstrip()}{said}"
+                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{comment.lstrip()}{warmth}"
             rows.append(whole)
         blocks.append("\n".join(rows))
     return "\n\n".join(blocks)
@@ -252,7 +252,7 @@ def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
 
 
 def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
-    """What to change beside the order of the members."""
+    """What to change other than the order of the members."""
     if line.advice:
         yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A change of a layout on a page: both layouts, memory, phases and coherence steps, and what is said of a candidate.
+"""A change of a layout on a page: both layouts, memory, phases and coherence steps, and all there is on a candidate.
 
 The templates print values of the model; what they cannot work out themselves is here.
 """
@@ -71,11 +71,11 @@ class LayoutPair:
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    """Members that a reader should see: ``moved`` are marked, ``shown`` are told in the text, with ``said`` beside."""
+    """Members that a reader should see: ``moved`` are marked, ``shown`` are in the text, with their ``heat``."""
 
     moved: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
-    said: Mapping[str, str] = field(default_factory=dict)
+    heat: Mapping[str, str] = field(default_factory=dict)
 
 
 def layout_pair(
@@ -94,7 +94,7 @@ def layout_pair(
     for caption, drawn, (layout, layouts) in zip(("Before", "After"), maps, (before, after), strict=True):
         # The fewest lines it can lie on; the map tells on how many it lies where it begins.
         size = f"{layout.size:,} bytes, at least {counted(lines(layout), 'line')}"
-        rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.said)
+        rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.heat)
         sides.append(LayoutSide(caption, size, figure(drawn), "\n".join(row.rstrip() for row in rows)))
     return LayoutPair(anchor, before[0].title, before[0].place, sides[0], sides[1], memory)
 
@@ -160,7 +160,7 @@ def meetings(candidate: Candidate, layouts: Layouts) -> Meetings:
     for (first, second), ones in groupby(pairs, lambda one: (one.first, one.second)):
         group = list(ones)
         usual = next((one.places for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
-        rows.append(MeetingRow(first, second, tuple((one.before.told, one.after.told) for one in group), usual))
+        rows.append(MeetingRow(first, second, tuple((one.before.share, one.after.share) for one in group), usual))
     sizes = dict.fromkeys(one.line_bytes for one in pairs)
     return Meetings(tuple(sizes), tuple(rows), tuple(drawn), folded)
 
@@ -172,7 +172,7 @@ _TOLD_ELSEWHERE = ("memory", "together")
 
 @dataclass(frozen=True, slots=True)
 class CandidateSection:
-    """Everything that is told of one candidate; ``because`` is empty where it is not the recommended one."""
+    """Everything on one candidate; ``because`` is empty where it is not the recommended one."""
 
     number: int
     name: str
@@ -214,8 +214,8 @@ def _facts(one: Numbered) -> Iterator[Fact]:
 
 def _layouts(one: Numbered, suggested: Suggested, profile: Profile) -> LayoutPair:
     candidate, layouts = one.candidate, suggested.layouts
-    said = member_heat(one.line.finding, suggested.findings)
-    emphasis = Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(said)[:MOST_HOT]), said)
+    heat = member_heat(one.line.finding, suggested.findings)
+    emphasis = Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat)
     return layout_pair(
         f"candidate-{one.number}",
         (candidate.before, layouts),

@@ -83,7 +83,7 @@ def scale_for(estimates: Iterable[float], bounds: Sequence[float]) -> Scale:
     return Scale(max(min(farthest, max(widest, middle) * _MOST_REACH), widest, _LEAST_SCALE) * 1.05)
 
 
-# A word always stands beside the sign: neither shape nor colour tells it alone.
+# A word always stands beside the sign: neither shape nor colour says it alone.
 MARKS = {
     VerdictKind.BETTER: "▲",
     VerdictKind.WORSE: "▼",
@@ -138,11 +138,11 @@ class Forest:
     only_shown: bool
 
 
-def forests(told: Sequence[Comparison], noise: Sequence[Comparison] = ()) -> tuple[Forest, ...]:
+def forests(compared: Sequence[Comparison], noise: Sequence[Comparison] = ()) -> tuple[Forest, ...]:
     """One for each metric and number of threads, those that decide first; ``noise`` compares equal layouts."""
-    ranked = sorted((*told, *noise), key=lambda one: (one.only_shown, one.guard))
+    ranked = sorted((*compared, *noise), key=lambda one: (one.only_shown, one.guard))
     keys = dict.fromkeys((one.name, one.threads) for one in ranked)
-    sides = ([[one for one in ones if (one.name, one.threads) == key] for ones in (told, noise)] for key in keys)
+    sides = ([[one for one in ones if (one.name, one.threads) == key] for ones in (compared, noise)] for key in keys)
     return tuple(_forest(ones, equal) for ones, equal in sides)
 
 
@@ -150,10 +150,10 @@ def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
     both = (*ones, *equal)
     drawn = scale_for([one.gain for one in both], [bound for one in both for bound in _gains(one)])
     first, floor = both[0], max(one.floor for one in both)
-    told = meaning(first)
+    words = meaning(first)
     return Forest(
         f"{first.name}, {scale(first)}",
-        f"In {told}" if first.metric.unit else f"{told[:1].upper()}{told[1:]}",
+        f"In {words}" if first.metric.unit else f"{words[:1].upper()}{words[1:]}",
         first.baseline,
         drawn.at(0.0),
         drawn.ticks(),
@@ -233,9 +233,9 @@ class PhaseDrawing:
 
 @dataclass(frozen=True, slots=True)
 class SharedPhases:
-    """A pair on lines of one size, under one layout: ``told`` is ``7 of 8 phases``; drawn where that can be seen."""
+    """A pair on lines of one size, under one layout: ``share`` is ``7 of 8 phases``; drawn where that can be seen."""
 
-    told: str
+    share: str
     drawings: tuple[PhaseDrawing, ...]
 
 

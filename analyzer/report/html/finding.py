@@ -53,7 +53,7 @@ MOST_TOUCHERS = 12
 
 MOST_FUNCTIONS = 12
 MOST_CONTAINERS = 8
-# Candidates with higher numbers are told in tables only, or with fewer drawings where they are recommended.
+# Candidates with higher numbers are in tables only, or with fewer drawings where they are recommended.
 MOST_DRAWN = 24
 
 
@@ -96,7 +96,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingSection:
-    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for.
+    """Everything on one line; ``alike`` are the ranks of lines that it stands for.
 
     ``doubt`` is what speaks against the record on the line, empty where nothing does.
     """
@@ -121,10 +121,10 @@ class FindingSection:
 def finding_section(
     finding: Finding, alike: tuple[int, ...], ones: Sequence[Numbered], suggested: Suggested, profile: Profile
 ) -> FindingSection:
-    """The section of a line; ``ones`` are its candidates, of which the recommended one is told in full."""
+    """The section of a line; ``ones`` are its candidates, of which the recommended one is shown in full."""
     accesses = "accesses" if profile.recording else "loads"
     line = next((one for one in suggested.lines if one.finding.rank == finding.rank), None)
-    # Where the record is known; a guess is told among the facts, and not drawn.
+    # Where the record is known; a guess stands among the facts, and is not drawn.
     known = finding.objects[0].layout if type_of(finding) else None
     record = None if known is None else suggested.layouts.by_id(known)
     drawing, cells = Markup(""), tuple[TouchedCell, ...]()
@@ -133,8 +133,8 @@ def finding_section(
         heat = heat_of(record, suggested.layouts, suggested.findings, profile)
         drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
         drawing, cells = figure(drawn), touched_cells(drawn)
-    chosen = next((one for one in ones if one.candidate.recommended), None)
-    shown = chosen or (ones[0] if ones and not (line and line.declined) else None)
+    recommended = next((one for one in ones if one.candidate.recommended), None)
+    shown = recommended or (ones[0] if ones and not (line and line.declined) else None)
     return FindingSection(
         finding,
         record.title if record else type_of(finding) or "object not known",
@@ -190,8 +190,8 @@ def _member(one: LineMember, finding: Finding) -> MemberRow:
     contended = sum(function.contended for function in one.functions)
     share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
     more = len(one.functions) - MOST_FUNCTIONS
-    told = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
-    return MemberRow(one, share, tuple(told))
+    functions = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
+    return MemberRow(one, share, tuple(functions))
 
 
 def _function(one: MemberFunction) -> str:

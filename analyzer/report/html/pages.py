@@ -117,7 +117,7 @@ MOST_TRIALS = 200
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """What lies beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
+    """The files beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
 
     ``changes`` are the records that ``variant`` lays out otherwise; ``no_layouts`` says why there are none to show.
     ``folder`` is the run directory: files in it are named without it, since pages go to other people.
