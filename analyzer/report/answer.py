@@ -148,9 +148,10 @@ def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | Non
         yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
 
 
-def contended(finding: Finding) -> int:
-    """Contended accesses of the line; a recording counts more than those that found it modified."""
-    return max(finding.contended, finding.cost.contended)
+def of_contended(finding: Finding) -> str:
+    """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
+    count = max(finding.contended, finding.cost.contended)
+    return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
 def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Layout, Simulation, StepTable
 from linesmith.analyzer.report.answer import (
     answer_rows,
-    contended,
     difference_row,
+    of_contended,
     sharded_rows,
     share_of_phases,
     simulated_rows,
@@ -136,9 +136,7 @@ def _full_blocks(
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    finding = shown.line.finding
-    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
-    if steps := step_rows(shown.steps, accesses, "candidate", columns):
+    if steps := step_rows(shown.steps, of_contended(shown.line.finding), "candidate", columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:

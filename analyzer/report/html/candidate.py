@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     Profile,
     StepTable,
 )
-from linesmith.analyzer.report.answer import answer_rows, contended, sharing_title, slabs_differ
+from linesmith.analyzer.report.answer import answer_rows, of_contended, sharing_title, slabs_differ
 from linesmith.analyzer.report.candidate import Numbered, Suggested, change, concerned_names, moved_names
 from linesmith.analyzer.report.html.drawings import PairPhases, pair_phases
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
@@ -115,9 +115,8 @@ class Why:
 
 def why(tables: Sequence[StepTable], finding: Finding, then: str) -> Why:
     """The steps of a line, each with its part of what is contended there."""
-    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
     notes = dict.fromkeys(note for table in tables for note in table.notes)
-    return Why(then, tuple((sharing_title(table, accesses), table) for table in tables), tuple(notes))
+    return Why(then, tuple((sharing_title(table, of_contended(finding)), table) for table in tables), tuple(notes))
 
 
 # Pairs whose phases are drawn in the open; those of the others are folded away.
