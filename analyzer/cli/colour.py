@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from linesmith.analyzer.base.text import visible
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.report.map_text import Row
+    from linesmith.analyzer.report.map_text import MapRow
     from linesmith.analyzer.report.markdown import PageLine
 
 
@@ -67,7 +67,7 @@ def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:
     return terminal and environment.get("TERM", "dumb") != "dumb"
 
 
-def painted(rows: Iterable[Row], colour: bool) -> str:
+def painted(rows: Iterable[MapRow], colour: bool) -> str:
     """The rows as text; whatever names hold, only the colours are escape sequences."""
 
     def cells(text: str, level: int) -> str:

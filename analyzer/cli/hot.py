@@ -47,7 +47,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.report import hot, hot_json
+    from linesmith.analyzer.report import hot
     from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable
 
@@ -56,6 +56,6 @@ def command(
     chosen = ProfileSection(found.profile, section, found.reports, found.left_out)
     shown = by_removable(found.findings), found.reading.identity, chosen
     as_text = format_ == "text"
-    text = hot.render_text(*shown, text_columns(output)) if as_text else hot_json.render_json(*shown)
+    text = hot.render_text(*shown, text_columns(output)) if as_text else hot.render_json(*shown)
     options.write(text, output)
     save_profile(found.given, save)

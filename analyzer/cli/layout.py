@@ -19,7 +19,7 @@ from linesmith.analyzer.cli.settings import is_given
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.line_map.heat import Heat
+    from linesmith.analyzer.line_map.heat import RecordHeat
     from linesmith.analyzer.model import Layout, LineMap
     from linesmith.analyzer.sharing.analysis import Explanation
 
@@ -168,7 +168,7 @@ def maps_of(
 
 def _heats(
     elf: Path, profile: Path, reading: Reading, chosen: Sequence[Layout], types: Sequence[str], drawing: MapOptions
-) -> list[tuple[Layout, Heat]]:
+) -> list[tuple[Layout, RecordHeat]]:
     """The records with their heat; several only where they were seen touched, the hottest first."""
     from linesmith.analyzer.line_map.heat import heat_of
 

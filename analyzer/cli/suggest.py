@@ -79,7 +79,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.report import suggest, suggest_json
+    from linesmith.analyzer.report import suggest
     from linesmith.analyzer.report.map_words import suggested_maps
     from linesmith.tuner.propose.candidates import reasons
 
@@ -97,7 +97,7 @@ def command(
         maps.write_maps(suggested_maps(answers, found.profile, number), form, output)
         return
     if form == "json":
-        text = suggest_json.render_json(answers)
+        text = suggest.render_json(answers)
     else:
         width = text_columns(output)
         text = suggest.render_candidate(answers, number, width) if number else suggest.render_text(answers, width)

@@ -2,7 +2,8 @@
 """Two profiles side by side: what vanished from the hot lines, what stayed, what is new.
 
 Lines are matched by the type and the members on them, never by address: another boot has other addresses, another
-layout other offsets. docs/compare.md tells what the verdicts rest on.
+layout other offsets. What a profile does not tell may be there: nothing has vanished for sure that nobody can place.
+docs/compare.md tells what the verdicts rest on.
 """
 
 from __future__ import annotations
@@ -29,14 +30,16 @@ from linesmith.analyzer.model import (
     Fate,
     Finding,
     LineChange,
-    MemberChange,
     Profile,
     ProfileChange,
     SharedLine,
 )
 from linesmith.analyzer.sharing.statistics import scatter_of, unlisted
 
-# What a profile may hold without saying so: nothing has vanished for sure that may be there.
+# Lines without a known object are the same when their functions have this share of the samples in common.
+COMMON = 0.3
+SAME_RUN = "runs of the same command"
+_Name = TypeVar("_Name", Key, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,9 @@ def unseen(groups: Iterable[LineGroup], left_out: Iterable[SharedLine]) -> Unsee
             counts[NAMELESS] += unlisted(line)
             for access in line.accesses:
                 counts[access.function or NAMELESS] += access.contended
-    return Unseen(counts, sum(map(_nameless, groups)))
-
-
-def _nameless(group: LineGroup) -> int:
-    """Contended accesses of a group of which nothing is known; all of them, where the text has no rows."""
-    if group.type:
-        return 0
-    return group.functions[NAMELESS] if group.functions else group.contended
+    # All accesses of a group of which the text has no rows.
+    nameless = (one.functions[NAMELESS] if one.functions else one.contended for one in groups if not one.type)
+    return Unseen(counts, sum(nameless))
 
 
 def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen, Unseen], looked: Exposure) -> Change:
@@ -82,40 +80,27 @@ def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen,
     return replace(change, fate=Fate.UNSEEN) if hidden.get(change.fate) else change
 
 
-# What makes the counts of two profiles comparable, and what to be careful about.
-
-SAME_RUN = "runs of the same command"
-
-
 def exposure(before: Profile, after: Profile) -> Exposure:
     """The best measure of how much both looked at: runs, samples, or samples on shared lines; else nothing."""
-    for unit, of in (
-        (SAME_RUN, _runs),
-        ("accesses", _accesses),
-        ("samples", _samples),
-        ("samples on shared lines", _on_lines),
-    ):
-        looked = of(before, after), of(after, before)
+    recordings = before.recording, after.recording
+    if recordings[0] and recordings[1] and recordings[0].command == recordings[1].command:
+        return Exposure(SAME_RUN, 1.0, 1.0)
+    for unit, of in (("accesses", _accesses), ("samples", _samples), ("samples on shared lines", _on_lines)):
+        looked = of(before), of(after)
         if all(looked):
             return Exposure(unit, *looked)
     return Exposure("", 1.0, 1.0)
 
 
-def _runs(one: Profile, other: Profile) -> float:
-    """One, where both recordings ran the same command."""
-    both = one.recording, other.recording
-    return 1.0 if both[0] and both[1] and both[0].command == both[1].command else 0.0
-
-
-def _accesses(one: Profile, _: Profile) -> float:
+def _accesses(one: Profile) -> float:
     return float(dict(one.recording.counts).get("accesses", 0)) if one.recording else 0.0
 
 
-def _samples(one: Profile, _: Profile) -> float:
+def _samples(one: Profile) -> float:
     return float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0))
 
 
-def _on_lines(one: Profile, _: Profile) -> float:
+def _on_lines(one: Profile) -> float:
     counts = [line.records for line in one.lines if line.records is not None]
     return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
 
@@ -125,36 +110,26 @@ def cautions(
     left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
     looked: Exposure,
     hidden: tuple[Unseen, Unseen],
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """Reasons why a difference between two profiles may not be what it seems."""
-    return (*_cautions(profiles, looked), *_about_unseen(hidden), *_about_left_out(left_out))
-
-
-def _cautions(profiles: tuple[Profile, Profile], looked: Exposure) -> Iterator[str]:
     yield from _about_chance(looked, any(one.recording for one in profiles))
     if profiles[0].display != profiles[1].display:
         yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
     if any(line.nominal for one in profiles for line in one.lines):
         yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
-    for when, one in zip(("before", "after"), profiles, strict=True):
-        if missing := sum(map(unlisted, one.lines)):
+    sides = ("before", "after")
+    for when, profile in zip(sides, profiles, strict=True):
+        if missing := sum(map(unlisted, profile.lines)):
             accesses = "access stands" if missing == 1 else "accesses stand"
             yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
-
-
-def _about_unseen(hidden: tuple[Unseen, Unseen]) -> Iterator[str]:
-    for when, one in zip(("before", "after"), hidden, strict=True):
+    for when, one in zip(sides, hidden, strict=True):
         if one.nameless:
             yield (
                 f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
                 "no rows in the text), so nothing that may be among them has vanished or is new for sure"
             )
-
-
-def _about_left_out(left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]]) -> Iterator[str]:
-    for when, lines in zip(("before", "after"), left_out, strict=True):
-        below = [line.contended for line in lines if not line.apart]
-        if below:
+    for when, lines in zip(sides, left_out, strict=True):
+        if below := [line.contended for line in lines if not line.apart]:
             yield (
                 f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
                 "--top looks at more"
@@ -181,13 +156,10 @@ def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
         yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
 
 
-# Lines without a known object are the same when their functions have this share of the samples in common.
-COMMON = 0.3
-_Name = TypeVar("_Name", Key, str)
-
-
 @dataclass(frozen=True, slots=True)
 class _Match:
+    """Groups that are taken for the same lines, or one without a counterpart; ``by`` what that was seen."""
+
     before: LineGroup | None
     after: LineGroup | None
     by: str = ""
@@ -219,7 +191,7 @@ def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
         total,
         tuple(sorted(lines, key=lambda one: -max(one.change.before, one.change.after))),
         tuple(replace(one, change=unless_unseen(one.change, one.functions, hidden, looked)) for one in members),
-        cautions((before, after), (old.left_out, new.left_out), looked, hidden),
+        tuple(cautions((before, after), (old.left_out, new.left_out), looked, hidden)),
     )
 
 
@@ -273,7 +245,10 @@ def _line_change(
         there = groups[1] if one.change.before else groups[0]
         gone = one.change.fate in (Fate.VANISHED, Fate.NEW)
         change = one.change if before and after else unless_unseen(one.change, one.functions, hidden, looked)
-        members.append(replace(one, change=change, elsewhere=_holding(one, there, match) if gone else ()))
+        # Ranks of the other lines on which the member is met.
+        holding = (group for group in there if one.member and (one.type, one.member) in group.touched)
+        ranks = (rank for group in holding if group not in (before, after) for rank in group.ranks)
+        members.append(replace(one, change=change, elsewhere=tuple(sorted(ranks)) if gone else ()))
     return LineChange(
         known.type if known else "",
         before.start if before else None,
@@ -296,10 +271,3 @@ def _line_total(match: _Match, looked: Exposure, hidden: tuple[Unseen, Unseen]) 
     if alone is None or not alone.recognisable:
         return replace(change, fate=Fate.UNSEEN)
     return unless_unseen(change, alone.functions, hidden, looked)
-
-
-def _holding(one: MemberChange, groups: Iterable[LineGroup], match: _Match) -> tuple[int, ...]:
-    """Ranks of the lines on which the member is met, other than the matched ones."""
-    key = (one.type, one.member)
-    found = (group for group in groups if one.member and key in group.touched)
-    return tuple(sorted(rank for group in found if group not in (match.before, match.after) for rank in group.ranks))

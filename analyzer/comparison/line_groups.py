@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Lines of a profile by what lies on them: the same place of objects of one type is one group."""
+"""Lines of a profile by what lies on them, and what became of each member between two groups of lines.
+
+The same place of objects of one type is one group.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,12 @@ Key = tuple[str, str]
 NO_MEMBER = ("", "")
 # The function where the profile has no name for it.
 NAMELESS = "[unknown]"
+# Two-sided 99 % of the normal distribution: many members are compared at once.
+Z = 2.575829
+MOST_FUNCTIONS = 6
+NOTHING: Counter[str] = Counter()
+# A member's type and name, or a function where they are not known.
+_Row = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class LineGroup:
 
     @property
     def recognisable(self) -> bool:
-        """Whether anything is known by which the group could be told in another profile."""
+        """Whether anything is known by which the group could be recognised in another profile."""
         return bool(self.waits) and bool(self.type or self.functions.keys() - {NAMELESS})
 
 
@@ -46,22 +55,16 @@ def line_groups(found: Iterable[Finding]) -> tuple[LineGroup, ...]:
     """The groups of all findings, most contended first."""
     grouped: dict[tuple[str, int | None, frozenset[str]], list[Finding]] = {}
     for finding in found:
-        owner = _owner(finding)
-        key = (_type(owner), -owner.start, frozenset[str]()) if owner else ("", None, _waiting(finding))
+        first = finding.objects[0] if finding.objects else None
+        key: tuple[str, int | None, frozenset[str]]
+        if first and _is_known(first):
+            key = (_type(first), -first.start, frozenset())
+        else:
+            waiting = (one.name for member in finding.members for one in member.functions if one.contended)
+            key = ("", None, frozenset(waiting))
         grouped.setdefault(key, []).append(finding)
     groups = (_group(type_, start, lines) for (type_, start, _), lines in grouped.items())
     return tuple(sorted(groups, key=lambda one: (-one.contended, one.ranks)))
-
-
-def _waiting(finding: Finding) -> frozenset[str]:
-    """The functions that wait on a line."""
-    return frozenset(one.name for member in finding.members for one in member.functions if one.contended)
-
-
-def _owner(finding: Finding) -> LineObject | None:
-    """The line's first object, if it is known by type or as a variable."""
-    first = finding.objects[0] if finding.objects else None
-    return first if first and _is_known(first) else None
 
 
 def _is_known(one: LineObject) -> bool:
@@ -95,12 +98,12 @@ def loosened(groups: Iterable[LineGroup], others: Iterable[LineGroup]) -> tuple[
     Of a lock that is alone on its line now, the code may only tell that it is a lock.
     """
     known = {other.type for other in others}
-    return tuple(_without_object(one) if one.containers & known and one.type not in known else one for one in groups)
-
-
-def _without_object(one: LineGroup) -> LineGroup:
-    waits = {NO_MEMBER: one.functions} if one.functions else {}
-    return LineGroup("", None, one.ranks, one.contended, waits, frozenset(waits), *_summed(waits))
+    found = []
+    for one in groups:
+        waits = {NO_MEMBER: one.functions} if one.functions else {}
+        loose = LineGroup("", None, one.ranks, one.contended, waits, frozenset(waits), *_summed(waits))
+        found.append(loose if one.containers & known and one.type not in known else one)
+    return tuple(found)
 
 
 def _summed(waits: Mapping[Key, Counter[str]]) -> tuple[Counter[Key], Counter[str]]:
@@ -129,17 +132,6 @@ def _key(member: LineMember, objects: Sequence[LineObject]) -> Key:
     return (_type(owner), member.top) if owner else NO_MEMBER
 
 
-# What became of each member between two groups of lines, and of each function where the member is not known.
-
-# Two-sided 99 % of the normal distribution: many members are compared at once.
-Z = 2.575829
-MOST_FUNCTIONS = 6
-NOTHING: Counter[str] = Counter()
-
-# A member's type and name, or a function where they are not known.
-_Row = tuple[str, str, str]
-
-
 def member_changes(
     before: LineGroup | None, after: LineGroup | None, looked: Exposure, *, by_function: bool = False
 ) -> list[MemberChange]:
@@ -149,10 +141,12 @@ def member_changes(
     """
     old, new = (_rows(group, by_function) if group else {} for group in (before, after))
     found = [_member_change(row, old.get(row, NOTHING), new.get(row, NOTHING), looked) for row in {**old, **new}]
-    told = [
-        _named(one, before, after) if by_function else _doubted(one, before, after) for one in found if one.functions
+    changes = [
+        _with_member(one, before, after) if by_function else _doubted(one, before, after)
+        for one in found
+        if one.functions
     ]
-    return sorted(told, key=lambda one: (-max(one.change.before, one.change.after), one.type, one.member))
+    return sorted(changes, key=lambda one: (-max(one.change.before, one.change.after), one.type, one.member))
 
 
 def change_of(before: int, after: int, looked: Exposure) -> Change:
@@ -193,17 +187,14 @@ def _most(counts: Counter[str], names: set[str]) -> tuple[str, ...]:
     return tuple(name for name, count in counts.most_common() if count and name in names)[:MOST_FUNCTIONS]
 
 
-def _named(one: MemberChange, before: LineGroup | None, after: LineGroup | None) -> MemberChange:
-    """A function with the member that it waits for, as the side has it that knows."""
-    keys = [key for group in (before, after) if group for key in _members_of(one.functions[0], group)]
-    known = next((key for key in keys if key != NO_MEMBER), NO_MEMBER)
+def _with_member(one: MemberChange, before: LineGroup | None, after: LineGroup | None) -> MemberChange:
+    """A function with the member that it waits for most, as the side has it that knows."""
+    function, known = one.functions[0], NO_MEMBER
+    for group in (before, after):
+        counts = Counter({key: waits[function] for key, waits in group.waits.items()} if group else {})
+        keys = (key for key, count in counts.most_common() if count and key != NO_MEMBER)
+        known = known if known != NO_MEMBER else next(keys, NO_MEMBER)
     return replace(one, type=known[0], member=known[1])
-
-
-def _members_of(function: str, group: LineGroup) -> list[Key]:
-    """The members that a function waits for, most samples first."""
-    counts = Counter({key: waits[function] for key, waits in group.waits.items() if waits[function]})
-    return [key for key, _ in counts.most_common()]
 
 
 def _doubted(one: MemberChange, before: LineGroup | None, after: LineGroup | None) -> MemberChange:

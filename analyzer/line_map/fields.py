@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import is_lock
@@ -16,7 +16,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKin
 # Damaged debug information can nest records without end, or give them millions of members.
 MOST_FIELDS = 1 << 14
 MOST_LEVELS = 32
-# Of bit-fields in one storage unit, and of alternatives at one place, so many names are told.
+# Of bit-fields in one storage unit, and of alternatives at one place, so many names are given.
 MOST_NAMES = 4
 # Real unions have some tens of alternatives in all levels; of more, those behind are not named.
 MOST_ALTERNATIVES = 256
@@ -24,7 +24,7 @@ _STEP = re.compile(r"[.\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MapField:
     """``bytes`` of a record from ``offset`` on that go by one name.
 
     ``names`` are all members there: bit-fields of one storage unit, alternatives of a union (``union`` tells which).
@@ -53,7 +53,7 @@ class Field:
         return f"{shown} and {more} more" if more > 0 else shown
 
 
-def fields(layout: Layout, layouts: Layouts, touched: Iterable[str] = ()) -> tuple[Field, ...]:
+def fields(layout: Layout, layouts: Layouts, touched: Iterable[str] = ()) -> tuple[MapField, ...]:
     """The fields by offset, disjoint and within the record; bytes of none are holes and padding.
 
     Anonymous records are written out. So are named ones, locks and arrays apart, of which several members are among
@@ -84,20 +84,26 @@ class _Walk:
                 self.touched[path[: sign.start()]] += 1
                 self.inside[path[: sign.start()]] += sign[0] == "."
 
-    def record(self, layout: Layout, base: int, prefix: str, level: int) -> list[Field]:
+    def record(self, layout: Layout, base: int, prefix: str, level: int) -> list[MapField]:
         """The fields of a record that begins at byte ``base`` under the path ``prefix``."""
         whole = [one for one in layout.members if not one.is_bit_field]
         if layout.kind is RecordKind.UNION:
-            whole = [one for one in whole if not self._is_mirror(one, whole)]
+            # The kernel's struct_group() declares a run of members twice: of the named one nothing is drawn.
+            anonymous = [self._names(one) for one in whole if not one.name]
+            whole = [one for one in whole if not (one.name and self._names(one) and self._names(one) in anonymous)]
         parts = [self._member(one, base, prefix, level) for one in whole]
         if layout.kind is RecordKind.UNION:
             parts += [[one] for one in _bit_fields(layout.members, base, prefix)]
-            ranked = sorted(parts, key=self._worth, reverse=True)
-            return _shared(_painted(one for part in ranked for one in part), ranked)
+            # First the alternatives that have most to show: what was touched in them, then their bytes.
+            touched = [sum(self.touched[name] for one in part for name in one.names) for part in parts]
+            worth = [(count, sum(one.bytes for one in part)) for count, part in zip(touched, parts, strict=True)]
+            ranked = sorted(range(len(parts)), key=worth.__getitem__, reverse=True)
+            every = [one for at in ranked for one in parts[at]]
+            return [_with_others(one, every[:MOST_ALTERNATIVES]) for one in _painted(every)]
         plain = [one for part in parts for one in part]
         return _painted([*plain, *_bit_fields(layout.members, base, prefix)])
 
-    def _member(self, member: Member, base: int, prefix: str, level: int) -> list[Field]:
+    def _member(self, member: Member, base: int, prefix: str, level: int) -> list[MapField]:
         self.left -= 1
         if member.size <= 0 or self.left < 0:
             return []
@@ -106,8 +112,10 @@ class _Walk:
         if inner is not None and inner.members and level < MOST_LEVELS and self._is_open(member, inner, path):
             return self.record(inner, base + member.offset, path, level + 1)
         begin, lock = base + member.offset, inner is not None and is_lock(inner.name or member.type.split()[-1])
-        name = path or f"({member.type})"
-        return [Field((name,), _type(member), begin, member.size, begin, member.size, lock)]
+        # The type with what the declarator adds to it: ``unsigned char [16]``.
+        added = member.declarator.replace(member.name, "", 1) if member.name else member.declarator
+        type_, name = f"{member.type} {added}".rstrip(), path or f"({member.type})"
+        return [MapField((name,), type_, begin, member.size, begin, member.size, lock)]
 
     def _is_open(self, member: Member, inner: Layout, path: str) -> bool:
         if member.dimensions or member.flexible:
@@ -116,26 +124,11 @@ class _Walk:
             return True
         return not is_lock(inner.name) and self.inside[path] >= (1 if inner.size > CACHE_LINE_BYTES else 2)
 
-    def _is_mirror(self, member: Member, alternatives: Iterable[Member]) -> bool:
-        """Whether an anonymous alternative has the same members: the kernel's struct_group() names a run of them so."""
-        names = self._names(member) if member.name else ()
-        return bool(names) and any(self._names(one) == names for one in alternatives if not one.name)
-
     def _names(self, member: Member) -> tuple[str, ...]:
         return () if member.record is None else tuple(one.name for one in self.layouts.by_id(member.record).members)
 
-    def _worth(self, part: Sequence[Field]) -> tuple[int, int]:
-        """How much an alternative of a union has to show: what was touched in it, and its bytes."""
-        return sum(self.touched[name] for one in part for name in one.names), sum(one.bytes for one in part)
 
-
-def _type(member: Member) -> str:
-    """The type with what the declarator adds to it: ``unsigned char [16]``."""
-    added = member.declarator.replace(member.name, "", 1) if member.name else member.declarator
-    return f"{member.type} {added}".rstrip()
-
-
-def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[Field]:
+def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[MapField]:
     """Bit-fields by storage unit, over the bytes that hold a bit of one."""
     units: dict[tuple[int, int], list[Member]] = {}
     for one in members:
@@ -145,14 +138,14 @@ def _bit_fields(members: Iterable[Member], base: int, prefix: str) -> Iterator[F
         first = min((one.bit_offset or 0) for one in group) // 8
         last = -(-max((one.bit_offset or 0) + (one.bit_size or 0) for one in group) // 8)
         names = tuple(f"{prefix}.{one.name}" if prefix else one.name for one in group)
-        yield Field(names, f"{group[0].type} (bits)", base + first, last - first, base + first, last - first)
+        yield MapField(names, f"{group[0].type} (bits)", base + first, last - first, base + first, last - first)
 
 
-def _painted(wanted: Iterable[Field]) -> list[Field]:
-    """The fields by offset; where two overlap the earlier one is kept whole and the later one gets what is left."""
-    done: list[Field] = []
+def _painted(layers: Iterable[MapField]) -> list[MapField]:
+    """The fields by offset; where two overlap the earlier one stays whole and the later one gets what is left."""
+    done: list[MapField] = []
     starts: list[int] = []
-    for one in wanted:
+    for one in layers:
         at, place = one.offset, bisect_right(starts, one.offset)
         if place and done[place - 1].end > at:
             at = done[place - 1].end
@@ -168,17 +161,12 @@ def _painted(wanted: Iterable[Field]) -> list[Field]:
     return done
 
 
-def _cut(field: Field, start: int, end: int) -> Field:
+def _cut(field: MapField, start: int, end: int) -> MapField:
     return replace(field, offset=start, bytes=end - start)
 
 
-def _shared(drawn: Sequence[Field], parts: Sequence[Sequence[Field]]) -> list[Field]:
-    """The fields drawn of a union with the names of the other alternatives that lie there too."""
-    every = [one for part in parts for one in part][:MOST_ALTERNATIVES]
-    return [_with_others(one, every) for one in drawn]
-
-
-def _with_others(field: Field, every: Iterable[Field]) -> Field:
+def _with_others(field: MapField, every: Iterable[MapField]) -> MapField:
+    """A field drawn of a union with the names of the other alternatives that lie there too."""
     others = (one for one in every if one.offset < field.end and field.offset < one.end)
     names = tuple(dict.fromkeys((*field.names, *(name for one in others for name in one.names))))
     return replace(field, names=names, union=True) if len(names) > len(field.names) else field

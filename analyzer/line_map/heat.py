@@ -16,7 +16,6 @@ from linesmith.analyzer.line_map.fields import fields
 from linesmith.analyzer.model import (
     Access,
     Finding,
-    FunctionCounts,
     Layout,
     LineMember,
     LineObject,
@@ -29,7 +28,7 @@ _MOST_LEAVES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class TouchedSpot:
     """A place in a record that was touched: ``offset`` in bytes, ``path`` as C code writes it from there.
 
     ``written`` tells that a store was sampled or must have happened.
@@ -47,14 +46,14 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class RecordHeat:
     """All spots of one record; ``phases`` says how many contended samples fell on objects that start so in a line.
 
     ``unplaced`` are those of its lines that stand in no row of the profile: they may be of any member. ``known`` tells
     that there is a profile at all: without one, that nobody touched a member says nothing.
     """
 
-    spots: tuple[Spot, ...] = ()
+    spots: tuple[TouchedSpot, ...] = ()
     phases: tuple[tuple[int, int], ...] = ()
     known: bool = True
     unplaced: int = 0
@@ -70,17 +69,19 @@ class Heat:
         return self.contended + self.unplaced
 
 
-NO_HEAT = Heat(known=False)
+NO_HEAT = RecordHeat(known=False)
 
 
-def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None) -> Heat:
+def heat_of(
+    layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None
+) -> RecordHeat:
     """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
 
     ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
     count, and objects that are only a guess do not either.
     """
     lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
-    spots: list[Spot] = []
+    spots: list[TouchedSpot] = []
     phases: Counter[int] = Counter()
     unplaced = 0
     for finding in findings:
@@ -88,30 +89,27 @@ def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profi
             continue
         met = list(_met(finding, layout, layouts, lines))
         spots += [spot for spot, _ in met]
-        unplaced += _in_no_row(finding) if met else 0
+        if met:
+            placed = sum(function.contended for member in finding.members for function in member.functions)
+            unplaced += max(finding.contended - placed, 0)
         for spot, start in met:
             phases[start % finding.bytes] += spot.contended
     ordered = sorted(phases.items(), key=lambda pair: (-pair[1], pair[0]))
-    return Heat(tuple(spots), tuple(ordered), unplaced=unplaced)
-
-
-def _in_no_row(finding: Finding) -> int:
-    """Contended samples of the line of which no member is known."""
-    placed = sum(function.contended for member in finding.members for function in member.functions)
-    return max(finding.contended - placed, 0)
+    return RecordHeat(tuple(spots), tuple(ordered), unplaced=unplaced)
 
 
 def _met(
     finding: Finding, layout: Layout, layouts: Layouts, lines: Mapping[tuple[int, int | None], SharedLine]
-) -> Iterator[tuple[Spot, int]]:
+) -> Iterator[tuple[TouchedSpot, int]]:
     """Spots of the record on one line, each with where the record starts, counted from the line's first byte."""
     line = lines.get((finding.rank, finding.address))
     for member in finding.members:
         place = _place(member, finding.objects, layout, layouts)
         if place is not None:
             offset, path = place
-            accesses = _sampled(member, line) if line else _counted(member)
-            yield Spot(path, offset, accesses, member.written), member.offset - offset
+            seen = tuple(one for one in line.accesses if one.offset == member.offset) if line else ()
+            accesses = seen if line else _function_accesses(member)
+            yield TouchedSpot(path, offset, accesses, member.written), member.offset - offset
 
 
 def _place(
@@ -129,20 +127,14 @@ def _place(
         for leaf in leaves_at(layouts.by_id(one.layout), layouts, at, _MOST_LEAVES):
             entered = next((record for record in leaf.entered if record.record == layout.id), None)
             if entered is not None:
-                return at - entered.offset, _within(leaf.path, entered.path)
+                # The rest of the path; a word that is wrapped in the record has none.
+                inside = leaf.path.startswith(entered.path)
+                path = leaf.path.removeprefix(entered.path).removeprefix(".") if inside else leaf.path
+                return at - entered.offset, path
     return None
 
 
-def _within(path: str, outer: str) -> str:
-    """The rest of a path behind that of a record on it; a word that is wrapped in the record has none."""
-    return path.removeprefix(outer).removeprefix(".") if path.startswith(outer) else path
-
-
-def _sampled(member: LineMember, line: SharedLine) -> tuple[Access, ...]:
-    return tuple(one for one in line.accesses if one.offset == member.offset)
-
-
-def _counted(member: LineMember) -> tuple[Access, ...]:
+def _function_accesses(member: LineMember) -> tuple[Access, ...]:
     """The member's functions as accesses, where the profile is not at hand: nodes are not known then."""
     return tuple(
         Access(
@@ -157,22 +149,22 @@ def _counted(member: LineMember) -> tuple[Access, ...]:
     )
 
 
-# What the code of a file can do to a record, as spots: no samples, but instructions, and who has them.
-
-
-def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> Heat:
-    """The instructions that touch each field; there are no contended samples, so nothing is hot."""
+def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> RecordHeat:
+    """What the code can do to each field: instructions, and who has them; nothing was sampled, so nothing is hot."""
     touched = touching(layout, accesses)
     spots = []
     for field in fields(layout, layouts):
         functions = touched(field.offset, field.bytes).functions
-        if functions:
-            found = tuple(_access(one, field.offset) for one in functions)
-            spots.append(Spot(field.names[0], field.offset, found, any(one.stores for one in found)))
-    return Heat(tuple(spots), known=False)
-
-
-def _access(one: FunctionCounts, offset: int) -> Access:
-    """The counts as an access has them: an update both reads and writes, and counts for both."""
-    counts = one.counts
-    return Access(offset, one.function, records=counts.reading + counts.writing, stores_l1_hit=counts.writing)
+        # An update both reads and writes, and counts for both.
+        found = tuple(
+            Access(
+                field.offset,
+                one.function,
+                records=one.counts.reading + one.counts.writing,
+                stores_l1_hit=one.counts.writing,
+            )
+            for one in functions
+        )
+        if found:
+            spots.append(TouchedSpot(field.names[0], field.offset, found, any(one.stores for one in found)))
+    return RecordHeat(tuple(spots), known=False)

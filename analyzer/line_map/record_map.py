@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The map of one record: its fields, holes and padding cut at the lines that an object of it lies on."""
+"""The map of one record: its fields, holes and padding cut at the lines that an object of it lies on.
+
+Runs of lines that say nothing new are folded; of a change there are two maps, with what moved marked in both.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from itertools import groupby
 from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import straddles
-from linesmith.analyzer.line_map.fields import Field, fields
-from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, Spot
+from linesmith.analyzer.line_map.fields import MapField, fields
+from linesmith.analyzer.line_map.heat import NO_HEAT, RecordHeat, TouchedSpot
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
 from linesmith.analyzer.sharing.parts import origin
 
@@ -26,7 +29,7 @@ LEAST_UNPLACED = 0.01
 def line_map(
     layout: Layout,
     layouts: Layouts,
-    heat: Heat = NO_HEAT,
+    heat: RecordHeat = NO_HEAT,
     phase: int | None = None,
     line_bytes: int = CACHE_LINE_BYTES,
     caption: str = "",
@@ -39,16 +42,20 @@ def line_map(
     start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
     start %= line_bytes
     size = min(layout.size, MOST_LINES * line_bytes - start)
-    canvas = _canvas(heat, start, line_bytes)
+    spots = tuple(sorted(heat.spots, key=lambda spot: spot.offset))
+    offsets = tuple(spot.offset for spot in spots)
+    canvas = _Canvas(start, line_bytes, spots, offsets, heat.whole if heat.known else None)
     found = fields(layout, layouts, (spot.path for spot in heat.spots))
     cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
-    told = "; ".join(part for part in (caption, _phases(heat, line_bytes), _unplaced(heat)) if part)
+    share = heat.unplaced / heat.whole if heat.unplaced else 0.0
+    unplaced = f"{share:.0%} of the contended samples stand in no row" if share >= LEAST_UNPLACED else ""
+    remarks = "; ".join(part for part in (caption, _phases(heat, line_bytes), unplaced) if part)
     whole = -(-(start + layout.size) // line_bytes)
     lines = tuple(_lines(cells))
-    return LineMap(layout.title, layout.size, start, lines, line_bytes, told, layout.place, whole - len(lines))
+    return LineMap(layout.title, layout.size, start, lines, line_bytes, remarks, layout.place, whole - len(lines))
 
 
-def _phases(heat: Heat, line_bytes: int) -> str:
+def _phases(heat: RecordHeat, line_bytes: int) -> str:
     """Where in a line the objects were seen to start, where there are several such places."""
     total = sum(count for _, count in heat.phases)
     if len({phase % line_bytes for phase, _ in heat.phases}) < 2 or not total:
@@ -58,13 +65,7 @@ def _phases(heat: Heat, line_bytes: int) -> str:
     return f"objects start at byte {shown}{f' and {more} more' if more > 0 else ''} of a line"
 
 
-def _unplaced(heat: Heat) -> str:
-    """What is missing in the shares of all members together."""
-    share = heat.unplaced / heat.whole if heat.unplaced else 0.0
-    return f"{share:.0%} of the contended samples stand in no row" if share >= LEAST_UNPLACED else ""
-
-
-def _runs(found: Sequence[Field], size: int) -> Iterator[tuple[Field | CellKind, int, int]]:
+def _runs(found: Sequence[MapField], size: int) -> Iterator[tuple[MapField | CellKind, int, int]]:
     """Fields, and the kind of what lies between them, with the first byte and the one behind the last."""
     at = 0
     for one in found:
@@ -85,39 +86,33 @@ class _Canvas:
 
     phase: int
     line_bytes: int
-    spots: tuple[Spot, ...]
+    spots: tuple[TouchedSpot, ...]
     offsets: tuple[int, ...]
     total: int | None
 
-    def met(self, first: int, size: int) -> tuple[Spot, ...]:
+    def met(self, first: int, size: int) -> tuple[TouchedSpot, ...]:
         """The spots on ``size`` bytes of the object from ``first`` on."""
         return self.spots[bisect_left(self.offsets, first) : bisect_left(self.offsets, first + size)]
 
-    def share(self, spots: Iterable[Spot]) -> float | None:
+    def share(self, spots: Iterable[TouchedSpot]) -> float | None:
         """How much of the record's contended samples these are."""
         return None if self.total is None else sum(spot.contended for spot in spots) / (self.total or 1)
 
 
-def _canvas(heat: Heat, phase: int, line_bytes: int) -> _Canvas:
-    spots = tuple(sorted(heat.spots, key=lambda spot: spot.offset))
-    offsets = tuple(spot.offset for spot in spots)
-    return _Canvas(phase, line_bytes, spots, offsets, heat.whole if heat.known else None)
-
-
-def _cells(run: tuple[Field | CellKind, int, int], canvas: _Canvas) -> Iterator[Cell]:
+def _cells(run: tuple[MapField | CellKind, int, int], canvas: _Canvas) -> Iterator[Cell]:
     """The run cut where lines end."""
     what, first, end = run
     while first < end:
         inside = (first + canvas.phase) % canvas.line_bytes
         until = min(end, first + canvas.line_bytes - inside)
-        if isinstance(what, Field):
+        if isinstance(what, MapField):
             yield _member(what, first, until - first, inside, canvas)
         else:
             yield Cell("", "", what, inside, until - first, first, canvas.share(()))
         first = until
 
 
-def _member(field: Field, first: int, size: int, inside: int, canvas: _Canvas) -> Cell:
+def _member(field: MapField, first: int, size: int, inside: int, canvas: _Canvas) -> Cell:
     met = canvas.met(first, size)
     accesses = [one for spot in met for one in spot.accesses]
     return Cell(
@@ -146,14 +141,11 @@ def _touchers(accesses: Iterable[Access]) -> tuple[Toucher, ...]:
     grouped: dict[str, list[Access]] = {}
     for one in accesses:
         grouped.setdefault(one.function or "[unknown]", []).append(one)
-    touchers = [_toucher(name, group) for name, group in grouped.items()]
+    touchers = []
+    for function, group in grouped.items():
+        known, reads, writes = origin(group), sum(map(_reads, group)), sum(one.stores for one in group)
+        touchers.append(Toucher(function, reads, writes, known.count, tuple(sorted(known.nodes))))
     return tuple(sorted(touchers, key=lambda one: (-one.reads - one.writes, one.function)))
-
-
-def _toucher(function: str, accesses: Sequence[Access]) -> Toucher:
-    known = origin(accesses)
-    reads, writes = sum(_reads(one) for one in accesses), sum(one.stores for one in accesses)
-    return Toucher(function, reads, writes, known.count, tuple(sorted(known.nodes)))
 
 
 def _lines(cells: Iterable[Cell]) -> Iterator[MapLine]:
@@ -174,8 +166,6 @@ def _line(number: int, row: Sequence[Cell]) -> MapLine:
     return MapLine(number, tuple(row), sum(known) if known else None)
 
 
-# Which lines of a map are worth a row: runs of lines that say nothing new become one.
-
 # Shorter runs cost as many rows folded as drawn.
 LEAST_FOLDED = 3
 # Maps of so many lines are drawn with the lines that nobody was seen to touch.
@@ -194,32 +184,22 @@ class Fold:
 def folded(drawn: LineMap) -> tuple[MapLine | Fold, ...]:
     """The lines in order; runs that one member (or hole) fills are folded, in long maps also what nobody touched."""
     long = len(drawn.lines) > MOST_DRAWN
-    return tuple(_rows(groupby(drawn.lines, lambda line: _what(line, long))))
-
-
-def _rows(runs: Iterable[tuple[str, Iterable[MapLine]]]) -> Iterator[MapLine | Fold]:
-    for what, run in runs:
+    rows: list[MapLine | Fold] = []
+    for what, run in groupby(drawn.lines, lambda line: _what(line, long)):
         lines = list(run)
-        if what and len(lines) >= LEAST_FOLDED:
-            yield Fold(lines[0].number, lines[-1].number, what)
-        else:
-            yield from lines
+        folds = what and len(lines) >= LEAST_FOLDED
+        rows += [Fold(lines[0].number, lines[-1].number, what)] if folds else lines
+    return tuple(rows)
 
 
 def _what(line: MapLine, long: bool) -> str:
     """What a fold with this line in it is said to be; empty for a line that must be seen."""
-    if any(_is_of_interest(cell) for cell in line.cells):
+    if any(cell.heat or cell.reads or cell.writes or cell.written or cell.moved for cell in line.cells):
         return ""
     if len(line.cells) == 1:
         return line.cells[0].path or line.cells[0].kind.value
     return "nobody was seen to touch these" if long and line.heat is not None else ""
 
-
-def _is_of_interest(cell: Cell) -> bool:
-    return bool(cell.heat or cell.reads or cell.writes or cell.written or cell.moved)
-
-
-# Two maps of one record, before and after a change, with what moved marked in both.
 
 # Nobody has sampled the layout that a change makes.
 _AFTER = "after, with the samples of before"
@@ -228,7 +208,7 @@ _AFTER = "after, with the samples of before"
 def compared_maps(
     before: tuple[Layout, Layouts],
     after: tuple[Layout, Layouts],
-    heat: Heat = NO_HEAT,
+    heat: RecordHeat = NO_HEAT,
     moved: Collection[str] = (),
     line_bytes: int = CACHE_LINE_BYTES,
 ) -> tuple[LineMap, LineMap]:
@@ -239,7 +219,12 @@ def compared_maps(
     """
     touched = tuple(spot.path for spot in heat.spots)
     old, new = fields(*before, touched), fields(*after, touched)
-    marked = _named(moved, (*old, *new)) if moved else _moved(old, new)
+    marked = _moved(old, new)
+    if moved:
+        # The fields that are one of the members, or a part of one.
+        beginnings = tuple(f"{name}." for name in moved)
+        parts = (one for one in (*old, *new) if any(f"{name}.".startswith(beginnings) for name in one.names))
+        marked = frozenset(one.path for one in parts)
     phase = heat.phases[0][0] if heat.phases else 0
     first = line_map(*before, heat, phase, line_bytes, "before")
     carried = _carried(heat, old, new)
@@ -249,10 +234,10 @@ def compared_maps(
     return _marked(first, marked), _marked(second, marked)
 
 
-def _carried(heat: Heat, old: Sequence[Field], new: Sequence[Field]) -> Heat:
+def _carried(heat: RecordHeat, old: Sequence[MapField], new: Sequence[MapField]) -> RecordHeat:
     """The heat where the fields lie that were touched; what touched fields that are gone is left out."""
     places = {one.names: one for one in new}
-    spots: list[Spot] = []
+    spots: list[TouchedSpot] = []
     for spot in heat.spots:
         home = next((one for one in old if one.offset <= spot.offset < one.end), None)
         there = places.get(home.names) if home else None
@@ -261,23 +246,11 @@ def _carried(heat: Heat, old: Sequence[Field], new: Sequence[Field]) -> Heat:
     return replace(heat, spots=tuple(spots))
 
 
-def _named(moved: Collection[str], every: Sequence[Field]) -> frozenset[str]:
-    """Paths of the fields that are one of the members, or a part of one."""
-    wanted = frozenset(moved)
-    return frozenset(one.path for one in every if any(_tops(name) & wanted for name in one.names))
-
-
-def _tops(path: str) -> set[str]:
-    """The names that a path begins with: ``a.b.c`` with ``a`` and ``a.b`` too."""
-    parts = path.split(".")
-    return {".".join(parts[: count + 1]) for count in range(len(parts))}
-
-
-def _moved(old: Sequence[Field], new: Sequence[Field]) -> frozenset[str]:
+def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:
     places = {one.path: number for number, one in enumerate(old)}
     common = [one.path for one in new if one.path in places]
-    kept = _rising([places[path] for path in common])
-    still = {common[index] for index in kept}
+    rising = _rising([places[path] for path in common])
+    still = {common[index] for index in rising}
     return frozenset(one.path for one in (*old, *new) if one.path not in still)
 
 
@@ -300,9 +273,7 @@ def _rising(numbers: Sequence[int]) -> list[int]:
 
 
 def _marked(drawn: LineMap, paths: frozenset[str]) -> LineMap:
-    lines = (replace(line, cells=tuple(_mark(one, paths) for one in line.cells)) for line in drawn.lines)
-    return replace(drawn, lines=tuple(lines))
+    def mark(cell: Cell) -> Cell:
+        return replace(cell, moved=True) if cell.kind is CellKind.MEMBER and cell.path in paths else cell
 
-
-def _mark(cell: Cell, paths: frozenset[str]) -> Cell:
-    return replace(cell, moved=True) if cell.kind is CellKind.MEMBER and cell.path in paths else cell
+    return replace(drawn, lines=tuple(replace(line, cells=tuple(map(mark, line.cells))) for line in drawn.lines))

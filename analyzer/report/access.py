@@ -75,7 +75,7 @@ def functions_text(functions: Sequence[FunctionCounts], limit: int) -> str:
 
 
 def access_notes(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
-    """What stands beside the members of ``layout``: how many functions read and write each, and the first of them."""
+    """What stands behind the members of ``layout``: how many functions read and write each, and the first of them."""
     touched = touching(layout, accesses)
 
     def text(offset: int, member: Member) -> str:

@@ -100,7 +100,7 @@ def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
 def answer_rows(
     candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Gain first, beside what was ``replayed``, then what it costs, then where the members still meet."""
+    """Gain first, with what was ``replayed``, then what it costs, then where the members still meet."""
     before, after, churn, packing = candidate.before, candidate.after, candidate.churn, candidate.optimality
     yield from _gain(candidate, finding, replayed)
     if before.size == after.size:
@@ -148,9 +148,10 @@ def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | Non
         yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
 
 
-def contended(finding: Finding) -> int:
-    """Contended accesses of the line; a recording counts more than those that found it modified."""
-    return max(finding.contended, finding.cost.contended)
+def of_contended(finding: Finding) -> str:
+    """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
+    count = max(finding.contended, finding.cost.contended)
+    return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
 def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
@@ -174,7 +175,7 @@ def _in_slabs(one: HolderChange) -> str:
 
 
 def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
-    """What the objects cost in each slab cache, the costliest first; where nothing changes is told together."""
+    """What the objects cost in each slab cache, the costliest first; unchanged ones together."""
     pairs = list(zip(before, after, strict=False))
     changed = [pair for pair in pairs if slabs_differ(*pair)]
     changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
@@ -202,8 +203,8 @@ def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
     before = {one.function: one for one in candidate.costs[0].co_access}
     pairs = [(before[one.function], one) for one in candidate.costs[1].co_access if one.function in before]
     changed = [(old, new) for old, new in pairs if abs(old.lines - new.lines) > 0.005][:MOST_FUNCTIONS]
-    told = (f"{new.function} touches {old.lines:.3g} -> {new.lines:.3g} lines" for old, new in changed)
-    yield from _labelled("functions", told)
+    rows = (f"{new.function} touches {old.lines:.3g} -> {new.lines:.3g} lines" for old, new in changed)
+    yield from _labelled("functions", rows)
 
 
 # Coherence steps as a table: what each access finds on the line, in the layout as it is and then.
@@ -220,8 +221,8 @@ LEGEND = (
 def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: int = WIDTH) -> list[str]:
     """A table of two accesses for each sharing, heaviest first; ``then`` names the candidate. None without tables.
 
-    ``accesses`` are those that each sharing is a part of. What is found stands beside each access, or below for want
-    of room.
+    ``accesses`` are those that each sharing is a part of. What is found stands behind each access, or below it for
+    want of room.
     """
     if not tables:
         return []
@@ -301,7 +302,7 @@ def _misses(one: SimulatedLines) -> str:
 
 
 def difference_row(one: ReplayedSaving) -> str:
-    """What was predicted beside what the replay counted, as shares of what the record costs now."""
+    """What was predicted against what the replay counted, as shares of what the record costs now."""
     limits = f"{-one.predicted.most:+.1%} to {-one.predicted.least:+.1%}"
     held = "within" if one.holds else "outside"
     return f"predicted {-one.likely:+.1%} ({limits}): {held} these limits the replay has {-one.replayed:+.1%}"

@@ -32,7 +32,7 @@ class Proposed:
     """A hot line with its candidates, or the reason (``refusal``) why there are none.
 
     ``steps`` are the coherence steps of each candidate; ``declined`` is a sentence on why none of them is recommended.
-    ``advice`` is what to change beside the order of members.
+    ``advice`` is what to change other than the order of members.
     """
 
     finding: Finding
@@ -137,7 +137,7 @@ class Saved:
 
 
 def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved:
-    """The saving of a candidate, beside what was ``replayed``; of one that has none, what its pairs explain."""
+    """The saving of a candidate, in view of what was ``replayed``; of one that has none, what its pairs explain."""
     saving, gain = candidate.saving, candidate.predicted
     if saving.before:
         limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
@@ -147,16 +147,16 @@ def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved
     return Saved(gain.before - gain.after, gain.before, None)
 
 
-# With more steps than this, what a candidate does is told by how it was found.
+# With more steps than this, a candidate is described by how it was found.
 MOST_STEPS = 2
 MOST_NAMES = 4
-# Pairs of members that are told; a candidate for a record with many hot members parts many.
+# Pairs of members that are shown; a candidate for a record with many hot members separates many.
 MOST_PAIRS = 6
 
 
 def change(candidate: Candidate) -> str:
     """All steps as one clause: ``move a behind b; align c to 64 bytes``."""
-    return "; ".join(said(move) for move in candidate.moves)
+    return "; ".join(move_words(move) for move in candidate.moves)
 
 
 def short_change(candidate: Candidate) -> str:
@@ -167,7 +167,7 @@ def short_change(candidate: Candidate) -> str:
     return f"{candidate.strategy.value}: {listed(names, MOST_NAMES)}"
 
 
-def said(move: Move) -> str:
+def move_words(move: Move) -> str:
     """A move in words."""
     whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
     place = f"behind {move.after}" if move.after else "to the front"
@@ -217,8 +217,8 @@ def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
     """The same in cells, first the head."""
     simulated = any(one.simulation is not None for one in ones)
     table = [[*HEAD, "replayed"] if simulated else list(HEAD), *(_cells(one, simulated) for one in ones)]
-    told = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
-    return [[row[column] for column in told] for row in table]
+    filled = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
+    return [[row[column] for column in filled] for row in table]
 
 
 def _cells(one: Numbered, simulated: bool) -> list[str]:

@@ -32,7 +32,7 @@ def encapsulate_plan(made: Encapsulated, format_: str) -> bytes:
 
 def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
     """One object; ``patches`` are the names and texts of ``files``, ``unjudged`` what the deadline left out."""
-    told = {
+    document = {
         "schema": SCHEMA_VERSION,
         "record": made.declared.title,
         "member": made.declared.name,
@@ -47,7 +47,7 @@ def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unj
         "unjudged": unjudged,
         "patches": _texts(files),
     }
-    return json_text(told).encode()
+    return json_text(document).encode()
 
 
 def inline_plan(inlined: Inlined, format_: str) -> bytes:
@@ -63,7 +63,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
     ``unjudged`` are the files that the deadline left out.
     """
     study, pointer = inlined.study, inlined.study.pointer
-    told = {
+    document = {
         "schema": SCHEMA_VERSION,
         "record": pointer.outer.record.title,
         "pointer": pointer.name,
@@ -77,7 +77,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "unjudged": unjudged,
         "patches": _texts(files),
     }
-    return json_text(told).encode()
+    return json_text(document).encode()
 
 
 def _texts(files: Sequence[tuple[str, bytes]]) -> list[Json]:
@@ -117,14 +117,16 @@ def _semantic_patch(rules: str) -> Iterator[str]:
 def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[ConfigurationCheck]) -> bytes:
     """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``."""
     texts = _texts([(file.name, file.content) for file in files])
-    told = msgspec.to_builtins(replace(patch, diff=_readable(patch.diff.encode("utf-8", "surrogateescape"))))
-    return _json({**told, "patch": "\n".join(str(one["text"]) for one in texts), "patches": texts, "checks": checks})
+    document = msgspec.to_builtins(replace(patch, diff=_readable(patch.diff.encode("utf-8", "surrogateescape"))))
+    return _json(
+        {**document, "patch": "\n".join(str(one["text"]) for one in texts), "patches": texts, "checks": checks}
+    )
 
 
 def render_checks(found: Sequence[tuple[str, ConfigurationCheck]]) -> str:
     """What a compiler makes of the records that a patch changes, each with the ``place`` of its declaration."""
-    told = [{"place": place, **msgspec.to_builtins(one)} for place, one in found]
-    return _json({"records": told}).decode()
+    document = [{"place": place, **msgspec.to_builtins(one)} for place, one in found]
+    return _json({"records": document}).decode()
 
 
 def render_draft(draft: UnverifiedEdit, format_: str) -> bytes:
@@ -143,6 +145,6 @@ def _readable(content: bytes) -> str:
     return content.decode("utf-8", "backslashreplace")
 
 
-def _json(told: Json) -> bytes:
+def _json(document: Json) -> bytes:
     """With all that a terminal would not show escaped, as the text of a patch needs it."""
-    return visible(json_text({"schema": SCHEMA_VERSION, **told})).encode()
+    return visible(json_text({"schema": SCHEMA_VERSION, **document})).encode()

@@ -38,8 +38,8 @@ def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSect
 def _head(found: ProfileChange, before: ProfileSection, after: ProfileSection) -> str:
     """Both profiles, by what they are made comparable, and the change of all contended accesses."""
     rows = []
-    for when, chosen, contended in (("before", before, found.total.before), ("after ", after, found.total.after)):
-        source, lines = chosen.source, counted(len(chosen.profile.lines), "line")
+    for when, part, contended in (("before", before, found.total.before), ("after ", after, found.total.after)):
+        source, lines = part.source, counted(len(part.profile.lines), "line")
         rows.append(f"{when} {source}: {contended:,} contended accesses on {lines}")
     looked = found.exposure
     if not looked.unit:
@@ -130,19 +130,28 @@ def render_json(
             "after": _side(*after),
             "exposure": found.exposure,
             "total": _counts(found.total),
-            "lines": [_line_object(one) for one in found.lines],
+            "lines": [
+                {
+                    **fields_of(
+                        one, "type", "start_before", "start_after", "before_ranks", "after_ranks", "matched_by"
+                    ),
+                    "change": _counts(one.change),
+                    "members": [_member_object(member) for member in one.members],
+                }
+                for one in found.lines
+            ],
             "members": [_member_object(one) for one in found.members],
             "cautions": found.cautions,
         }
     )
 
 
-def _side(elf: ElfIdentity, chosen: ProfileSection) -> Json:
+def _side(elf: ElfIdentity, part: ProfileSection) -> Json:
     """A profile that was compared, and the ELF file that its lines were explained by."""
     return {
         "elf": elf,
-        **fields_of(chosen.profile, "source", "title"),
-        **fields_of(chosen, "section", "sections"),
+        **fields_of(part.profile, "source", "title"),
+        **fields_of(part, "section", "sections"),
     }
 
 
@@ -151,12 +160,6 @@ def _counts(one: Change) -> Json:
     most = None if isinf(one.ratio.most) else one.ratio.most
     ratio = {"ratio_least": one.ratio.least, "ratio_most": most}
     return {"before": one.before, "after": one.after, **ratio, "fate": one.fate}
-
-
-def _line_object(one: LineChange) -> Json:
-    names = ("type", "start_before", "start_after", "before_ranks", "after_ranks", "matched_by")
-    members = [_member_object(member) for member in one.members]
-    return {**fields_of(one, *names), "change": _counts(one.change), "members": members}
 
 
 def _member_object(one: MemberChange) -> Json:

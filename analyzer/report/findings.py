@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a report says of a line and of its profile, in rows: costs, who waits for whom, objects, locks, the recording.
 
-A guess is never told as what is there.
+A guess is never shown as what is there.
 """
 
 from __future__ import annotations
@@ -151,21 +151,21 @@ def certainty(one: LineObject, finding: Finding) -> str:
     return f"{one.outcome.value}: {one.score:.0%} of the {things} explained{against}"
 
 
-def objects_told(objects: Sequence[LineObject]) -> Iterator[LineObject]:
+def joined_objects(objects: Sequence[LineObject]) -> Iterator[LineObject]:
     """The objects in their order; where the first element of such an array is met, all of it in one."""
-    told: set[VariableRow] = set()
+    seen: set[VariableRow] = set()
     for one in objects:
         row = one.row if one.variable else None
         if row is None or row.count == 1:
             yield one
-        elif row not in told:
-            told.add(row)
+        elif row not in seen:
+            seen.add(row)
             first, *others = sorted((other for other in objects if other.row == row), key=lambda other: other.start)
             yield replace(first, origin=listed([first.origin, *(other.variable for other in others)], MOST_ELEMENTS))
 
 
 def lock_rows(lock: ContendedLock | None) -> list[str]:
-    """What is told below the diagnosis; none where no lock is contended or its type is not known."""
+    """What stands below the diagnosis; none where no lock is contended or its type is not known."""
     if lock is None:
         return []
     record = f" ({lock.record})" if lock.record and lock.record != lock.name else ""

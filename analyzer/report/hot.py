@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Findings as text for a terminal or a mail: types at the top, a paragraph for each line, where all samples ended."""
+"""Findings, as text for a terminal or a mail and as JSON: types at the top, each line, then where samples ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     Agreement,
     ElfIdentity,
@@ -22,24 +23,25 @@ from linesmith.analyzer.report import findings
 from linesmith.analyzer.report.findings import (
     contended_accesses,
     cost_rows,
+    joined_objects,
     left_out_rows,
     lock_rows,
     object_rows,
-    objects_told,
     recording_rows,
     share_range,
     sharing_rows,
     stores_of,
 )
+from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
 from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, counted, listed, prose, row
 from linesmith.analyzer.sharing.accounts import accounts, place_of, type_totals
 from linesmith.analyzer.sharing.cost import by_removable
 
 MOST_TYPES = 12
-# Lines at one place of objects of one type that are told in full.
+# Lines at one place of objects of one type that are shown in full.
 MOST_ALIKE = 3
 MOST_RANKS = 12
-# Lines that are told in full in all.
+# Lines that are shown in full in all.
 MOST_LINES = 50
 MOST_FUNCTIONS = 3
 MOST_CONTAINERS = 4
@@ -84,19 +86,17 @@ def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
 
 
 def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
-    """The findings to tell in full, the last of each place with the ranks of the lines like it; and how many are left.
+    """The findings to show in full, the last of each place with the ranks of the lines like it; and how many are left.
 
     Lines of which no object is known are like no other.
     """
     places: dict[object, list[Finding]] = {}
     for finding in found:
         places.setdefault(place_of(finding) or finding.rank, []).append(finding)
-    shown = {id(one) for group in places.values() for one in group[:MOST_ALIKE]}
-    kept = [one for group in places.values() for one in group if id(one) in shown]
+    ordered = by_removable(one for group in places.values() for one in group[:MOST_ALIKE])
     alike = {id(group[MOST_ALIKE - 1]): group[MOST_ALIKE:] for group in places.values() if len(group) > MOST_ALIKE}
-    ordered = by_removable(kept)
-    told = [(one, tuple(sorted(more.rank for more in alike.get(id(one), ())))) for one in ordered[:MOST_LINES]]
-    return told, len(ordered) - len(told)
+    shown = [(one, tuple(sorted(more.rank for more in alike.get(id(one), ())))) for one in ordered[:MOST_LINES]]
+    return shown, len(ordered) - len(shown)
 
 
 def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
@@ -113,14 +113,14 @@ def render_text(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSectio
     """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
     profile = shown.profile
     blocks = [_head(elf, shown, columns), "\n".join(type_rows(found, columns))]
-    told, untold = examples(found)
-    for finding, alike in told:
+    findings_shown, untold = examples(found)
+    for finding, alike in findings_shown:
         more = prose(alike_row(finding, alike), then="  ", columns=columns)
         blocks += [_finding(finding, _accesses(profile), columns), more]
     blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
     ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
-    told_last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
-    blocks += ["\n".join(object_rows(profile, columns)), told_last, *_remarks(profile.remarks, columns)]
+    last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
+    blocks += ["\n".join(object_rows(profile, columns)), last, *_remarks(profile.remarks, columns)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -148,7 +148,7 @@ def _finding(finding: Finding, accesses: str, columns: int) -> str:
     title = f"line {finding.rank}{address}: {finding.share:.1%} of {whole}, {contended}, {stores_of(finding)}"
     rows = [prose(title, then="  ", columns=columns)]
     rows += [prose(one, then=_BEHIND_LABEL, columns=columns) for one in costs]
-    rows += [_object(one, finding, columns) for one in objects_told(finding.objects)]
+    rows += [_object(one, finding, columns) for one in joined_objects(finding.objects)]
     if finding.members:
         rows += ["", *_member_rows(finding, columns), ""]
     if sharings := sharing_rows(finding.cost, columns):
@@ -215,7 +215,7 @@ def _rows(found: Sequence[Finding]) -> str:
 
 
 def _agreements(found: Sequence[Finding]) -> str:
-    """The same rows by who told what they met, where the profile is of this build."""
+    """The same rows by what says what they met, where the profile is of this build."""
     counts: Counter[Agreement] = Counter()
     for finding in found:
         counts.update(dict(finding.agreements))
@@ -229,3 +229,81 @@ def _remarks(remarks: Sequence[Remark], columns: int) -> list[str]:
     rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
     return ["\n".join(["remarks:", *(prose(one, "  ", "    ", columns) for one in rows[:MOST_REMARKS] + more)])]
+
+
+# The same as JSON (docs/json.md): offsets, sizes, starts and phases in bytes; shares and confidences run from 0
+# to 1; counts are samples.
+
+SCHEMA_VERSION = 1
+
+
+def render_json(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
+    """The findings as one JSON document, indented, with a newline at the end.
+
+    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the reason. The outcomes of
+    the ``accounts`` add up to all samples (accesses of a recording).
+    """
+    profile = shown.profile
+    ended = accounts(profile, found, shown.left_out)
+    left_out = [
+        {"rank": one.rank, "address": hexadecimal(one.address), "contended": one.contended, "apart": one.apart}
+        for one in shown.left_out
+    ]
+    return json_text(
+        {
+            "schema": SCHEMA_VERSION,
+            "elf": elf,
+            **fields_of(profile, "source", "title"),
+            **fields_of(shown, "section", "sections"),
+            "lines": [_line_json(finding) for finding in found],
+            **fields_of(profile, "remarks", "recording"),
+            "left_out": left_out,
+            "totals": object_totals(profile) if profile.areas else (),
+            "accounts": {"samples": ended.samples, "outcomes": dict(ended.outcomes)},
+            "types": type_totals(found),
+        }
+    )
+
+
+def _line_json(finding: Finding) -> Json:
+    """One cache line; ``outcomes`` counts its accesses and adds up to all of them, and so does ``agreements``.
+
+    These tell whether address and instruction name the same; they are empty for a profile of another build.
+    """
+    triage = finding.triage
+    return {
+        "rank": finding.rank,
+        "address": hexadecimal(finding.address),
+        **fields_of(finding, "bytes", "share", "contended", "stores"),
+        "objects": [_object_json(one) for one in finding.objects],
+        "members": [_member_json(one) for one in finding.members],
+        "triage": {"kind": triage.kinds[0], **fields_of(triage, "kinds", "pairs", "sentence", "reasons")},
+        "outcomes": dict(finding.outcomes),
+        "agreements": dict(finding.agreements),
+        "cost": finding.cost,
+        "samples": dict(finding.samples),
+        "lock": finding.lock,
+    }
+
+
+def _object_json(one: LineObject) -> Json:
+    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up."""
+    rival = one.runner_up
+    return {
+        **fields_of(one, "type", "phase", "start", "outcome"),
+        "confidence": one.margin,
+        "score": one.score,
+        "runner_up": fields_of(rival, "type", "phase", "start", "score") if rival else None,
+        **fields_of(one, "containers", "reason", "origin", "variable"),
+    }
+
+
+def _member_json(member: LineMember) -> Json:
+    """A member; ``offset`` is the line's, ``object_offset`` the object's; counts that no column has are ``None``."""
+    samples = [fields_of(one, "name", "contended", "stores", "records", "cpus") for one in member.functions]
+    return {
+        **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
+        "functions": [one.name for one in member.functions],
+        "samples": samples,
+        "instructions": member.instructions,
+    }

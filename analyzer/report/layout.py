@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.layouts.gaps import Gaps, gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.model import Finding, Layout, Leaf, LineMap, LineMember, Member, SourceScan
+from linesmith.analyzer.model import Finding, Layout, LineMap, LineMember, Member, SourceScan
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text, known
 from linesmith.analyzer.report.pahole import Rendering
 from linesmith.analyzer.report.prose import counted
@@ -30,17 +30,17 @@ SCHEMA_VERSION = 1
 
 
 def render_json(
-    chosen: tuple[Layout, ...],
+    layouts: tuple[Layout, ...],
     reading: Reading,
     accesses: AccessMap | None = None,
     sources: tuple[SourceScan, ...] = (),
     maps: tuple[LineMap, ...] = (),
 ) -> str:
-    """The chosen records as one indented JSON document that ends in a newline.
+    """The records as one indented JSON document that ends in a newline.
 
     It has who touches what, what the source shows, and the maps of a profile, where these are known.
     """
-    records = [_record(layout, reading.layouts, accesses) for layout in chosen]
+    records = [_record(layout, reading.layouts, accesses) for layout in layouts]
     document = {"schema": SCHEMA_VERSION, "elf": reading.identity, "reader": reading.reader, "records": records}
     return json_text(document | known({"sources": sources, "maps": maps}))
 
@@ -63,7 +63,11 @@ def _record(layout: Layout, layouts: Layouts, accesses: AccessMap | None = None)
         "holes": [fields_of(one, "offset", "size") | _before(names, one.after) for one in found.holes],
         "bit_holes": [fields_of(one, "bit_offset", "bits") | _before(names, one.after) for one in found.bit_holes],
         "members": _member_objects(layout, found, accesses),
-        "paths": [_path_object(leaf) for leaf in flatten(layout, layouts)],
+        "paths": [
+            {"path": leaf.path, "type": leaf.member.type, "offset": leaf.offset, "size": leaf.size}
+            | {"line": line_of(leaf.offset), **known(fields_of(leaf, "bit_offset", "bit_size"))}
+            for leaf in flatten(layout, layouts)
+        ],
     }
 
 
@@ -94,12 +98,6 @@ def _member_objects(layout: Layout, found: Gaps, accesses: AccessMap | None) -> 
     return objects
 
 
-def _path_object(leaf: Leaf) -> Json:
-    """One access path through nested records, as C code writes it."""
-    place = {"path": leaf.path, "type": leaf.member.type, "offset": leaf.offset, "size": leaf.size}
-    return place | {"line": line_of(leaf.offset), **known(fields_of(leaf, "bit_offset", "bit_size"))}
-
-
 # The part of a layout that matters to a change, in pahole's style: some members, their neighbours, their lines.
 
 NEIGHBOURS = 1
@@ -118,7 +116,7 @@ def excerpt(
 ) -> list[str]:
     """Lines of the layout with the members ``shown`` and their neighbours; those ``marked`` begin with ``>``.
 
-    What is left out in between is told by one line with an ellipsis. ``heat`` stands behind the members it names.
+    What is left out in between is one line with an ellipsis. ``heat`` stands behind the members it names.
     """
     rendering = Rendering(layouts, notes=lambda _layout: lambda _offset, member: heat.get(member.name, ""))
     text = rendering.text(layout).splitlines()
@@ -153,26 +151,26 @@ def _owner(line: str, closed: int, members: int) -> int | None:
 
 def _elided(text: Sequence[str], keep: Sequence[bool], flagged: Sequence[bool]) -> Iterator[str]:
     skipping = False
-    for line, kept, mark in zip(text, keep, flagged, strict=True):
-        if kept:
+    for line, shown, mark in zip(text, keep, flagged, strict=True):
+        if shown:
             yield f"{'>' if mark and line and not _REMARK.match(line) else ' '} {line}".expandtabs(8).rstrip()
         elif not skipping:
             yield "          ..."
-        skipping = not kept
+        skipping = not shown
 
 
 def _without_idle(text: Sequence[str], keep: Sequence[bool]) -> list[bool]:
     """Leaves out boundaries between which nothing is shown, but for the last one before a member that is."""
-    kept = list(keep)
+    shown = list(keep)
     seen = False
     for place in range(len(text) - 1, -1, -1):
         if not keep[place]:
             continue
         boundary = bool(_BOUNDARY.match(text[place]))
         if boundary and not seen:
-            kept[place] = False
+            shown[place] = False
         seen = not boundary and (bool(_MEMBER.match(text[place])) or seen)
-    return kept
+    return shown
 
 
 # Of so many hot members the excerpt of a layout shows those that were sampled most.

@@ -25,12 +25,12 @@ def render_text(report: LintReport) -> str:
 
 
 def _lines(report: LintReport) -> Iterator[str]:
-    said: set[str] = set()
+    advised: set[str] = set()
     for violation in report.violations:
         where = place(violation) or one_line(report.head)
         yield f"{where}: {violation.severity.upper()}: {sentence(violation)} [{violation.rule}]"
-        if violation.advice and violation.advice not in said:
-            said.add(violation.advice)
+        if violation.advice and violation.advice not in advised:
+            advised.add(violation.advice)
             yield f"    {one_line(violation.advice)}"
     for remark in report.remarks:
         yield f"note: {one_line(remark)}"
@@ -159,14 +159,14 @@ def _fitting(rows: Iterable[str], count: int, most: int) -> Iterator[str]:
 
 def _rows(violations: Iterable[Violation]) -> Iterator[str]:
     """A row for each, an advice in the first that it is for."""
-    said: set[str] = set()
+    advised: set[str] = set()
     for one in violations:
         under = f"(with {prose(one.configuration)})" if one.configuration else ""
         what = " ".join(filter(None, (code(one.member) if one.member else "", _message(one), under)))
-        advice = f"<br>{prose(one.advice)}" if one.advice and one.advice not in said else ""
+        advice = f"<br>{prose(one.advice)}" if one.advice and one.advice not in advised else ""
         where = code(place(one)) if place(one) else ""
         yield markdown_row(_WORDS[one.severity], code(one.type), f"{what}{advice}", code(one.rule), where)
-        said.add(one.advice)
+        advised.add(one.advice)
 
 
 def _message(one: Violation) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Line maps as SVG: a file of its own, or a figure for a page whose style sheet holds ``LINE_MAP_STYLE``.
+"""Line maps as SVG, a file or a figure for a page whose style sheet holds ``LINE_MAP_STYLE``, and as PNG (resvg).
 
 Names of members never overlap: what does not fit into its cell has a number there and a row below.
 """
@@ -102,9 +102,6 @@ LINE_MAP_STYLE = (
 LIGHT_STYLE = rules(LIGHT.__getitem__)
 OWN_STYLE = f"{LIGHT_STYLE}@media (prefers-color-scheme:dark){{{rules(DARK.__getitem__)}}}"
 
-
-__all__ = ["LINE_MAP_STYLE", "line_map_figure", "line_map_svg"]
-
 # All in pixels: of a byte, of the margins, of a line's row with the gap below it, of a row of text.
 BYTE = 14
 MARGIN = 16
@@ -125,13 +122,8 @@ class _Drawn:
     height: int
 
 
-def line_map_svg(drawn: LineMap, style: str = OWN_STYLE) -> str:
-    """The map as an SVG file, light or dark as its reader likes; ``style`` is CSS of the classes ``lm-…``."""
-    return line_maps_svg((drawn,), style)
-
-
 def line_maps_svg(maps: Sequence[LineMap], style: str = OWN_STYLE) -> str:
-    """Several maps in one SVG file, one below the other."""
+    """Maps in one SVG file, one below the other, light or dark as the reader likes; ``style`` is CSS of ``lm-…``."""
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(maps, f"<style>{style}</style>")}\n'
 
 
@@ -140,13 +132,8 @@ def line_map_figure(drawn: LineMap) -> str:
     return _svg((drawn,), "")
 
 
-def picture_height(maps: Sequence[LineMap]) -> int:
-    """Pixels from the top of the first map to below the last."""
-    return MARGIN + sum(_map(one).height + MARGIN for one in maps)
-
-
 def _svg(maps: Sequence[LineMap], style: str) -> str:
-    width = max(_width(one) for one in maps)
+    width = 2 * MARGIN + GUTTER + BYTE * max(one.line_bytes for one in maps)
     elements: list[str] = []
     top = MARGIN
     for one in maps:
@@ -154,15 +141,11 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
         elements += [f'<g transform="translate({MARGIN} {top})">', *part.elements, "</g>"]
         top += part.height + MARGIN
     size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
-    title = f"<title>{_text('; '.join(heading(one) for one in maps))}</title>"
-    told = f"<desc>{_text(' '.join(summary(one) for one in maps))}</desc>"
+    title = f"<title>{escape('; '.join(heading(one) for one in maps))}</title>"
+    summaries = f"<desc>{escape(' '.join(summary(one) for one in maps))}</desc>"
     paper = f'<rect class="lm-paper" width="{width}" height="{top}"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" class="lm" role="img" {size}>'
-    return "\n".join((head, title, told, *([style] if style else []), paper, *elements, "</svg>"))
-
-
-def _width(drawn: LineMap) -> int:
-    return 2 * MARGIN + GUTTER + BYTE * drawn.line_bytes
+    return "\n".join((head, title, summaries, *([style] if style else []), paper, *elements, "</svg>"))
 
 
 def _map(drawn: LineMap) -> _Drawn:
@@ -175,7 +158,7 @@ def _map(drawn: LineMap) -> _Drawn:
     legend: list[str] = []
     for row in folded(drawn):
         if isinstance(row, Fold):
-            elements.append(_words(GUTTER, top + 12, _fold(row), "lm-faint"))
+            elements.append(_words(GUTTER, top + 12, f"lines {row.first} to {row.last}: {short(row.what)}", "lm-faint"))
             top += TEXT + GAP
         else:
             elements += _line(row, top, legend)
@@ -193,10 +176,6 @@ def _map(drawn: LineMap) -> _Drawn:
     return _Drawn(tuple(elements), top)
 
 
-def _fold(row: Fold) -> str:
-    return f"lines {row.first} to {row.last}: {short(row.what)}"
-
-
 def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:
     """A row; what has only a number in it is added to the legend."""
     yield _words(GUTTER - 10, top + 16, f"line {line.number}", "lm-end")
@@ -204,7 +183,8 @@ def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:
         yield _words(GUTTER - 10, top + 32, percent(line.heat), "lm-end lm-small")
     numbered: list[str] = []
     for cell in line.cells:
-        label = _label(cell)
+        # The name, or the first of several, where it fits.
+        label = next((text for text in (name(cell), short_name(cell)) if _fits(text, cell, BODY)), "")
         if not label and cell.kind is CellKind.MEMBER:
             numbered.append(name(cell))
             label = str(len(numbered))
@@ -212,11 +192,6 @@ def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:
     if numbered:
         entries = ", ".join(f"{number} {text}" for number, text in enumerate(numbered, 1))
         legend.append(f"line {line.number}: {entries}")
-
-
-def _label(cell: Cell) -> str:
-    """The name, or the first of several, where it fits; otherwise nothing."""
-    return next((text for text in (name(cell), short_name(cell)) if _fits(text, cell, BODY)), "")
 
 
 def _fits(text: str, cell: Cell, size: int) -> bool:
@@ -228,11 +203,11 @@ def _cell(cell: Cell, label: str, top: int) -> Iterator[str]:
     box = f'x="{left + 1}" y="{top + 1}" width="{width - 2}" height="{ROW - 2}"'
     middle = left + width // 2
     if cell.kind is not CellKind.MEMBER:
-        yield f'<g><title>{_text(description(cell))}</title><rect class="lm-gap" {box}/>'
+        yield f'<g><title>{escape(description(cell))}</title><rect class="lm-gap" {box}/>'
         yield f"{_words(middle, top + 24, label, 'lm-middle lm-faint lm-small')}</g>"
         return
     classes = ["lm-cell", f"lm-heat-{level(cell)}", *(["lm-lock"] * cell.lock), *(["lm-moved"] * cell.moved)]
-    yield f'<g class="{" ".join(classes)}"><title>{_text(description(cell))}</title><rect {box}/>'
+    yield f'<g class="{" ".join(classes)}"><title>{escape(description(cell))}</title><rect {box}/>'
     if cell.straddles:
         edge = left + 2 if cell.start == 0 else left + width - 2
         yield f'<path class="lm-split" d="M{edge} {top + 1}v{ROW - 2}"/>'
@@ -248,8 +223,8 @@ def _figures(cell: Cell) -> Iterator[str]:
     """What can stand below a name, the most telling first."""
     share = percent(cell.heat) if cell.heat else ""
     cpus = max((one.cpus or 0 for one in cell.touchers), default=0)
-    told = [share, touch(cell), f"{cpus} CPUs" if cpus > 1 else "", *(word.partition(" ")[0] for word in marks(cell))]
-    parts = [part for part in told if part]
+    words = [share, touch(cell), f"{cpus} CPUs" if cpus > 1 else "", *(word.partition(" ")[0] for word in marks(cell))]
+    parts = [part for part in words if part]
     for count in range(len(parts), 0, -1):
         yield " ".join(parts[:count])
 
@@ -270,14 +245,8 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _words(left: int, base: int, text: str, classes: str) -> str:
-    return f'<text class="{classes}" x="{left}" y="{base}">{_text(text)}</text>'
+    return f'<text class="{classes}" x="{left}" y="{base}">{escape(text)}</text>'
 
-
-def _text(text: str) -> str:
-    return escape(text)
-
-
-# Line maps as PNG pictures: the SVG, light, painted by resvg (extra ``[png]``).
 
 # A picture of so many pixels takes about 100 MB while it is painted.
 MOST_PIXELS_HIGH = 20_000
@@ -296,11 +265,12 @@ def line_maps_png(maps: Sequence[LineMap]) -> bytes:
     Raises ``ToolMissing`` without resvg or any font to write with, ``OutputError`` where the picture would be too high.
     """
     paint = _painter()
-    height = picture_height(maps)
+    height = MARGIN + sum(_map(one).height + MARGIN for one in maps)
     if height > MOST_PIXELS_HIGH:
         raise OutputError(f"a PNG of these maps would be {height:,} pixels high; name fewer types, or use --format svg")
     zoom = 2 if 2 * height <= MOST_PIXELS_HIGH else 1
-    family = next((one for one in FAMILIES if _is_there(one, paint)), None)
+    blank = paint(svg_string=_BLANK.format(""))
+    family = next((one for one in FAMILIES if paint(svg_string=_BLANK.format(_LETTER.format(one))) != blank), None)
     if family is None:
         raise ToolMissing("no font was found to write a PNG with; install one (apt install fonts-dejavu-core)")
     return paint(svg_string=line_maps_svg(maps, LIGHT_STYLE), zoom=zoom, monospace_family=family)
@@ -314,7 +284,3 @@ def _painter() -> Callable[..., bytes]:
             f"PNG needs resvg-py; install it with `{install_command('png')}`, or write SVG: -o map.svg"
         ) from None
     return lambda **settings: bytes(svg_to_bytes(**settings))
-
-
-def _is_there(family: str, paint: Callable[..., bytes]) -> bool:
-    return paint(svg_string=_BLANK.format(_LETTER.format(family))) != paint(svg_string=_BLANK.format(""))

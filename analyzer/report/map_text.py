@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Line maps as rows of text: members to scale, heat by shades and figures, so that colour is never needed."""
+"""Line maps as rows of text: members to scale, heat by shades and figures, so that colour is never needed.
+
+A cell of a line gets columns to scale; what is too narrow for a name gets a number, which a legend explains. Below the
+map, or in Markdown, stands a table of the members that somebody was seen to touch, hottest first.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from textwrap import wrap
 
 from linesmith.analyzer.line_map.record_map import Fold, folded
@@ -26,10 +30,8 @@ from linesmith.analyzer.report.map_words import (
     toucher,
     where,
 )
-from linesmith.analyzer.report.markdown import code
+from linesmith.analyzer.report.markdown import code, markdown_row
 from linesmith.analyzer.report.prose import columns, short
-
-# Which columns of a text the cells of a line get, to scale; what is too narrow for a name gets a number.
 
 # A number may push what follows to the right by so many columns; cells that need more share one.
 _MOST_SHIFT = 1
@@ -39,7 +41,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class MapSlot:
     """Columns from ``start`` to before ``end``, the first for an edge; with ``number`` 0 the name stands there."""
 
     cells: tuple[Cell, ...]
@@ -53,6 +55,11 @@ class Slot:
         return self.end - self.start - 1
 
     @property
+    def level(self) -> int:
+        """The heat of the hottest cell."""
+        return max(level(cell) for cell in self.cells)
+
+    @property
     def label(self) -> str:
         """What stands in it: the name or the number, behind a mark where something in it moved."""
         mark = MOVED if any(cell.moved for cell in self.cells) else ""
@@ -62,13 +69,13 @@ class Slot:
         return min(names, key=lambda text: columns(text) > self.room)
 
 
-class _Row:
+class _LineSlots:
     """Cells of one line on ``width`` columns; ``waiting`` are narrow ones that have no column of their own yet."""
 
     def __init__(self, line_bytes: int, width: int) -> None:
         self.line_bytes = line_bytes
         self.width = width
-        self.slots: list[Slot] = []
+        self.slots: list[MapSlot] = []
         self.waiting: list[Cell] = []
         self.used = 0
         self.numbers = 0
@@ -78,8 +85,10 @@ class _Row:
         if not self.slots and not self.waiting:
             self.used = self._column(cell.start)
         end = self._column(cell.start + cell.bytes)
-        own = Slot((cell,), self.used, end)
-        if not self.waiting and _has_room(own):
+        own = MapSlot((cell,), self.used, end)
+        # A gap needs no room for a name.
+        has_room = own.room >= (columns(own.label) if cell.kind is CellKind.MEMBER else 0)
+        if not self.waiting and has_room:
             self._put(own)
             return
         self.waiting.append(cell)
@@ -87,20 +96,20 @@ class _Row:
         if needed <= end + (_MOST_SHIFT if end < self.width else 0):
             self._put(self._numbered(self.used, max(end, needed)))
 
-    def finish(self) -> tuple[Slot, ...]:
+    def finish(self) -> tuple[MapSlot, ...]:
         """All slots; what still waits shares the last one."""
         if self.waiting:
-            before = self.slots.pop() if self.slots else Slot((), self.used, self.used)
+            before = self.slots.pop() if self.slots else MapSlot((), self.used, self.used)
             end = max(self._column(self.waiting[-1].start + self.waiting[-1].bytes), before.end)
             self.numbers -= before.number > 0
             self.waiting = [*before.cells, *self.waiting]
             self._put(self._numbered(before.start, end))
         return tuple(self.slots)
 
-    def _numbered(self, start: int, end: int) -> Slot:
-        return Slot(tuple(self.waiting), start, end, self.numbers + 1)
+    def _numbered(self, start: int, end: int) -> MapSlot:
+        return MapSlot(tuple(self.waiting), start, end, self.numbers + 1)
 
-    def _put(self, slot: Slot) -> None:
+    def _put(self, slot: MapSlot) -> None:
         self.slots.append(slot)
         self.used = slot.end
         self.numbers = max(self.numbers, slot.number)
@@ -110,21 +119,15 @@ class _Row:
         return byte * self.width // self.line_bytes
 
 
-def _has_room(slot: Slot) -> bool:
-    """Whether the name fits; a gap needs none."""
-    is_gap = slot.cells[0].kind is not CellKind.MEMBER
-    return slot.room >= (0 if is_gap else columns(slot.label))
-
-
-def slots(line: MapLine, line_bytes: int, width: int) -> tuple[Slot, ...]:
+def slots(line: MapLine, line_bytes: int, width: int) -> tuple[MapSlot, ...]:
     """The line's cells in order on ``width`` columns; none is left out, none overlap."""
-    row = _Row(line_bytes, width)
+    placed = _LineSlots(line_bytes, width)
     for cell in line.cells:
-        row.place(cell)
-    return row.finish()
+        placed.place(cell)
+    return placed.finish()
 
 
-def numbered(drawn: Iterable[Slot]) -> str:
+def numbered(drawn: Iterable[MapSlot]) -> str:
     """What the numbers stand for: ``1 gfp_mask, 2 ready + hole``; no line breaks between number and name."""
     listed = (
         f"{slot.number}{NO_BREAK}{' + '.join(name(cell) for cell in slot.cells)}" for slot in drawn if slot.number
@@ -135,7 +138,6 @@ def numbered(drawn: Iterable[Slot]) -> str:
 # Shades by level of heat, in a character set that every mail carries and in one that terminals have.
 PLAIN = " .:+*#"
 BLOCKS = " ·░▒▓█"
-LEAST_WIDTH = 40
 GUTTER = 5
 BETWEEN = 3
 # Columns that a line of 64 bytes is drawn on: half a byte's, a byte's, two bytes' each.
@@ -144,41 +146,47 @@ _RULED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MapText:
     """A run of text; ``level`` is the heat of what it shows, 0 … 5."""
 
     text: str
     level: int = 0
 
 
-Row = tuple[Piece, ...]
+MapRow = tuple[MapText, ...]
 
 
-def plain(rows: Iterable[Row]) -> str:
+def plain(rows: Iterable[MapRow]) -> str:
     """The rows as text that ends in a newline."""
     return "".join(f"{''.join(piece.text for piece in row).rstrip()}\n" for row in rows)
 
 
-def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
+def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
     """The map on ``width`` columns (40 and more), with what its numbers and shades mean."""
-    return [*_alone(drawn, width, shades), *_told(key((drawn,), shades), width)]
+    return [*chain.from_iterable(_blocks(drawn, width, shades)), *_text_rows(key((drawn,), shades), width)]
 
 
-def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[Row]:
+def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[MapRow]:
     """The rows of one map, or of two of a change."""
     return compared_rows(group[0], group[1], width, shades) if len(group) > 1 else map_rows(group[0], width, shades)
 
 
-def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[Row]:
+def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
     """Two maps, side by side where both have room at a column a byte, else one below the other."""
+    legend = _text_rows(key((before, after), shades), width)
     half = (width - BETWEEN) // 2
     if half < GUTTER + SCALES[1] + 1:
-        both = [row for one in (before, after) for row in [*_alone(one, width, shades), (Piece(""),)]]
-        return [*both, *_told(key((before, after), shades), width)]
-    left, right = (list(_column(one, half, shades)) for one in (before, after))
-    none: list[Row] = []
-    rows = [row for one, other in zip_longest(left, right, fillvalue=none) for row in _beside(one, other, half)]
-    return [*rows, *_told(key((before, after), shades), width)]
+        blank: list[MapRow] = [(MapText(""),)]
+        blocks = (block for one in (before, after) for block in (*_blocks(one, width, shades), blank))
+        return [*chain.from_iterable(blocks), *legend]
+    left, right = (list(_blocks(one, half, shades)) for one in (before, after))
+    none: list[MapRow] = []
+    rows: list[MapRow] = []
+    for one, other in zip_longest(left, right, fillvalue=none):
+        for first, second in zip_longest(one, other, fillvalue=()):
+            used = sum(columns(piece.text) for piece in first)
+            rows.append((*first, MapText(" " * (half + BETWEEN - used)), *second))
+    return rows + legend
 
 
 def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
@@ -192,105 +200,65 @@ def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
         yield f"{MOVED} moved"
 
 
-def _alone(drawn: LineMap, width: int, shades: str) -> list[Row]:
-    return [row for block in _column(drawn, width, shades) for row in block]
-
-
-def _column(drawn: LineMap, width: int, shades: str) -> Iterator[list[Row]]:
-    """The heading, each line or fold, and what the numbers stand for: what can stand beside another map's."""
-    scale = _scale(width)
-    yield _told(("; ".join((heading(drawn), *remarks(drawn))),), width)
-    yield from _blocks(drawn, scale, width, shades)
-    yield _legend(drawn, scale, width)
-
-
-def _beside(left: Sequence[Row], right: Sequence[Row], half: int) -> Iterator[Row]:
-    for one, other in zip_longest(left, right, fillvalue=()):
-        used = sum(columns(piece.text) for piece in one)
-        yield (*one, Piece(" " * (half + BETWEEN - used)), *other)
-
-
-def _scale(width: int) -> int:
-    room = max(width, LEAST_WIDTH) - GUTTER - 1
-    return next(one for one in SCALES if one <= room)
-
-
-def _told(texts: Iterable[str], width: int) -> list[Row]:
+def _text_rows(texts: Iterable[str], width: int) -> list[MapRow]:
     rows = (line for text in texts for line in wrap(text, width, subsequent_indent="  "))
-    return [(Piece(line.replace(NO_BREAK, " ")),) for line in rows]
+    return [(MapText(line.replace(NO_BREAK, " ")),) for line in rows]
 
 
-def _blocks(drawn: LineMap, scale: int, width: int, shades: str) -> Iterator[list[Row]]:
-    """The ruler, then the rows of each line or fold."""
-    yield [(Piece(_ruler(drawn.line_bytes, scale)),)]
+def _blocks(drawn: LineMap, width: int, shades: str) -> Iterator[list[MapRow]]:
+    """Heading, ruler, each line or fold, and what the numbers stand for: each can stand next to another map's."""
+    scale = next((one for one in SCALES if GUTTER + one + 1 <= width), SCALES[-1])
+    yield _text_rows(("; ".join((heading(drawn), *remarks(drawn))),), width)
+    # Byte numbers over the columns of every eighth of a line.
+    starts = range(0, drawn.line_bytes, drawn.line_bytes // _RULED)
+    yield [(MapText(f"{'line':>{GUTTER - 1}} {''.join(f'{at:<{scale // _RULED}}' for at in starts)}"),)]
+    legend = []
     for one in folded(drawn):
         if isinstance(one, Fold):
-            yield _told((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
-        else:
-            yield _line(one, slots(one, drawn.line_bytes, scale), shades)
+            yield _text_rows((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
+            continue
+        placed = slots(one, drawn.line_bytes, scale)
+        yield _line(one, placed, shades)
+        if text := numbered(placed):
+            legend.append(f"line {one.number}: {text}")
+    yield _text_rows(legend, width)
 
 
-def _ruler(line_bytes: int, scale: int) -> str:
-    """Byte numbers over the columns of every eighth of a line."""
-    step = line_bytes // _RULED
-    marks = "".join(f"{at:<{scale // _RULED}}" for at in range(0, line_bytes, step))
-    return f"{'line':>{GUTTER - 1}} {marks}"
-
-
-def _line(line: MapLine, drawn: Sequence[Slot], shades: str) -> list[Row]:
+def _line(line: MapLine, drawn: Sequence[MapSlot], shades: str) -> list[MapRow]:
     """The names; below them the heat where there is any."""
     indent = " " * (drawn[0].start if drawn else 0)
-    rows = [_row(f"{line.number:>4} {indent}", drawn, [_name(slot) for slot in drawn])]
+    lines = [(f"{line.number:>4}", [_name(slot) for slot in drawn])]
     if any(level(cell) for cell in line.cells):
-        share = percent(line.heat) if line.heat else ""
-        rows.append(_row(f"{share:>4} {indent}", drawn, [_heat(slot, shades) for slot in drawn]))
+        lines.append((f"{percent(line.heat) if line.heat else '':>4}", [_heat(slot, shades) for slot in drawn]))
+    rows = []
+    for label, texts in lines:
+        pieces = [MapText(f"{label} {indent}")]
+        for slot, text in zip(drawn, texts, strict=True):
+            pieces += [MapText("|"), MapText(text, slot.level)]
+        rows.append((*pieces, MapText("|")))
     return rows
 
 
-def _row(gutter: str, drawn: Sequence[Slot], texts: Sequence[str]) -> Row:
-    pieces = [Piece(gutter)]
-    for slot, text in zip(drawn, texts, strict=True):
-        pieces += [Piece("|"), Piece(text, _level(slot))]
-    return (*pieces, Piece("|"))
-
-
-def _level(slot: Slot) -> int:
-    return max(level(cell) for cell in slot.cells)
-
-
-def _name(slot: Slot) -> str:
+def _name(slot: MapSlot) -> str:
     """The label, filled up; of a gap dashes, and what it is where there is room."""
-    first = slot.cells[0]
-    if first.kind is CellKind.MEMBER or slot.number:
+    if slot.cells[0].kind is CellKind.MEMBER or slot.number:
         return slot.label + " " * (slot.room - columns(slot.label))
     return (slot.label if slot.room >= len(slot.label) else "").center(slot.room, "-")
 
 
-def _heat(slot: Slot, shades: str) -> str:
+def _heat(slot: MapSlot, shades: str) -> str:
     """The shade of the hottest cell with the share of all in figures, as far as there is room."""
-    shade = shades[_level(slot)]
+    if not slot.level:
+        return " " * slot.room
     share = sum(cell.heat or 0 for cell in slot.cells)
     letters = "".join(letter for letter in "rw" if any(letter in touch(cell) for cell in slot.cells))
     figures = percent(share) if share else ""
-    text = next((one for one, room in _texts(figures, letters) if room <= slot.room), "")
-    return text.center(slot.room, shade) if _level(slot) else " " * slot.room
+    spaced = " ".join(part for part in (figures, letters) if part)
+    # The most telling first, each with the columns that the shades have at least.
+    texts = ((f" {spaced} ", 2), (figures + letters, 1), (figures or letters, 0), (figures.rstrip("%"), 0))
+    text = next((one for one, shade in texts if len(one) + shade <= slot.room), "")
+    return text.center(slot.room, shades[slot.level])
 
-
-def _texts(figures: str, letters: str) -> Iterator[tuple[str, int]]:
-    """What can stand among the shades, the most telling first, with the columns that it takes with some of these."""
-    both = " ".join(part for part in (figures, letters) if part)
-    for text, shade in ((f" {both} ", 2), (figures + letters, 1), (figures or letters, 0), (figures.rstrip("%"), 0)):
-        yield text, len(text) + shade
-
-
-def _legend(drawn: LineMap, scale: int, width: int) -> list[Row]:
-    """What the numbers of each line stand for."""
-    lines = [one for one in folded(drawn) if isinstance(one, MapLine)]
-    told = ((one.number, numbered(slots(one, drawn.line_bytes, scale))) for one in lines)
-    return _told((f"line {number}: {text}" for number, text in told if text), width)
-
-
-# The members of a map that somebody was seen to touch, hottest first, each with who that was.
 
 MOST_CELLS = 40
 MOST_TOUCHERS = 5
@@ -319,9 +287,9 @@ def table(drawn: LineMap, width: int) -> str:
 def _cell(cell: Cell, width: int) -> Iterator[str]:
     heat = "" if cell.heat is None else percent(cell.heat)
     figures = _FIGURES.format(heat, cell.offset, cell.bytes)
-    told = "; ".join((f"{name(cell)}: {counts(cell)}", *marks(cell)))
+    words = "; ".join((f"{name(cell)}: {counts(cell)}", *marks(cell)))
     indent = " " * (6 if width < _NARROW else len(figures) + 2)
-    yield from wrap(told, width, initial_indent=figures, subsequent_indent=" " * len(figures) + "  ")
+    yield from wrap(words, width, initial_indent=figures, subsequent_indent=" " * len(figures) + "  ")
     for one in cell.touchers[:MOST_TOUCHERS]:
         yield from wrap(toucher(one), width, initial_indent=indent, subsequent_indent=f"{indent}  ")
     more = len(cell.touchers) - MOST_TOUCHERS
@@ -329,39 +297,32 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
         yield f"{indent}and {more} more"
 
 
-# Line maps for a merge request or a mail in Markdown: the map in a code block, then who touches what.
-
+# The picture in Markdown has so many columns.
 WIDTH = 80
 MOST_TOUCHERS_IN_MARKDOWN = 3
 
 
 def render_markdown(groups: Sequence[Sequence[LineMap]]) -> str:
-    """One section for each map, or for two of a change; the table is that of the first."""
-    return "\n".join("\n".join(_section(one)) + "\n" for one in groups)
+    """A section for each map, or for two of a change: the map in a code block, then who touches what of the first."""
+    return "\n".join("".join(f"{line}\n" for line in _section(one)) for one in groups)
 
 
 def _section(group: Sequence[LineMap]) -> Iterator[str]:
     drawn = group[0]
-    yield f"### {code(drawn.title)}: {', then '.join(dict.fromkeys(map(extent, group)))}"
-    yield ""
     picture = plain(group_rows(group, WIDTH))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", picture)), default=0))
-    yield f"{fence}text\n{picture}{fence}"
+    yield f"### {code(drawn.title)}: {', then '.join(dict.fromkeys(map(extent, group)))}"
+    yield f"\n{fence}text\n{picture}{fence}"
     cells = touched_cells(drawn)
-    if not cells:
-        return
-    yield ""
-    yield "| member | bytes | heat | samples | who |"
-    yield "|---|---|--:|---|---|"
-    yield from map(_markdown_row, cells[:MOST_CELLS])
+    if cells:
+        yield "\n| member | bytes | heat | samples | who |\n|---|---|--:|---|---|"
+    for cell in cells[:MOST_CELLS]:
+        heat = "" if cell.heat is None else percent(cell.heat)
+        who = [f"{code(one.function)}: {counts(one)}{where(one)}" for one in cell.touchers[:MOST_TOUCHERS_IN_MARKDOWN]]
+        more = len(cell.touchers) - MOST_TOUCHERS_IN_MARKDOWN
+        who += [f"and {more} more"] if more > 0 else []
+        what = ", ".join((code(name(cell)), *marks(cell)))
+        place = f"{cell.offset}-{cell.offset + cell.bytes - 1}"
+        yield markdown_row(what, place, heat, counts(cell), "<br>".join(who))
     if len(cells) > MOST_CELLS:
         yield f"\nand {len(cells) - MOST_CELLS} more members"
-
-
-def _markdown_row(cell: Cell) -> str:
-    heat = "" if cell.heat is None else percent(cell.heat)
-    who = [f"{code(one.function)}: {counts(one)}{where(one)}" for one in cell.touchers[:MOST_TOUCHERS_IN_MARKDOWN]]
-    more = len(cell.touchers) - MOST_TOUCHERS_IN_MARKDOWN
-    listed = "<br>".join([*who, *([f"and {more} more"] if more > 0 else [])])
-    what = ", ".join((code(name(cell)), *marks(cell)))
-    return f"| {what} | {cell.offset}-{cell.offset + cell.bytes - 1} | {heat} | {counts(cell)} | {listed} |"

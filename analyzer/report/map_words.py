@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a line map says in words, the same in every format: names, heat, who touches a cell, where it lies."""
+"""The maps that a report shows, and what they say in words, the same in every format: names, heat, who touches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.diff import RecordDiff
 from linesmith.analyzer.line_map.heat import heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps, line_map
-from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, MapLine, Profile, Toucher
+from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, Profile, Toucher
 from linesmith.analyzer.report.candidate import Suggested, moved_names
 from linesmith.analyzer.report.prose import counted, runs, short
 
@@ -61,8 +61,8 @@ def short_name(cell: Cell) -> str:
 
 def marks(cell: Cell) -> tuple[str, ...]:
     """What else is to be known of a cell."""
-    told = (("lock", cell.lock), ("moved", cell.moved), ("straddles two lines", cell.straddles))
-    return tuple(word for word, holds in told if holds)
+    words = (("lock", cell.lock), ("moved", cell.moved), ("straddles two lines", cell.straddles))
+    return tuple(word for word, holds in words if holds)
 
 
 def heading(drawn: LineMap) -> str:
@@ -90,9 +90,9 @@ def description(cell: Cell) -> str:
     place = f"{name(cell)}: {counted(cell.bytes, 'byte')} from byte {cell.offset}"
     if cell.kind is not CellKind.MEMBER:
         return place
-    told = [f"{place}, {short(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
+    parts = [f"{place}, {short(cell.type)}", *marks(cell), *_seen(cell), *map(toucher, cell.touchers[:MOST_TOUCHERS])]
     more = len(cell.touchers) - MOST_TOUCHERS
-    return "; ".join([*told, *([f"and {more} more {'function' if more == 1 else 'functions'}"] if more > 0 else [])])
+    return "; ".join([*parts, *([f"and {counted(more, 'more function')}"] if more > 0 else [])])
 
 
 def _seen(cell: Cell) -> Iterator[str]:
@@ -128,17 +128,13 @@ def where(one: Toucher) -> str:
 
 def summary(drawn: LineMap) -> str:
     """The map in a few sentences: how many lines, and the hottest of them with their members."""
-    hottest = sorted((line for line in drawn.lines if line.heat), key=lambda line: -(line.heat or 0))[:3]
-    return " ".join([f"{heading(drawn)}.", *(f"{text}." for text in remarks(drawn)), *map(_hot_line, hottest)])
-
-
-def _hot_line(line: MapLine) -> str:
-    cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
-    names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
-    return f"Line {line.number} of the object has {percent(line.heat or 0)} of the record's contended samples: {names}."
-
-
-# The maps that a report shows: of the record that a finding is about, and of what a candidate makes of it.
+    sentences = [f"{heading(drawn)}.", *(f"{text}." for text in remarks(drawn))]
+    for line in sorted((line for line in drawn.lines if line.heat), key=lambda line: -(line.heat or 0))[:3]:
+        cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
+        names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
+        share = f"{percent(line.heat or 0)} of the record's contended samples"
+        sentences.append(f"Line {line.number} of the object has {share}: {names}.")
+    return " ".join(sentences)
 
 
 def candidate_maps(
@@ -146,9 +142,11 @@ def candidate_maps(
 ) -> tuple[LineMap, LineMap]:
     """The record before and after, with the heat of all ``findings`` and what moves marked in both."""
     heat = heat_of(candidate.before, layouts, findings, profile)
-    both = compared_maps((candidate.before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
-    first, second = (one if candidate.before.name else replace(one, title=_inside(candidate)) for one in both)
-    return first, second
+    maps = compared_maps((candidate.before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
+    if candidate.before.name:
+        return maps
+    title = f"{candidate.before.kind.value} inside {candidate.type}"
+    return replace(maps[0], title=title), replace(maps[1], title=title)
 
 
 def suggested_maps(
@@ -158,10 +156,10 @@ def suggested_maps(
 
     Raises ``NothingToSuggest`` where no candidate is recommended.
     """
-    chosen = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
-    if not chosen:
+    drawn = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
+    if not drawn:
         raise NothingToSuggest("no candidate is recommended, so there is none to draw; name one with --candidate")
-    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in chosen)
+    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in drawn)
 
 
 def changed_maps(change: RecordDiff, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:
@@ -171,7 +169,3 @@ def changed_maps(change: RecordDiff, old: Layouts, new: Layouts) -> tuple[LineMa
     if change.old is not None:
         return (line_map(change.old, old, caption="removed"),)
     return (line_map(change.new, new, caption="added"),) if change.new is not None else ()
-
-
-def _inside(candidate: Candidate) -> str:
-    return f"{candidate.before.kind.value} inside {candidate.type}"

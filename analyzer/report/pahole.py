@@ -206,14 +206,14 @@ def no_notes(_layout: Layout) -> MemberNotes:
 
 
 def render_text(
-    chosen: tuple[Layout, ...],
+    records: tuple[Layout, ...],
     layouts: Layouts,
     expand: bool = False,
     notes: LayoutNotes = no_notes,
 ) -> str:
-    """The chosen records one after the other; a name with several layouts says of each where it is declared."""
+    """The records one after the other; a name with several layouts says of each where it is declared."""
     rendering = Rendering(layouts, expand, notes)
-    return "".join(_origin(layout, layouts) + rendering.text(layout) for layout in chosen)
+    return "".join(_origin(layout, layouts) + rendering.text(layout) for layout in records)
 
 
 def _origin(layout: Layout, layouts: Layouts) -> str:

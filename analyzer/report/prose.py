@@ -17,7 +17,7 @@ from linesmith.analyzer.base.text import visible
 
 # What a sentence has at most, however wide the terminal: longer lines are hard to read.
 WIDTH = 100
-# Columns that the last cell of a row has at least beside the others, and its indent where it stands below them.
+# Columns that the last cell of a row has at least next to the others, and its indent where it stands below them.
 LEAST_LAST = 24
 _BELOW = " " * 8
 # Cells are two blanks apart at least.

@@ -142,7 +142,7 @@ def render_text(result: Result) -> str:
 
 
 def confirmed_title(result: Result) -> str:
-    """What the comparisons that count are called: patches that were given have been chosen by nobody."""
+    """What the comparisons that count are called: nobody has chosen patches that were given."""
     searched = any(trial.point for trial in result.trials)
     return "confirmed, on runs made after the choice" if searched else "compared"
 

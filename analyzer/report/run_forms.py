@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's result in other forms: JSON, Markdown, beside another run, as samples, and as evidence for a commit message.
+"""A run's result in other forms: JSON, Markdown, against another run, as samples, and as evidence for a commit message.
 
 In JSON (docs/json.md) nothing is left out; changes, costs, spreads and floors are shares of the baseline,
 times are wall seconds.
@@ -142,7 +142,7 @@ def samples_json(result: Result) -> str:
 def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
     """The baseline in the simulated blocks of all variants but the one with the most blocks.
 
-    A seed gives one number, so what stands beside another variant is the same recordings once more.
+    A seed gives one number, so what stands with another variant is the same recordings once more.
     """
     blocks: defaultdict[str, set[int]] = defaultdict(set)
     for sample in samples:

@@ -42,8 +42,8 @@ def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
     remarks = [f"made by {member.macro}()"] if member.macro else []
     if member.others:
         remarks.append(f"declared with {', '.join(member.others)}")
-    told = f"  ({'; '.join(remarks)})" if remarks else ""
-    return f"    {elsewhere}{member.span.line:>6}  {uses:>6}  {member.name}{told}"
+    notes = f"  ({'; '.join(remarks)})" if remarks else ""
+    return f"    {elsewhere}{member.span.line:>6}  {uses:>6}  {member.name}{notes}"
 
 
 def _dependencies(scan: SourceScan) -> Iterator[str]:

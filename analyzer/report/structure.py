@@ -45,8 +45,8 @@ def render_text(
     """
     heading = [machine_row(base), *base.cautions]
     heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
-    told = (prose(one, then="  ", columns=columns) for one in heading)
-    blocks = ["\n".join(told), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
+    head = (prose(one, then="  ", columns=columns) for one in heading)
+    blocks = ["\n".join(head), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -80,10 +80,10 @@ def _gains(gains: Sequence[Gain]) -> Iterator[str]:
     """What was recorded, then a row for each replay; what it rests on where that is not what it was before."""
     for base in dict.fromkeys(one.before for one in gains):
         yield f"{base:,} misses between CPUs on all such objects as they are"
-    said = ""
+    former = ""
     for one in gains:
-        basis = "" if one.basis == said else f"  {one.basis}"
-        said = one.basis
+        basis = "" if one.basis == former else f"  {one.basis}"
+        former = one.basis
         copies = f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
         change = f"{(one.after - one.before) / one.before:+.1%}" if one.before else "none"
         what = "apart" if one.by == "line" else copies

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Suggestions as text: an overview, then each line with its answer, then the lines about which nothing can be done."""
+"""Suggestions, as text and as JSON: an overview, each line with its answer, then what nothing can be done about."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding
+from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Layout, Simulation, StepTable
 from linesmith.analyzer.report.answer import (
     answer_rows,
-    contended,
     difference_row,
+    of_contended,
     sharded_rows,
     share_of_phases,
     simulated_rows,
@@ -26,9 +27,10 @@ from linesmith.analyzer.report.candidate import (
     saved,
     short_change,
 )
+from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, listed, prose, row, widest
-from linesmith.analyzer.report.structure import advice_rows
+from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 LABEL = 12
 _MEMBER_INDENT = 10
@@ -36,33 +38,115 @@ REFUTED = "What was replayed is beyond the limits of the estimate: believe the r
 MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
-# Other places of a moved member are told where so many pairs are concerned; of more they say nothing at a glance.
-MOST_PAIRS_BESIDE = 2
+# Other places of a moved member are listed where so many pairs are concerned; of more they say nothing at a glance.
+MOST_PAIRS_WITH_PLACES = 2
 # Rows of the overview, and characters of a change in it.
 MOST_ROWS = 12
 MOST_CHANGE = 40
 MOST_REFUSALS = 8
 
 
-def told_in_full(
+def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
+    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
+
+    A line's candidates come in the order in which the simulations have them.
+    """
+    candidates = suggested.by_line()
+    refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
+    split = sharded_rows(suggested.sharded) if suggested.sharded else ()
+    blocks = [
+        _head(suggested),
+        "\n".join(_overview(suggested, columns)),
+        *(
+            block
+            for line in suggested.lines
+            for block in _line_blocks(line, candidates.get(line.finding.rank, ()), suggested, columns)
+        ),
+        "\n".join(prose(one, then="  ", columns=columns) for one in refused),
+        "\n".join(prose(one, then="    ", columns=columns) for one in split),
+    ]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
+    """The candidate with this number, which there is, in full, whether it is recommended or not."""
+    groups = suggested.by_line().values()
+    ones, shown = next((ones, one) for ones in groups for one in ones if one.number == number)
+    return "\n\n".join([_head(suggested), *_full_blocks(ones, shown, suggested, columns)]) + "\n"
+
+
+def _head(suggested: Suggested) -> str:
+    """The files, and the machine whose slabs hold the objects."""
+    elf, machine = suggested.elf, suggested.machine
+    rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
+    if machine:
+        release = ".".join(map(str, machine.release))
+        rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
+    return "\n".join(rows)
+
+
+def _overview(suggested: Suggested, columns: int = WIDTH) -> list[str]:
+    """What is recommended where, hottest line first; none for a profile with one line to speak of."""
+    ones = [one for one in suggested.numbered() if one.candidate.recommended]
+    if sum(bool(line.candidates or line.advice) for line in suggested.lines) < 2:
+        return []
+    rows = ["recommended:", *_changes_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
+    rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
+    return [*rows, *(prose(one, then="  ", columns=columns) for one in _advised(suggested))]
+
+
+def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
+    table = []
+    for one in ones:
+        before, after = one.candidate.before.size, one.candidate.after.size
+        what = f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
+        size = f", {before} -> {after} bytes" if after != before else ""
+        gain = f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
+        table.append((f"line {one.line.finding.rank}", one.candidate.type, what, gain))
+    widths = widest(table)
+    for cells in table:
+        yield row(f"  {in_columns(cells[:-1], widths)}  ", cells[-1], columns)
+
+
+def _advised(suggested: Suggested) -> Iterator[str]:
+    """Where there is advice other than to move members, and of what kind."""
+    kinds: dict[str, list[str]] = {}
+    for line in suggested.lines:
+        for one in line.advice:
+            kinds.setdefault(one.type, []).append(one.kind.value)
+    if kinds:
+        words = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
+        yield f"structure: {'; '.join(words)}"
+
+
+def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
+    """The recommended candidate in full, or the first where nobody says which is; else what there is to say."""
+    recommended = [one for one in ones if one.candidate.recommended]
+    if recommended or (ones and not line.declined):
+        yield from _full_blocks(ones, (recommended or ones)[0], suggested, columns)
+    elif ones:
+        yield from _table_blocks(ones, suggested, columns)
+    elif line.advice:
+        yield from _advice_blocks(line, suggested, columns)
+
+
+def _full_blocks(
     ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int = WIDTH
 ) -> Iterator[str]:
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    finding = shown.line.finding
-    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
-    if steps := step_rows(shown.steps, accesses, "candidate", columns):
+    if steps := step_rows(shown.steps, of_contended(shown.line.finding), "candidate", columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
-    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_BESIDE * 2:
+    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:
         yield "\n".join(_others(shown, columns))
     if len(ones) > 1:
         yield _table(ones, "candidates", columns)
     yield from _advice(shown.line, suggested, columns)
 
 
-def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
+def _table_blocks(ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
     """A line that has candidates, of which none is recommended: why, and what they are."""
     line = ones[0].line
     yield _headline(ones[0], suggested, columns)
@@ -71,31 +155,32 @@ def told_in_a_table(ones: Sequence[Numbered], suggested: Suggested, columns: int
     yield from _advice(line, suggested, columns)
 
 
+def _advice_blocks(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
+    """A line that has no candidate, but advice."""
+    finding = line.finding
+    yield prose(f"line {finding.rank}, {finding.objects[0].type}: {finding.triage.sentence}", columns=columns)
+    yield from [prose(line.refusal, columns=columns)] if line.refusal else []
+    yield from _advice(line, suggested, columns)
+
+
 def _headline(one: Numbered, suggested: Suggested, columns: int) -> str:
     """The line, others on which the same record was found, and what is the matter."""
     finding, candidate = one.line.finding, one.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
-    said = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
-    return prose(said, columns=columns)
+    headline = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
+    return prose(headline, columns=columns)
 
 
 def _also(finding: Finding, suggested: Suggested) -> str:
-    """Lines on which the same record was found and that are not told by themselves."""
-    told = {line.finding.rank for line in suggested.lines}
+    """Lines on which the same record was found and that have no block of their own."""
+    own = {line.finding.rank for line in suggested.lines}
     record = finding.objects[0].layout
     ranks = [
         one.rank
         for one in suggested.findings
-        if one.rank not in told and one.objects and one.objects[0].layout == record
+        if one.rank not in own and one.objects and one.objects[0].layout == record
     ]
     return f" (also line {listed(map(str, ranks), MOST_LINES)})" if ranks else ""
-
-
-def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
-    things = "accesses" if ones[0].line.finding.simulated else "loads"
-    of = f"saves contended {things}, of {saved(ones[0].candidate).of:,.0f}"
-    rows = alternative_rows(ones, columns - 2)
-    return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
 
 
 def _answer(one: Numbered, columns: int) -> str:
@@ -135,9 +220,9 @@ def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
         rows = [f"{when}:"]
         for line in excerpt(layout, layouts, shown, moved_names(candidate), heat):
             whole = f"  {line}".rstrip()
-            declared, heated, said = whole.rpartition(" /* ")
+            declared, comment, warmth = whole.rpartition(" /* ")
             if len(whole) > columns and declared.endswith("*/"):
-                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{heated.lstrip()}{said}"
+                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{comment.lstrip()}{warmth}"
             rows.append(whole)
         blocks.append("\n".join(rows))
     return "\n\n".join(blocks)
@@ -157,109 +242,23 @@ def _others(one: Numbered, columns: int) -> Iterator[str]:
         yield f"  {place:<28} {', '.join(left)}{size}"
 
 
-def told_as_advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
-    """A line that has no candidate, but advice."""
-    finding = line.finding
-    yield prose(f"line {finding.rank}, {finding.objects[0].type}: {finding.triage.sentence}", columns=columns)
-    yield from [prose(line.refusal, columns=columns)] if line.refusal else []
-    yield from _advice(line, suggested, columns)
+def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
+    things = "accesses" if ones[0].line.finding.simulated else "loads"
+    of = f"saves contended {things}, of {saved(ones[0].candidate).of:,.0f}"
+    rows = alternative_rows(ones, columns - 2)
+    return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
 
 
 def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
-    """What to change beside the order of the members."""
+    """What to change other than the order of the members."""
     if line.advice:
         yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)
 
 
-def overview_rows(suggested: Suggested, columns: int = WIDTH) -> list[str]:
-    """What is recommended where, hottest line first; none for a profile with one line to speak of."""
-    ones = [one for one in suggested.numbered() if one.candidate.recommended]
-    lines = [line for line in suggested.lines if line.candidates or line.advice]
-    if len(lines) < 2:
-        return []
-    rows = ["recommended:", *_changes_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
-    rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
-    return [*rows, *(prose(one, then="  ", columns=columns) for one in _advised(suggested))]
-
-
-def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
-    table = []
-    for one in ones:
-        before, after = one.candidate.before.size, one.candidate.after.size
-        what = f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
-        size = f", {before} -> {after} bytes" if after != before else ""
-        gain = f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
-        table.append((f"line {one.line.finding.rank}", one.candidate.type, what, gain))
-    widths = widest(table)
-    for cells in table:
-        yield row(f"  {in_columns(cells[:-1], widths)}  ", cells[-1], columns)
-
-
-def _advised(suggested: Suggested) -> Iterator[str]:
-    """Where there is advice beside moving members, and of what kind."""
-    kinds: dict[str, list[str]] = {}
-    for line in suggested.lines:
-        for one in line.advice:
-            kinds.setdefault(one.type, []).append(one.kind.value)
-    if kinds:
-        told = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
-        yield f"structure: {'; '.join(told)}"
-
-
-def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
-    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
-
-    A line's candidates come in the order in which the simulations have them.
-    """
-    candidates = suggested.by_line()
-    refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
-    split = sharded_rows(suggested.sharded) if suggested.sharded else ()
-    blocks = [
-        _head(suggested),
-        "\n".join(overview_rows(suggested, columns)),
-        *(
-            block
-            for line in suggested.lines
-            for block in _told(line, candidates.get(line.finding.rank, ()), suggested, columns)
-        ),
-        "\n".join(prose(one, then="  ", columns=columns) for one in refused),
-        "\n".join(prose(one, then="    ", columns=columns) for one in split),
-    ]
-    return "\n\n".join(filter(None, blocks)) + "\n"
-
-
-def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
-    """The candidate with this number, which there is, in full, whether it is recommended or not."""
-    lines = suggested.by_line().values()
-    ones, shown = next((ones, one) for ones in lines for one in ones if one.number == number)
-    return "\n\n".join([_head(suggested), *told_in_full(ones, shown, suggested, columns)]) + "\n"
-
-
-def _told(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
-    """The recommended candidate in full, or the first where nobody says which is; else what there is to say."""
-    recommended = [one for one in ones if one.candidate.recommended]
-    if recommended or (ones and not line.declined):
-        yield from told_in_full(ones, (recommended or ones)[0], suggested, columns)
-    elif ones:
-        yield from told_in_a_table(ones, suggested, columns)
-    elif line.advice:
-        yield from told_as_advice(line, suggested, columns)
-
-
-def _head(suggested: Suggested) -> str:
-    """The files, and the machine whose slabs hold the objects."""
-    elf, machine = suggested.elf, suggested.machine
-    rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
-    if machine:
-        release = ".".join(map(str, machine.release))
-        rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
-    return "\n".join(rows)
-
-
-def _refusals(lines: Sequence[Proposed]) -> list[str]:
+def _refusals(refused: Sequence[Proposed]) -> list[str]:
     """Why nothing can be done about the lines, those with one reason together; a recording has many of them."""
     grouped: dict[str, list[int]] = {}
-    for line in lines:
+    for line in refused:
         grouped.setdefault(line.refusal.removeprefix(f"Line {line.finding.rank}: "), []).append(line.finding.rank)
     rows = []
     for reason, ranks in grouped.items():
@@ -269,3 +268,105 @@ def _refusals(lines: Sequence[Proposed]) -> list[str]:
     if more > 1:
         rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
     return rows
+
+
+# The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
+# samples.
+
+SCHEMA_VERSION = 1
+
+
+def render_json(suggested: Suggested) -> str:
+    """The candidates of every line as one JSON document, indented, with a newline at the end.
+
+    They stay in the order of their numbers, simulations or not. ``declined`` are lines with candidates of which none is
+    recommended, ``refused`` those without candidates.
+    """
+    hot, sharded = suggested.lines, suggested.sharded
+    document: Json = {
+        "schema": SCHEMA_VERSION,
+        **fields_of(suggested, "elf", "source", "machine"),
+        "candidates": [_candidate_json(one) for one in suggested.numbered()],
+        "declined": [{"line": one.finding.rank, "reason": one.declined} for one in hot if one.declined],
+        "refused": [{"line": one.finding.rank, "reason": one.refusal} for one in hot if one.refusal],
+        "structure": [
+            {"line": one.finding.rank, "advice": [advice_object(each) for each in one.advice]}
+            for one in hot
+            if one.advice
+        ],
+    }
+    if sharded:
+        simulated = _simulation_json(sharded.simulation)
+        document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"simulated": simulated}
+    return json_text(document)
+
+
+def _candidate_json(one: Numbered) -> Json:
+    """A candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank."""
+    candidate = one.candidate
+    simulated = {"simulated": _simulation_json(one.simulation)} if one.simulation else {}
+    replayed = {"replayed": one.replayed} if one.replayed else {}
+    return {
+        "number": one.number,
+        "name": one.name,
+        "line": one.line.finding.rank,
+        "type": candidate.type,
+        "moves": candidate.moves,
+        "size": candidate.after.size,
+        "lines": candidate.lines,
+        "residual_phases": candidate.residuals,
+        "predicted": candidate.predicted,
+        "pairs": one.line.finding.triage.pairs,
+        "before": _layout_json(candidate.before),
+        "after": _layout_json(candidate.after),
+        **fields_of(candidate, "constraints", "notes", "considered", "strategy", "recommended"),
+        "cost_before": candidate.costs[0],
+        "cost_after": candidate.costs[1],
+        **fields_of(candidate, "saving", "churn", "proofs", "optimality", "holders"),
+        "granules": candidate.steps,
+        **fields_of(candidate, "firsts", "loose"),
+        "steps": [_steps_json(table) for table in one.steps],
+        **simulated,
+        **replayed,
+    }
+
+
+def _steps_json(one: StepTable) -> Json:
+    """The accesses that stand for one sharing, in the layout as it is and under the candidate."""
+    return {
+        **fields_of(one, "victim", "writer", "contended", "phase", "phase_after"),
+        "before": [_step_json(step) for step in one.before],
+        "after": [_step_json(step) for step in one.after],
+        "notes": one.notes,
+    }
+
+
+def _step_json(one: CoherenceStep) -> Json:
+    """One access of a CPU; ``states`` (``M``, ``E``, ``S``, ``I``) are those behind it by CPU."""
+    who = fields_of(one, "cpu", "function", "member", "writes", "line")
+    return who | {"states": dict(one.states)} | fields_of(one, "what", "cycles", "needless")
+
+
+def _simulation_json(simulation: Simulation) -> Json:
+    """What replaying the trace says by size of lines, cycles by the model's default latencies.
+
+    ``refusal`` is why it says nothing, and is empty otherwise.
+    """
+    counts = fields_of(simulation, "objects", "accesses", "milliseconds", "remarks", "refusal")
+    sizes = [
+        {
+            **fields_of(one, "line_bytes", "before", "after", "traced", "change", "interval"),
+            "cycles_before": one.before.cycles(),
+            "cycles_after": one.after.cycles(),
+            **fields_of(one, "pairs", "phases"),
+        }
+        for one in simulation.lines
+    ]
+    return {"lines": sizes, **counts}
+
+
+def _layout_json(layout: Layout) -> Json:
+    names = ("name", "type", "offset", "size", "bit_offset", "bit_size", "alignment")
+    members = [fields_of(member, *names) for member in layout.members]
+    whole = {"title": layout.title, "place": layout.place, "size": layout.size, "lines": lines(layout)}
+    return whole | {"members": members}

@@ -124,7 +124,7 @@ def test_phases_are_drawn_as_they_are_counted() -> None:
     layout = struct("pair", scalar("first"), scalar("between"), scalar("second"), scalar("rest", 40))
     apart = struct("pair", scalar("first"), scalar("between"), scalar("rest", 40), scalar("second", 8))
     (pair,) = compared(layout, apart, Residual("first", "second", 64, 6 / 8, 1 / 8), steps=lines(apart)).drawn
-    assert (pair.before.told, pair.after.told) == ("6 of 8 phases", "1 of 8 phases")
+    assert (pair.before.share, pair.after.share) == ("6 of 8 phases", "1 of 8 phases")
     assert [sum(one.meet for one in side.drawings) for side in (pair.before, pair.after)] == [6, 1]
     assert [one.phase for one in pair.before.drawings] == list(range(0, 64, 8))
 

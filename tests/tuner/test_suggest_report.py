@@ -32,7 +32,7 @@ from linesmith.analyzer.model import (
     SlabMachine,
     Strategy,
 )
-from linesmith.analyzer.report import suggest, suggest_json
+from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
 from linesmith.analyzer.report.layout import excerpt, member_heat
 from linesmith.tuner.propose.candidates import Suggestion, first_candidates
@@ -44,7 +44,7 @@ HOPELESS = Proposed(finding(POOL, [hot("id", 120, 4, 9, 9)], rank=3), refusal=f"
 
 
 def json_of(*lines: Proposed) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(suggest_json.render_json(suggested(*lines)))
+    document: dict[str, Any] = json.loads(suggest.render_json(suggested(*lines)))
     obeys(document, "suggest")
     return document
 

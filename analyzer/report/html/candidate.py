@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A change of a layout on a page: both layouts, memory, phases and coherence steps, and what is said of a candidate.
+"""A change of a layout on a page: both layouts, memory, phases and coherence steps, and all there is on a candidate.
 
 The templates print values of the model; what they cannot work out themselves is here.
 """
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.line_map.heat import NO_HEAT, Heat, heat_of
+from linesmith.analyzer.line_map.heat import NO_HEAT, RecordHeat, heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     Profile,
     StepTable,
 )
-from linesmith.analyzer.report.answer import answer_rows, contended, sharing_title, slabs_differ
+from linesmith.analyzer.report.answer import answer_rows, of_contended, sharing_title, slabs_differ
 from linesmith.analyzer.report.candidate import Numbered, Suggested, change, concerned_names, moved_names
 from linesmith.analyzer.report.html.drawings import PairPhases, pair_phases
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
@@ -71,15 +71,20 @@ class LayoutPair:
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    """Members that a reader should see: ``moved`` are marked, ``shown`` are told in the text, with ``said`` beside."""
+    """Members that a reader should see: ``moved`` are marked, ``shown`` are in the text, with their ``heat``."""
 
     moved: frozenset[str] = frozenset()
     shown: frozenset[str] = frozenset()
-    said: Mapping[str, str] = field(default_factory=dict)
+    heat: Mapping[str, str] = field(default_factory=dict)
 
 
 def layout_pair(
-    anchor: str, before: Side, after: Side, emphasis: Emphasis, heat: Heat = NO_HEAT, memory: tuple[MemoryRow, ...] = ()
+    anchor: str,
+    before: Side,
+    after: Side,
+    emphasis: Emphasis,
+    heat: RecordHeat = NO_HEAT,
+    memory: tuple[MemoryRow, ...] = (),
 ) -> LayoutPair:
     """The record of both sides; without ``emphasis`` the maps find out which members have moved."""
     maps = compared_maps(before, after, heat, emphasis.moved)
@@ -89,7 +94,7 @@ def layout_pair(
     for caption, drawn, (layout, layouts) in zip(("Before", "After"), maps, (before, after), strict=True):
         # The fewest lines it can lie on; the map tells on how many it lies where it begins.
         size = f"{layout.size:,} bytes, at least {counted(lines(layout), 'line')}"
-        rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.said)
+        rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.heat)
         sides.append(LayoutSide(caption, size, figure(drawn), "\n".join(row.rstrip() for row in rows)))
     return LayoutPair(anchor, before[0].title, before[0].place, sides[0], sides[1], memory)
 
@@ -110,9 +115,8 @@ class Why:
 
 def why(tables: Sequence[StepTable], finding: Finding, then: str) -> Why:
     """The steps of a line, each with its part of what is contended there."""
-    accesses = f"of {contended(finding):,} contended {'accesses' if finding.simulated else 'loads'}"
     notes = dict.fromkeys(note for table in tables for note in table.notes)
-    return Why(then, tuple((sharing_title(table, accesses), table) for table in tables), tuple(notes))
+    return Why(then, tuple((sharing_title(table, of_contended(finding)), table) for table in tables), tuple(notes))
 
 
 # Pairs whose phases are drawn in the open; those of the others are folded away.
@@ -155,7 +159,7 @@ def meetings(candidate: Candidate, layouts: Layouts) -> Meetings:
     for (first, second), ones in groupby(pairs, lambda one: (one.first, one.second)):
         group = list(ones)
         usual = next((one.places for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
-        rows.append(MeetingRow(first, second, tuple((one.before.told, one.after.told) for one in group), usual))
+        rows.append(MeetingRow(first, second, tuple((one.before.share, one.after.share) for one in group), usual))
     sizes = dict.fromkeys(one.line_bytes for one in pairs)
     return Meetings(tuple(sizes), tuple(rows), tuple(drawn), folded)
 
@@ -167,7 +171,7 @@ _TOLD_ELSEWHERE = ("memory", "together")
 
 @dataclass(frozen=True, slots=True)
 class CandidateSection:
-    """Everything that is told of one candidate; ``because`` is empty where it is not the recommended one."""
+    """Everything on one candidate; ``because`` is empty where it is not the recommended one."""
 
     number: int
     name: str
@@ -209,8 +213,8 @@ def _facts(one: Numbered) -> Iterator[Fact]:
 
 def _layouts(one: Numbered, suggested: Suggested, profile: Profile) -> LayoutPair:
     candidate, layouts = one.candidate, suggested.layouts
-    said = member_heat(one.line.finding, suggested.findings)
-    emphasis = Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(said)[:MOST_HOT]), said)
+    heat = member_heat(one.line.finding, suggested.findings)
+    emphasis = Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat)
     return layout_pair(
         f"candidate-{one.number}",
         (candidate.before, layouts),

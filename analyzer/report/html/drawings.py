@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Comparisons as forest plots: for each metric the baseline, equal builds and variants on one scale of gains."""
+"""Drawings of a page in numbers: comparisons as forest plots on one scale of gains, members in every phase.
+
+A template puts them into SVG. All places are in units of the drawing.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median_low
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, line_of, lines_touched, meet, phases
+from linesmith.analyzer.layouts.gaps import Span, line_of, lines_touched, meet, phases
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import Better, Candidate, Comparison, Layout, Residual, VerdictKind
 from linesmith.analyzer.report.answer import by_place, share_of_phases
 from linesmith.analyzer.report.candidate import MOST_PAIRS
 from linesmith.analyzer.report.figures import interval, mean_and_spread, number, scale, signed
 from linesmith.analyzer.report.run import meaning, runs
-
-# Intervals on one scale: where each begins, ends and has its middle in a drawing of a fixed width.
 
 WIDTH = 320
 # Room at both ends for an arrow: the interval goes on.
@@ -64,36 +66,24 @@ class Scale:
         return Strip(self.at(low), self.at(gain), self.at(high), low < -cut, high > cut)
 
     def ticks(self) -> tuple[Tick, ...]:
-        """Round numbers on both sides of nothing."""
-        step = _round_step(self.reach)
+        """Round numbers on both sides of nothing: 1, 2 or 5 times a power of ten, at least two on each side."""
+        power = 10.0 ** math.floor(math.log10(self.reach))
+        step = next(step * power for step in (2, 1, 0.5, 0.2) if self.reach >= 2 * step * power)
         count = math.floor(self.reach / step)
-        return tuple(Tick(self.at(place * step), _percent(place * step)) for place in range(-count, count + 1))
+        gains = [place * step for place in range(-count, count + 1)]
+        return tuple(Tick(self.at(gain), f"{100 * gain:+.4g}%" if gain else "0") for gain in gains)
 
 
 def scale_for(estimates: Iterable[float], bounds: Sequence[float]) -> Scale:
     """A scale that holds all estimates, and the bounds unless one of them lies so far out that nothing else is seen."""
     widest = max((abs(one) for one in estimates), default=0.0)
     farthest = max((abs(one) for one in bounds if math.isfinite(one)), default=0.0)
-    return Scale(max(min(farthest, max(widest, _middle(bounds)) * _MOST_REACH), widest, _LEAST_SCALE) * 1.05)
+    # Of an even number the smaller one: half of the bounds may have no end.
+    middle = median_low(map(abs, bounds)) if bounds else 0.0
+    return Scale(max(min(farthest, max(widest, middle) * _MOST_REACH), widest, _LEAST_SCALE) * 1.05)
 
 
-def _middle(bounds: Sequence[float]) -> float:
-    """Of an even number the smaller one: half of the bounds may have no end."""
-    ordered = sorted(abs(one) for one in bounds)
-    return ordered[(len(ordered) - 1) // 2] if ordered else 0.0
-
-
-def _round_step(reach: float) -> float:
-    """1, 2 or 5 times a power of ten, the largest that fits twice on each side."""
-    power = 10.0 ** math.floor(math.log10(reach))
-    return next(step * power for step in (2, 1, 0.5, 0.2) if reach >= 2 * step * power)
-
-
-def _percent(gain: float) -> str:
-    return f"{100 * gain:+.4g}%" if gain else "0"
-
-
-# A word always stands beside the sign: neither shape nor colour tells it alone.
+# A word always stands beside the sign: neither shape nor colour says it alone.
 MARKS = {
     VerdictKind.BETTER: "▲",
     VerdictKind.WORSE: "▼",
@@ -114,7 +104,7 @@ class Boots:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ForestRow:
     """A comparison; ``kind`` is ``arm`` or ``equal`` (a build of the same layout), ``label`` says its drawing."""
 
     kind: str
@@ -144,28 +134,26 @@ class Forest:
     ticks: tuple[Tick, ...]
     floor: tuple[float, float] | None
     floor_text: str
-    rows: tuple[Row, ...]
+    rows: tuple[ForestRow, ...]
     only_shown: bool
 
 
-def forests(told: Sequence[Comparison], noise: Sequence[Comparison] = ()) -> tuple[Forest, ...]:
+def forests(compared: Sequence[Comparison], noise: Sequence[Comparison] = ()) -> tuple[Forest, ...]:
     """One for each metric and number of threads, those that decide first; ``noise`` compares equal layouts."""
-    ranked = sorted((*told, *noise), key=lambda one: (one.only_shown, one.guard))
+    ranked = sorted((*compared, *noise), key=lambda one: (one.only_shown, one.guard))
     keys = dict.fromkeys((one.name, one.threads) for one in ranked)
-    return tuple(_forest(_of(key, told), _of(key, noise)) for key in keys)
-
-
-def _of(key: tuple[str, int], ones: Sequence[Comparison]) -> list[Comparison]:
-    return [one for one in ones if (one.name, one.threads) == key]
+    sides = ([[one for one in ones if (one.name, one.threads) == key] for ones in (compared, noise)] for key in keys)
+    return tuple(_forest(ones, equal) for ones, equal in sides)
 
 
 def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
     both = (*ones, *equal)
     drawn = scale_for([one.gain for one in both], [bound for one in both for bound in _gains(one)])
     first, floor = both[0], max(one.floor for one in both)
+    words = meaning(first)
     return Forest(
         f"{first.name}, {scale(first)}",
-        _meaning(first),
+        f"In {words}" if first.metric.unit else f"{words[:1].upper()}{words[1:]}",
         first.baseline,
         drawn.at(0.0),
         drawn.ticks(),
@@ -176,15 +164,9 @@ def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
     )
 
 
-def _meaning(one: Comparison) -> str:
-    """What the numbers mean, as the beginning of a sentence."""
-    told = meaning(one)
-    return f"In {told}" if one.metric.unit else f"{told[:1].upper()}{told[1:]}"
-
-
-def _rows(ones: Sequence[Comparison], kind: str, drawn: Scale) -> Iterator[Row]:
+def _rows(ones: Sequence[Comparison], kind: str, drawn: Scale) -> Iterator[ForestRow]:
     for one in ones:
-        yield Row(
+        yield ForestRow(
             kind,
             one.variant,
             drawn.strip(one.gain, *_gains(one)),
@@ -214,13 +196,12 @@ def _boots(one: Comparison) -> Boots | None:
     if not both:
         return None
     low, high = min(both), max(both)
-    base, head = (tuple(_place(value, low, high) for value in side) for side in (one.base, one.head))
-    return Boots(base, head, number(low), number(high))
 
+    def place(value: float) -> float:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return round(8 + share * (WIDTH - 16), 1)
 
-def _place(value: float, low: float, high: float) -> float:
-    share = (value - low) / (high - low) if high > low else 0.5
-    return round(8 + share * (WIDTH - 16), 1)
+    return Boots(tuple(map(place, one.base)), tuple(map(place, one.head)), number(low), number(high))
 
 
 # Two members in every phase of their object, as small drawings of one kind: in which phases they share a line.
@@ -239,7 +220,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class PhaseDrawing:
     """One phase: both members over the lines they lie on; ``shared`` are the lines that hold bytes of both."""
 
     phase: int
@@ -251,11 +232,11 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """A pair on lines of one size, under one layout: ``told`` is ``7 of 8 phases``; drawn where that can be seen."""
+class SharedPhases:
+    """A pair on lines of one size, under one layout: ``share`` is ``7 of 8 phases``; drawn where that can be seen."""
 
-    told: str
-    drawings: tuple[Drawing, ...]
+    share: str
+    drawings: tuple[PhaseDrawing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +246,8 @@ class PairPhases:
     first: str
     second: str
     line_bytes: int
-    before: Meeting
-    after: Meeting
+    before: SharedPhases
+    after: SharedPhases
     places: str
 
 
@@ -277,24 +258,18 @@ def pair_phases(candidate: Candidate, layouts: Layouts) -> tuple[PairPhases, ...
 
 
 def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
-    firsts = candidate.firsts or (0, 0)
-    sides = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, firsts, strict=True)
-    before, after = (
-        Meeting(
-            share_of_phases(share, one.line_bytes, step),
-            tuple(_drawings(one, layout, ObjectStarts(step, first), layouts)),
-        )
-        for layout, share, step, first in sides
-    )
+    sides = []
+    layouts_of = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, strict=True)
+    for (layout, share, step), start in zip(layouts_of, candidate.firsts or (0, 0), strict=True):
+        first, second = span_of(one.first, layout, layouts), span_of(one.second, layout, layouts)
+        starts = phases(step, one.line_bytes, start)
+        drawings: tuple[PhaseDrawing, ...] = ()
+        # None where there are too many phases, or a name is unknown.
+        if first is not None and second is not None and len(starts) <= MOST_PHASES:
+            drawings = tuple(_drawing(first, second, one.line_bytes, phase) for phase in starts)
+        sides.append(SharedPhases(share_of_phases(share, one.line_bytes, step), drawings))
+    before, after = sides
     return PairPhases(one.first, one.second, one.line_bytes, before, after, by_place(one, candidate.proofs))
-
-
-def _drawings(one: Residual, layout: Layout, objects: ObjectStarts, layouts: Layouts) -> Iterator[Drawing]:
-    """A drawing for each phase of the ``objects``; none where they are too many, or a name is unknown."""
-    first, second = span_of(one.first, layout, layouts), span_of(one.second, layout, layouts)
-    starts = phases(objects.step, one.line_bytes, objects.first)
-    if first is not None and second is not None and len(starts) <= MOST_PHASES:
-        yield from (_drawing(first, second, one.line_bytes, phase) for phase in starts)
 
 
 def span_of(name: str, layout: Layout, layouts: Layouts) -> Span | None:
@@ -309,7 +284,7 @@ def span_of(name: str, layout: Layout, layouts: Layouts) -> Span | None:
     return Span(begin, max(one.offset + one.size for one in inside) - begin)
 
 
-def _drawing(first: Span, second: Span, line_bytes: int, phase: int) -> Drawing:
+def _drawing(first: Span, second: Span, line_bytes: int, phase: int) -> PhaseDrawing:
     spans = [Span(one.offset + phase, max(one.size, 1)) for one in (first, second)]
     begin = line_of(min(one.offset for one in spans), line_bytes)
     end = line_of(max(one.offset + one.size - 1 for one in spans), line_bytes) + 1
@@ -319,7 +294,7 @@ def _drawing(first: Span, second: Span, line_bytes: int, phase: int) -> Drawing:
     def bar(offset: int, size: int) -> Bar:
         return Bar(round((offset - begin * line_bytes) * scale, 1), round(max(size * scale, 1.5), 1))
 
-    return Drawing(
+    return PhaseDrawing(
         phase,
         meet(first, second, line_bytes, phase),
         tuple(bar(number * line_bytes, line_bytes) for number in range(begin, end)),

@@ -14,7 +14,6 @@ from linesmith.analyzer.model import (
     Cell,
     CellKind,
     Finding,
-    Layout,
     LineMap,
     LineMember,
     LineObject,
@@ -31,13 +30,12 @@ from linesmith.analyzer.report.findings import (
     contended_accesses,
     cost_rows,
     heavy_sharings,
+    joined_objects,
     lock_rows,
-    objects_told,
     stores_of,
 )
 from linesmith.analyzer.report.html.candidate import (
     CandidateSection,
-    Fact,
     LayoutPair,
     Meetings,
     Why,
@@ -55,7 +53,7 @@ MOST_TOUCHERS = 12
 
 MOST_FUNCTIONS = 12
 MOST_CONTAINERS = 8
-# Candidates with higher numbers are told in tables only, or with fewer drawings where they are recommended.
+# Candidates with higher numbers are in tables only, or with fewer drawings where they are recommended.
 MOST_DRAWN = 24
 
 
@@ -98,7 +96,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingSection:
-    """Everything that is told of one line; ``alike`` are the ranks of lines that it stands for.
+    """Everything on one line; ``alike`` are the ranks of lines that it stands for.
 
     ``doubt`` is what speaks against the record on the line, empty where nothing does.
     """
@@ -117,25 +115,33 @@ class FindingSection:
     others: tuple[CandidateSection, ...]
     candidates: tuple[tuple[str, ...], ...]
     refusal: str
-    advice: tuple[tuple[StructuralAdvice, tuple[Fact, ...]], ...]
+    advice: tuple[tuple[StructuralAdvice, tuple[tuple[str, Sequence[str]], ...]], ...]
 
 
 def finding_section(
     finding: Finding, alike: tuple[int, ...], ones: Sequence[Numbered], suggested: Suggested, profile: Profile
 ) -> FindingSection:
-    """The section of a line; ``ones`` are its candidates, of which the recommended one is told in full."""
+    """The section of a line; ``ones`` are its candidates, of which the recommended one is shown in full."""
     accesses = "accesses" if profile.recording else "loads"
     line = next((one for one in suggested.lines if one.finding.rank == finding.rank), None)
-    drawing, cells = _map(finding, suggested, profile)
-    chosen = next((one for one in ones if one.candidate.recommended), None)
-    shown = chosen or (ones[0] if ones and not (line and line.declined) else None)
+    # Where the record is known; a guess stands among the facts, and is not drawn.
+    known = finding.objects[0].layout if type_of(finding) else None
+    record = None if known is None else suggested.layouts.by_id(known)
+    drawing, cells = Markup(""), tuple[TouchedCell, ...]()
+    if record is not None:
+        # The first object as it lies on this line, with the heat of all lines of its record.
+        heat = heat_of(record, suggested.layouts, suggested.findings, profile)
+        drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
+        drawing, cells = figure(drawn), touched_cells(drawn)
+    recommended = next((one for one in ones if one.candidate.recommended), None)
+    shown = recommended or (ones[0] if ones and not (line and line.declined) else None)
     return FindingSection(
         finding,
-        _title(finding, suggested),
+        record.title if record else type_of(finding) or "object not known",
         finding.objects[0].doubt if type_of(finding) else "",
         (
             *_facts(finding, accesses),
-            *(pair for one in objects_told(finding.objects) for pair in _object(one, finding)),
+            *(pair for one in joined_objects(finding.objects) for pair in _object(one, finding)),
         ),
         drawing,
         cells,
@@ -149,29 +155,8 @@ def finding_section(
         ),
         tuple(map(tuple, alternative_cells(ones))) if ones else (),
         (line.declined or line.refusal) if line else "",
-        tuple((one, _advice_facts(one)) for one in line.advice) if line else (),
+        tuple((one, tuple(fact for fact in tables(one) if fact[1])) for one in line.advice) if line else (),
     )
-
-
-def _title(finding: Finding, suggested: Suggested) -> str:
-    record = _record(finding, suggested)
-    return record.title if record else type_of(finding) or "object not known"
-
-
-def _record(finding: Finding, suggested: Suggested) -> Layout | None:
-    """The record on the line, where that is known; a guess is told among the facts, and not drawn."""
-    known = finding.objects[0].layout if type_of(finding) else None
-    return None if known is None else suggested.layouts.by_id(known)
-
-
-def _map(finding: Finding, suggested: Suggested, profile: Profile) -> tuple[Markup, tuple[TouchedCell, ...]]:
-    """The map of the first object as it lies on this line, with the heat of all lines of its record."""
-    record = _record(finding, suggested)
-    if record is None:
-        return Markup(""), ()
-    heat = heat_of(record, suggested.layouts, suggested.findings, profile)
-    drawn = line_map(record, suggested.layouts, heat, finding.objects[0].phase, finding.bytes)
-    return figure(drawn), touched_cells(drawn)
 
 
 def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
@@ -205,8 +190,8 @@ def _member(one: LineMember, finding: Finding) -> MemberRow:
     contended = sum(function.contended for function in one.functions)
     share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
     more = len(one.functions) - MOST_FUNCTIONS
-    told = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
-    return MemberRow(one, share, tuple(told))
+    functions = [*map(_function, one.functions[:MOST_FUNCTIONS]), *([f"and {more} more"] if more > 0 else [])]
+    return MemberRow(one, share, tuple(functions))
 
 
 def _function(one: MemberFunction) -> str:
@@ -216,10 +201,6 @@ def _function(one: MemberFunction) -> str:
     parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
     parts += [one.writes_inferred] if one.writes_inferred else []
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
-
-
-def _advice_facts(one: StructuralAdvice) -> tuple[Fact, ...]:
-    return tuple((label, tuple(row.strip() for row in rows)) for label, rows in tables(one) if rows)
 
 
 @dataclass(frozen=True, slots=True)

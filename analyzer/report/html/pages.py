@@ -33,9 +33,9 @@ MOST_HEADING = 3
 MOST_RECOMMENDED = 40
 
 
-def render_profile(suggested: Suggested, chosen: ProfileSection, unchecked: Sequence[str]) -> str:
+def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequence[str]) -> str:
     """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
-    profile, findings = chosen.profile, suggested.findings
+    profile, findings = part.profile, suggested.findings
     shown, untold = examples(findings)
     ranks = {finding.rank for finding, _ in shown}
     # A line with a recommendation always has a section.
@@ -43,8 +43,8 @@ def render_profile(suggested: Suggested, chosen: ProfileSection, unchecked: Sequ
     ranks |= {finding.rank for finding, _ in more}
     numbered = suggested.by_line()
     content = {
-        "heading": _heading(suggested, chosen),
-        "facts": tuple(_facts(suggested, chosen)),
+        "heading": _heading(suggested, part),
+        "facts": tuple(_facts(suggested, part)),
         "recommended": tuple(_recommended(suggested, ranks)),
         "types": type_totals(findings)[:MOST_TYPES],
         "sections": tuple(
@@ -54,27 +54,27 @@ def render_profile(suggested: Suggested, chosen: ProfileSection, unchecked: Sequ
         "untold": max(0, untold - len(more)),
         "drawn": MOST_DRAWN,
         "refused": [one.refusal for one in suggested.lines if one.refusal and one.finding.rank not in ranks],
-        "ended": accounts(profile, findings, chosen.left_out),
+        "ended": accounts(profile, findings, part.left_out),
         "counted": "accesses" if profile.recording else "samples",
-        "remarks": tuple(_remarks(chosen)),
-        "unchecked": (*unchecked, *left_out_rows(chosen.left_out, profile)),
+        "remarks": tuple(_remarks(part)),
+        "unchecked": (*unchecked, *left_out_rows(part.left_out, profile)),
     }
     return render_page("profile.html", content, LINE_MAP_STYLE)
 
 
-def _heading(suggested: Suggested, chosen: ProfileSection) -> str:
+def _heading(suggested: Suggested, part: ProfileSection) -> str:
     """The profile's file, which report in it, and the records that are hot in it; no path of this machine."""
     totals = [one.type for one in type_totals(suggested.findings) if one.type]
     records = f": {listed(totals, MOST_HEADING)}" if totals else ""
-    report = f", report {chosen.section} of {chosen.sections}" if chosen.sections > 1 else ""
-    return f"{Path(chosen.profile.source).name}{report}{records}"
+    report = f", report {part.section} of {part.sections}" if part.sections > 1 else ""
+    return f"{Path(part.profile.source).name}{report}{records}"
 
 
-def _facts(suggested: Suggested, chosen: ProfileSection) -> Iterator[tuple[str, str]]:
-    elf, machine, profile = suggested.elf, suggested.machine, chosen.profile
+def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, str]]:
+    elf, machine, profile = suggested.elf, suggested.machine, part.profile
     yield "profile", Path(profile.source).name
-    if chosen.sections > 1:
-        yield "report", f"{chosen.section} of {chosen.sections} in this text"
+    if part.sections > 1:
+        yield "report", f"{part.section} of {part.sections} in this text"
     if profile.title:
         yield "headed", profile.title
     yield "layouts", f"{Path(elf.path).name}{f', build-id {elf.build_id}' if elf.build_id else ''}"
@@ -103,8 +103,8 @@ def _recommended(suggested: Suggested, sections: set[int]) -> Iterator[Mapping[s
         }
 
 
-def _remarks(chosen: ProfileSection) -> Iterator[str]:
-    remarks = chosen.profile.remarks
+def _remarks(part: ProfileSection) -> Iterator[str]:
+    remarks = part.profile.remarks
     for one in remarks[:MOST_REMARKS]:
         yield f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text
     if len(remarks) > MOST_REMARKS:
@@ -117,7 +117,7 @@ MOST_TRIALS = 200
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """What lies beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
+    """The files beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
 
     ``changes`` are the records that ``variant`` lays out otherwise; ``no_layouts`` says why there are none to show.
     ``folder`` is the run directory: files in it are named without it, since pages go to other people.
