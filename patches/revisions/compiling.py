@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles a file of two versions alike, in a compiler that reaches nothing but the sources."""
+"""Compiles a file of two versions alike, in a compiler that reaches nothing but the sources.
+
+Both are compiled as the first version is built. Only files are that may declare a record otherwise than before.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,9 @@ from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.confinement import Deadline
 from linesmith.patches.build.kbuild import for_unit, is_kernel
 from linesmith.patches.build.options import Flags
-from linesmith.patches.build.overlay import Overlay
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import CompiledProbe, Probe, compiled_in, probes
+from linesmith.patches.build.probe import Probe, compiled_in, probes
 from linesmith.patches.matrix.choice import TREE, Environment, program_environment
 from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
@@ -67,16 +69,15 @@ class Compiling:
     laid: Overlays
     seconds: Callable[[], float]
 
-    def before(self, probe: Probe) -> CompiledProbe:
-        """What the first version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.before(self.environment.build), probe)
+    def records(self, probe: Probe, side: int) -> LayoutTable:
+        """The records of the first version (``side`` 0) or the second one (1), with files as the tree names them.
 
-    def after(self, probe: Probe) -> CompiledProbe:
-        """What the second version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.after(self.environment.build), probe)
-
-    def _in(self, overlay: Overlay, probe: Probe) -> CompiledProbe:
-        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())
+        Raises ``VerificationFailed``.
+        """
+        build = self.environment.build
+        found = compiled_in(self.laid.of(build, side), for_unit(build, probe.unit), probe, self.seconds())
+        original = found.overlay.original
+        return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
 
 
 def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
@@ -92,20 +93,20 @@ def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
     reason = ""
     for probe, then in _probes(how, one):
         try:
-            before = how.before(probe)
+            before = how.records(probe, 0)
         except CommandTimedOut:
             raise
         except VerificationFailed as failed:
             reason = reason or str(failed)
             continue
         try:
-            after = how.after(then)
+            after = how.records(then, 1)
         except CommandTimedOut:
             raise
         except VerificationFailed as failed:
             complaints.append(failed)
             continue
-        return BothVersions(one.new, _own(before), _own(after), one.old != one.new)
+        return BothVersions(one.new, before, after, one.old != one.new)
     if complaints:
         raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
     return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
@@ -123,24 +124,16 @@ def _compiled_after(how: Compiling, file: str, reason: str) -> BothVersions | st
     """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
     for probe in probes(how.environment.build, file, "", None):
         try:
-            after = how.after(probe)
+            after = how.records(probe, 1)
         except CommandTimedOut:
             raise
         except VerificationFailed as failed:
             reason = reason or f"in {how.versions.head}, {failed}"
             continue
         remark = f"{file} was compared with nothing: {reason}" if reason else ""
-        return BothVersions(file, LayoutTable(()), _own(after), True, remark)
+        return BothVersions(file, LayoutTable(()), after, True, remark)
     return f"{file} was not compiled: {reason}"
 
-
-def _own(found: CompiledProbe) -> LayoutTable:
-    """The records with files as the tree names them."""
-    original = found.overlay.original
-    return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
-
-
-# How the files of two versions are compiled: as the first of them is built.
 
 _DEFAULTS = {"x86_64": "x86_64", "aarch64": "arm64", "i686": "i386", "ppc64le": "powerpc", "s390x": "s390"}
 _OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
@@ -176,7 +169,11 @@ def environments(root: Path, recipe: CompileRequest, progress: Progress) -> Envi
     @lru_cache(maxsize=1)
     def kernel() -> Environment:
         found = kernel_environment(name or _configuration(root, recipe), sources, recipe.cpus, progress)
-        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, *_unused(root, recipe))))
+        own = recipe.tree.root.resolve() / ".config"
+        if own.parent == root or recipe.configuration or recipe.tree.build or not own.is_file():
+            return found
+        unused = f"{own} was not used, because it may be part of the change; --kconfig names a configuration"
+        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, unused)))
 
     @lru_cache(maxsize=1)
     def seen() -> tuple[Path, ...]:
@@ -232,27 +229,13 @@ def _configuration(root: Path, recipe: CompileRequest) -> str:
     if recipe.configuration:
         return str(recipe.configuration.resolve())
     made = (recipe.tree.build or root).resolve()
-    if not (made / ".config").is_file():
-        return _default()
-    return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
-
-
-def _unused(root: Path, recipe: CompileRequest) -> Iterator[str]:
-    """That the checkout's ``.config`` decides nothing, for the change may have brought it."""
-    own = recipe.tree.root.resolve()
-    named = recipe.configuration or recipe.tree.build
-    if own != root and not named and (own / ".config").is_file():
-        yield f"{own / '.config'} was not used, because it may be part of the change; --kconfig names a configuration"
-
-
-def _default() -> str:
+    if (made / ".config").is_file():
+        return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
     machine = os.uname().machine
     if machine not in _DEFAULTS:
         raise TreeError(f"there is no configuration, and none is known for {machine}; name a file with --kconfig")
     return _DEFAULTS[machine]
 
-
-# Which files have to be compiled to see what a change does to records.
 
 # So few names are looked for faster than a text is cut into words.
 _FEW_NAMES = 32

@@ -13,12 +13,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.errors import ToolMissing, TreeError
 from linesmith.patches.build.child import environment, missing
 
 _SECONDS = 300
@@ -166,16 +165,27 @@ class Git:
     def entries(self, commit: str) -> tuple[GitEntry, ...]:
         """Every file below the folder in a commit."""
         raw = self._output("ls-tree", "-r", "-z", commit)
-        return tuple(_entry(line) for line in raw.split(b"\0") if line)
+        lines = (line.partition(b"\t") for line in raw.split(b"\0") if line)
+        parts = ((meta.decode().split(" "), path) for meta, _, path in lines)
+        return tuple(GitEntry(mode, blob, path) for (mode, _, blob), path in parts)
 
     def contents(self, blobs: Iterable[str], most: int) -> Iterator[bytes | None]:
         """The bytes of each blob in turn; ``None`` for one that is missing or has more than ``most``."""
-        with self._running("cat-file", "--batch") as process:
-            asking, answering = _pipes(process)
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            self._argv("cat-file", "--batch"), cwd=self.top, env={**environment(), **_VARIABLES}, stdin=pipe,
+            stdout=pipe, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            if process.stdin is None or process.stdout is None:
+                raise TreeError("git could not be started with pipes; check the limits on open files")
             for blob in blobs:
-                asking.write(f"{blob}\n".encode())
-                asking.flush()
-                yield _answer(answering, most)
+                process.stdin.write(f"{blob}\n".encode())
+                process.stdin.flush()
+                yield _answer(process.stdout, most)
+        finally:
+            process.kill()
+            process.communicate()
 
     def _lines(self, *arguments: str) -> list[bytes]:
         """What git prints, by line; nothing where it fails."""
@@ -192,37 +202,25 @@ class Git:
     def _ended(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(
-                _argv(self.top, arguments), cwd=self.top, env=_environment(), stdin=subprocess.DEVNULL,
+                self._argv(*arguments), cwd=self.top, env={**environment(), **_VARIABLES}, stdin=subprocess.DEVNULL,
                 capture_output=True, timeout=_SECONDS, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             message = f"git {arguments[0]} did not end within {_SECONDS} s in {self.top}; repack the repository"
             raise TreeError(message) from None
 
-    @contextmanager
-    def _running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-        pipe = subprocess.PIPE
-        argv = _argv(self.top, arguments)
-        process = subprocess.Popen(
-            argv, cwd=self.top, env=_environment(), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+    def _argv(self, *arguments: str) -> tuple[str, ...]:
+        # The user named the folder, so it may belong to somebody else, as it does in containers.
+        settings = (part for one in (f"safe.directory={self.top}", *_SETTINGS) for part in ("-c", one))
+        return ("git", *settings, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *arguments)
 
 
 def repository_at(folder: Path) -> Git | None:
     """The repository that holds the folder; ``None`` where git reads none, or is not installed."""
-    if shutil.which("git") is None:
-        return None
-    found = Git(folder.resolve())
     try:
-        found.check()
-    except TreeError:
+        return repository_of(folder)
+    except (TreeError, ToolMissing):
         return None
-    return found
 
 
 def repository_of(tree: Path) -> Git:
@@ -236,45 +234,21 @@ def repository_of(tree: Path) -> Git:
 
 def _differences(raw: bytes) -> tuple[Difference, ...]:
     fields = raw.split(b"\0")
-    return tuple(_difference(*pair) for pair in zip(fields[:-1:2], fields[1::2], strict=False))
-
-
-def _difference(meta: bytes, path: bytes) -> Difference:
-    old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
-    sides = ((old_mode, old), (new_mode, new))
-    return Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides))
-
-
-def _entry(line: bytes) -> GitEntry:
-    meta, _, path = line.partition(b"\t")
-    mode, _, blob = meta.decode().split(" ")
-    return GitEntry(mode, blob, path)
-
-
-def _argv(top: Path, arguments: Sequence[str]) -> tuple[str, ...]:
-    # The user named the folder, so it may belong to somebody else, as it does in containers.
-    settings = (f"safe.directory={top}", *_SETTINGS)
-    chosen = tuple(part for one in settings for part in ("-c", one))
-    return ("git", *chosen, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *arguments)
-
-
-def _environment() -> dict[str, str]:
-    return {**environment(), **_VARIABLES}
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise TreeError("git could not be started with pipes; check the limits on open files")
-    return process.stdin, process.stdout
+    found = []
+    for meta, path in zip(fields[:-1:2], fields[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
+        sides = ((old_mode, old), (new_mode, new))
+        found.append(Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides)))
+    return tuple(found)
 
 
 def _answer(stream: IO[bytes], most: int) -> bytes | None:
     """One answer of ``cat-file --batch``: a line with name, type and size, the bytes, and a line end."""
-    told = stream.readline().split()
-    if len(told) != 3 or not told[2].isdigit():
+    head = stream.readline().split()
+    if len(head) != 3 or not head[2].isdigit():
         return None
-    size = int(told[2])
-    if size > most or told[1] != b"blob":
+    size = int(head[2])
+    if size > most or head[1] != b"blob":
         for start in range(0, size, _PIECE):
             stream.read(min(_PIECE, size - start))
         stream.read(1)

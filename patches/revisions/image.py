@@ -44,7 +44,7 @@ class RevisionImage:
     def _note(self) -> Path:
         return self.root / "commit"
 
-    def kept(self) -> str:
+    def commit(self) -> str:
         """The commit whose files are there, empty where the image is incomplete."""
         with suppress(OSError):
             return self._note.read_text(encoding="ascii")
@@ -52,43 +52,37 @@ class RevisionImage:
 
     def bring(self, git: Git, commit: str, progress: Progress) -> None:
         """Make the files those of ``commit``; raises ``TreeError`` where git cannot read them."""
-        if self.kept() != commit:
-            self._bring(git, commit, progress)
+        if self.commit() != commit:
+            gone, fresh = self._steps(git, commit)
+            progress(f"copying {len(fresh)} files of {commit[:12]} to {self.tree}")
+            self._note.unlink(missing_ok=True)
+            self.tree.mkdir(parents=True, exist_ok=True)
+            for entry in gone:
+                self._remove(entry)
+            self._write(git, fresh)
+            durable.replace_file(self._note, commit.encode("ascii"))
         self._complete(git, commit)
-
-    def _bring(self, git: Git, commit: str, progress: Progress) -> None:
-        gone, wanted = self._steps(git, commit)
-        progress(f"copying {len(wanted)} files of {commit[:12]} to {self.tree}")
-        self._note.unlink(missing_ok=True)
-        self.tree.mkdir(parents=True, exist_ok=True)
-        for entry in gone:
-            self._remove(entry)
-        self._write(git, wanted)
-        durable.replace_file(self._note, commit.encode("ascii"))
 
     def _complete(self, git: Git, commit: str) -> None:
         """Add the submodules that the user has checked out, each at the commit that the revision names."""
         if not (self.tree / _MODULES).is_file():
             return
         modules = [(one, kept_inside(one.path)) for one in git.entries(commit) if one.is_submodule]
-        for entry in (one for one, name in modules if name and not (self.tree / name).exists()):
-            inner = checked_out(git, entry.path)
-            if inner is not None:
-                with suppress(TreeError):  # the commit may not be there
-                    self._add_submodule(inner, entry, commit)
-
-    def _add_submodule(self, inner: Git, module: GitEntry, commit: str) -> None:
-        files = [replace(one, path=module.path + b"/" + one.path) for one in inner.entries(module.blob)]
-        self._note.unlink(missing_ok=True)
-        self._write(inner, files)
-        durable.replace_file(self._note, commit.encode("ascii"))
+        for module in (one for one, name in modules if name and not (self.tree / name).exists()):
+            inner = checked_out(git, module.path)
+            if inner is None:
+                continue
+            with suppress(TreeError):  # the commit may not be there
+                files = [replace(one, path=module.path + b"/" + one.path) for one in inner.entries(module.blob)]
+                self._note.unlink(missing_ok=True)
+                self._write(inner, files)
+                durable.replace_file(self._note, commit.encode("ascii"))
 
     def _steps(self, git: Git, commit: str) -> tuple[Sequence[GitEntry], Sequence[GitEntry]]:
         """What has to go and what has to come; everything where nothing sound is there."""
-        kept = self.kept()
-        if kept:
+        if former := self.commit():
             with suppress(TreeError):  # the commit may be gone from the repository
-                found = git.differences(kept, commit)
+                found = git.differences(former, commit)
                 return [one.old for one in found if one.old], [one.new for one in found if one.new]
         if self.tree.exists():
             shutil.rmtree(self.tree)
@@ -113,19 +107,16 @@ class RevisionImage:
         files.sort(key=lambda one: one.mode == _LINK)
         for entry, content in zip(files, git.contents((one.blob for one in files), _MOST_BYTES), strict=True):
             name = kept_inside(entry.path)
-            if name is not None and content is not None:
-                self._put(entry, name, content)
-
-    def _put(self, entry: GitEntry, name: str, content: bytes) -> None:
-        place = self.tree / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if entry.mode == _LINK:
-            if stays_inside(name, content):
+            if name is None or content is None:
+                continue
+            place = self.tree / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if entry.mode != _LINK:
+                place.write_bytes(content)
+            elif stays_inside(name, content):
                 place.symlink_to(content.decode("utf-8", "surrogateescape"))
-            return
-        place.write_bytes(content)
-        if entry.mode == _EXECUTABLE:
-            place.chmod(0o755)
+            if entry.mode == _EXECUTABLE:
+                place.chmod(0o755)
 
 
 @contextmanager

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given."""
+"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given.
+
+Also what differs in repositories that are checked out within another one, where that names other commits of them.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -77,9 +80,6 @@ def read_inside(root: Path, file: str, most: int) -> bytes | None:
     return source_bytes(root, file, most)
 
 
-# Repositories that are checked out within another one: what differs in them where it names other commits.
-
-
 @dataclass(frozen=True, slots=True)
 class Submodule:
     """What differs in a ``repository`` within another one, with the paths that files have there."""
@@ -108,7 +108,10 @@ def submodule(git: Git, changed: Difference) -> Submodule | None:
         found = tuple(_differences(inner, changed.old, changed.new))
     except TreeError:  # one of the commits is missing there
         return None
-    return Submodule(inner, tuple(_within(changed.path, one) for one in found))
+    sides = (
+        (each and replace(each, path=changed.path + b"/" + each.path) for each in (one.old, one.new)) for one in found
+    )
+    return Submodule(inner, tuple(Difference(*pair) for pair in sides))
 
 
 def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iterator[Difference]:
@@ -118,10 +121,3 @@ def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iter
         yield from (Difference(None, one) for one in inner.entries(new.blob))
     elif old:
         yield from (Difference(one, None) for one in inner.entries(old.blob))
-
-
-def _within(folder: bytes, one: Difference) -> Difference:
-    sides: Sequence[GitEntry | None] = [
-        side and replace(side, path=folder + b"/" + side.path) for side in (one.old, one.new)
-    ]
-    return Difference(*sides)

@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
 from linesmith.analyzer.lint.rules.catalogue import Side
 from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
-from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
+from linesmith.analyzer.model import GroupDoc, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
 from linesmith.patches.build.confinement import Deadline, is_confinable
@@ -86,8 +86,9 @@ class _Compiler:
         found: dict[Counterpart, BothVersions | str] = {}
 
         def keep(file: Counterpart) -> None:
+            how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
             with suppress(CommandTimedOut):
-                found[file] = self._both(file)
+                found[file] = compiled_both(how, file)
 
         with suppress(DeadlinePassed), self.deadline.running():
             self._of(files[0])  # what has to be prepared is prepared before several ask for it
@@ -111,10 +112,6 @@ class _Compiler:
 
     def _of(self, file: Counterpart) -> Environment:
         return self.of(file.old or file.new)
-
-    def _both(self, file: Counterpart) -> BothVersions | str:
-        how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
-        return compiled_both(how, file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,11 @@ def sources(
             text = _text(versions, both, asked_for, progress)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
-    remarks = (*shown.remarks, *further.remarks, *_elsewhere(len(files) - len(here)), *text.remarks)
+    remarks = [*shown.remarks, *further.remarks]
+    if others := len(files) - len(here):
+        counted = "1 file of another machine was" if others == 1 else f"{others} files of other machines were"
+        remarks.append(f"{counted} not compiled; --on names one, such as arm64")
+    prepared = environment.build.preparation if environment else None
     linted = Linted(
         versions.head,
         _side(both.new, environment),
@@ -165,10 +166,11 @@ def sources(
         both.changed,
         text.facts,
         text.docs,
-        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *_limits(here, environment)),
+        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
-    return RevisionSources(linted, _symbols(environment), environment.title if environment else "")
+    symbols = symbols_in(prepared.configured().text) if prepared else None
+    return RevisionSources(linted, symbols, environment.title if environment else "")
 
 
 def _text(versions: Versions, both: JoinedRecords, asked_for: Collection[str], progress: Progress) -> _TextFindings:
@@ -213,7 +215,11 @@ def _holders(
     compiler: _Compiler, both: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
 ) -> _CompiledFiles:
     """What holds a record by value that takes other room than before, as far as few files show it."""
-    grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
+    grown = set()
+    for old, new in both.pairs:
+        rooms = {(one.size, max(one.natural_alignment, one.alignment or 1)) for one in (old, new) if one}
+        if old and new and new.name and len(rooms) > 1:
+            grown.add(new.title)
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
     names = {name for one in known for name in (one.old, one.new)}
     try:
@@ -223,25 +229,11 @@ def _holders(
         return _CompiledFiles(unjudged=tuple(one.new for one in known))
     found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
     shown = compiler.compiled(found[:MOST_HOLDING])
-    left = len(found) - len(shown.both)
-    return replace(shown, remarks=(_uncompiled(left, ", ".join(sorted(grown)[:3])),) if left else ())
-
-
-def _uncompiled(count: int, held: str) -> str:
-    if count == 1:
-        return f"1 more file that holds {held} by value was not compiled"
-    return f"{count} more files that hold {held} by value were not compiled"
-
-
-def _room(layout: Layout) -> tuple[int, int]:
-    return layout.size, max(layout.natural_alignment, layout.alignment or 1)
-
-
-def _elsewhere(count: int) -> list[str]:
-    if not count:
-        return []
-    files = "1 file of another machine was" if count == 1 else f"{count} files of other machines were"
-    return [f"{files} not compiled; --on names one, such as arm64"]
+    left, held = len(found) - len(shown.both), ", ".join(sorted(grown)[:3])
+    remark = f"{left} more files that hold {held} by value were not compiled"
+    if left == 1:
+        remark = f"1 more file that holds {held} by value was not compiled"
+    return replace(shown, remarks=(remark,) if left else ())
 
 
 def _limits(files: Sequence[Counterpart], environment: Environment | None) -> Iterator[str]:
@@ -259,8 +251,3 @@ def _documents(versions: Versions) -> dict[str, str]:
     files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
     texts = {file: text for file in files if (text := versions.now(file)) is not None}
     return {file: text.decode("utf-8", "replace") for file, text in texts.items()}
-
-
-def _symbols(environment: Environment | None) -> frozenset[str] | None:
-    prepared = environment.build.preparation if environment else None
-    return symbols_in(prepared.configured().text) if prepared else None
