@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
 
-Beside the changed files lie links to those neighbours that lead to them, so that what these include by quotes is looked
-for there too.
-Nothing is written to the tree.
+A name in quotes is looked for beside the file that has it. So beside the changed files lie links to the neighbours that
+lead to them in that way, and to what these and the changed ones include so. Nothing is written to the tree.
 """
 
 from __future__ import annotations
@@ -21,11 +20,6 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.source.declaration import included, includes_by_macro
 from linesmith.patches.source.tree import source_bytes
 from linesmith.plugins.machines.child import undisturbed
-
-# Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.
-#
-# A name in quotes is looked for beside the file that has it. So a file that leads to a changed one in that way has to
-# lie where the changed one does, and with it what it and the changed ones include in the same way.
 
 _INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
 _MOST_BYTES = 4 << 20
@@ -157,7 +151,8 @@ class Overlay:
             for file in self.neighbours.needed():
                 if file not in self.linked:
                     self.linked.add(file)
-                    self._link(file)
+                    (self.root / file).parent.mkdir(parents=True, exist_ok=True)
+                    (self.root / file).symlink_to(self.tree / file)
 
     def unit(self, file: str) -> Path:
         """The path by which a compiler is given a file of the tree, so that it finds changed files beside it."""
@@ -167,7 +162,20 @@ class Overlay:
 
     def options(self, flags: Flags) -> tuple[str, ...]:
         """The options of ``flags`` with the image in front of each directory and file that it has an image of."""
-        return tuple(self._seen(flags))
+        found: list[str] = []
+        options = iter(flags.options)
+        for option in options:
+            if option in _TAKES_FILE:
+                name = next(options, "")
+                images = (place for place in self._below(flags.directory / name) if str(place) in self.files)
+                image = next(images, None)
+                found += (option, name if image is None else str(self.root / image))
+                continue
+            if option.startswith("-I"):
+                places = (str(place) for place in self._below(flags.directory / option[2:]))
+                found += (f"-I{self.root / place}" for place in places if place in _folders(self.files))
+            found.append(option)
+        return tuple(found)
 
     def quoted(self, files: Iterable[str]) -> tuple[str, ...]:
         """Options that look for what is included by quotes in the folders of ``files`` as well."""
@@ -187,29 +195,6 @@ class Overlay:
         own = (path for path in paths if not path.startswith(f"{self.root}/"))
         return next((place for path in own if (place := os.path.normpath(self.original(path))) in changed), None)
 
-    def _seen(self, flags: Flags) -> Iterator[str]:
-        options = iter(flags.options)
-        for option in options:
-            if option in _TAKES_FILE:
-                yield option
-                yield self._file(flags.directory, next(options, ""))
-                continue
-            if option.startswith("-I"):
-                yield from (f"-I{folder}" for folder in self._mirrored(flags.directory / option[2:]))
-            yield option
-
-    def _file(self, directory: Path, name: str) -> str:
-        found = next((place for place in self._below(directory / name) if str(place) in self.files), None)
-        return name if found is None else str(self.root / found)
-
-    def _mirrored(self, directory: Path) -> list[Path]:
-        """Where the overlay holds changed files below a directory of the include path."""
-        folders = (str(place) for place in self._below(directory))
-        return [self.root / folder for folder in folders if self._holds(folder)]
-
-    def _holds(self, folder: str) -> bool:
-        return folder in _folders(self.files)
-
     def _below(self, path: Path) -> list[PurePosixPath]:
         """``path`` relative to the tree: as it is written, which may lead through links, and as it is."""
         found: dict[PurePosixPath, None] = {}
@@ -217,11 +202,6 @@ class Overlay:
             if place.is_relative_to(base):
                 found[PurePosixPath(place.relative_to(base))] = None
         return list(found)
-
-    def _link(self, file: str) -> None:
-        place = self.root / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(self.tree / file)
 
 
 @lru_cache(maxsize=8)
@@ -247,9 +227,6 @@ def lay_out(
             (root / file).write_bytes(text)
     overlay.enter(str(PurePosixPath(os.path.normpath(file)).parent) for file in (*written, *units))
     return overlay
-
-
-# A folder for what is only needed for a while.
 
 
 @contextmanager

@@ -4,6 +4,11 @@
 A configuration is a file's text, or a make target that writes one (``defconfig``), with lines put behind it. One
 directory is made for each configuration, compiler and tree, and made anew when the makefiles or the Kconfig files of
 the tree have changed; the tree itself is only read.
+
+Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. So it builds from a clean
+image of the tree made of symbolic links. Directories in which make puts things are made anew, everything else is one
+link. How Kbuild would compile each unit ``make -n`` says in seconds; ``-o prepare`` keeps it from asking for tools and
+libraries that only a whole build needs. What it says is kept beside the build.
 """
 
 from __future__ import annotations
@@ -32,54 +37,42 @@ from linesmith.patches.build.options import Flags, from_words
 from linesmith.patches.source.tree import source_bytes, visible_files
 from linesmith.plugins.machines.child import Streams
 
-# A copy of a kernel tree made of symbolic links, without what make has put there.
-#
-# Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. The tree must not be
-# cleaned, so its clean image is built beside it. Directories in which make puts things are made anew, everything else
-# is one link.
-
 _MADE_ANEW = ("", "arch", "include", "kernel", "scripts")
 _DEEP = ("scripts", "kernel")
 _GENERATED = ("include/config", "include/generated", ".config", ".config.old", ".git", "source", "build")
 _DEEPEST = 12
 
 
-def plant(tree: Path, farm: Path, architecture: str) -> None:
-    """Make ``farm`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
+def link_sources(tree: Path, image: Path, architecture: str) -> None:
+    """Make ``image`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
     own = f"arch/{architecture}"
     anew = {*_MADE_ANEW, own, f"{own}/include", f"{own}/kernel", f"{own}/tools"}
     within = tuple(f"{one}/" for one in (*_DEEP, f"{own}/kernel", f"{own}/tools"))
     left_out = {*_GENERATED, f"{own}/include/generated"}
-    _plant(tree.resolve(), farm, "", anew=anew, within=within, left_out=left_out)
+    _link_folder(tree.resolve(), image, "", anew=anew, within=within, left_out=left_out)
 
 
-def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]) -> None:
-    target = farm / folder
+def _link_folder(
+    tree: Path, image: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]
+) -> None:
+    target = image / folder
     target.mkdir(parents=True, exist_ok=True)
-    _clear(target, tree / folder)
+    for link in target.iterdir():
+        if link.is_symlink() and not os.path.lexists(tree / folder / link.name):
+            link.unlink()
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     for name, entry in entries.items():
         place = f"{folder}/{name}".lstrip("/")
-        if place in left_out or _is_made(name, entries):
+        # Kbuild leaves a ``.NAME.cmd`` beside whatever it made.
+        if place in left_out or name.endswith(".cmd") or f".{name}.cmd" in entries:
             continue
         # Folders named here are entered through links too; below them a link could lead into a loop.
         enter = place in anew or (place.startswith(within) and place.count("/") < _DEEPEST)
         if enter and entry.is_dir(follow_symlinks=place in anew):
-            _plant(tree, farm, place, anew=anew, within=within, left_out=left_out)
+            _link_folder(tree, image, place, anew=anew, within=within, left_out=left_out)
         elif not os.path.lexists(target / name):
             (target / name).symlink_to(tree / place)
-
-
-def _clear(target: Path, origin: Path) -> None:
-    for kept in target.iterdir():
-        if kept.is_symlink() and not os.path.lexists(origin / kept.name):
-            kept.unlink()
-
-
-def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
-    """Kbuild leaves a ``.NAME.cmd`` beside whatever it made."""
-    return name.endswith(".cmd") or f".{name}.cmd" in siblings
 
 
 PREPARE_SECONDS = 1800
@@ -106,7 +99,7 @@ class PreparationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into.
+    """A build directory in the cache: ``image`` is the clean image of the tree, ``output`` what make writes into.
 
     ``stamp`` tells the state of the tree's files that decide what make does.
     """
@@ -118,7 +111,7 @@ class Preparation:
     stamp: str
 
     @property
-    def farm(self) -> Path:
+    def image(self) -> Path:
         """The image of the tree that include paths lead to."""
         return self.root / "tree"
 
@@ -159,7 +152,7 @@ class Preparation:
 
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
-        argv = ("make", "-C", str(self.farm), jobs, f"O={self.output}", *self.variables, *targets)
+        argv = ("make", "-C", str(self.image), jobs, f"O={self.output}", *self.variables, *targets)
         return Command(argv, self.root, PREPARE_SECONDS, self.confinement())
 
     def confinement(self) -> Confinement:
@@ -171,13 +164,13 @@ class Preparation:
 
     def prepare(self) -> Command:
         """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""
-        for kept in (self.root / _PREPARED, self.units):
-            kept.unlink(missing_ok=True)
-        for stale in (self.farm, self.output):
+        for note in (self.root / _PREPARED, self.units):
+            note.unlink(missing_ok=True)
+        for stale in (self.image, self.output):
             if stale.exists():
                 shutil.rmtree(stale)
         self.output.mkdir(parents=True)
-        self.plant()
+        self.refresh_image()
         (self.root / "log").unlink(missing_ok=True)
         settings = self.output / ".config"
         if self.wanted.target:
@@ -192,17 +185,19 @@ class Preparation:
         files.replace_file(self.root / _PREPARED, self.stamp.encode())
         return command
 
-    def plant(self) -> None:
+    def refresh_image(self) -> None:
         """Bring the image up to date with the tree."""
-        plant(self.tree, self.farm, self.wanted.folder)
+        link_sources(self.tree, self.image, self.wanted.folder)
 
     def _run(self, command: Command) -> None:
         ended = run(command)
         with (self.root / "log").open("a", encoding="utf-8") as log:
             log.write(ended.output)
         if ended.status:
-            message = f"make could not prepare {self.tree}: {_first_error(ended.output)}; see {self.root / 'log'}"
-            raise TreeError(message)
+            lines = [line.strip() for line in ended.output.splitlines()]
+            errors = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
+            error = next((line for line in (*errors, *lines[-1:]) if line.strip("* ")), "no output")
+            raise TreeError(f"make could not prepare {self.tree}: {error}; see {self.root / 'log'}")
 
 
 def preparation(tree: Path, wanted: PreparationRequest) -> Preparation:
@@ -226,7 +221,7 @@ def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
         if not one.is_warm:
             progress(f"preparing a build of {one.tree} in {one.root} (once for this configuration)")
             commands = (one.prepare(),)
-        one.plant()
+        one.refresh_image()
     return commands
 
 
@@ -234,19 +229,8 @@ def changed_symbols(one: Preparation) -> tuple[str, ...]:
     """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
     made, asked = one.configured().values, one.wanted.configuration.values
     strings = one.wanted.configuration.strings | one.configured().strings
-    return tuple(
-        sorted(
-            name
-            for name in {*made, *asked} - strings
-            if made.get(name) != asked.get(name) and not name.startswith(_ABOUT_THE_COMPILER)
-        )
-    )
-
-
-def _first_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines()]
-    telling = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
-    return next((line for line in (*telling, *lines[-1:]) if line.strip("* ")), "no output")
+    differing = (name for name in {*made, *asked} - strings if made.get(name) != asked.get(name))
+    return tuple(sorted(name for name in differing if not name.startswith(_ABOUT_THE_COMPILER)))
 
 
 @contextmanager
@@ -261,11 +245,6 @@ def locked(root: Path, progress: Progress) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
-
-# How Kbuild would compile each unit of a prepared build: make says it without doing it, in seconds.
-#
-# ``make -n`` prints the recipes; ``-o prepare`` keeps it from asking for tools and libraries that only a whole build
-# needs. What it says is kept beside the build.
 
 DRY_SECONDS = 600
 # Commands are long and alike.
@@ -294,34 +273,24 @@ class UnitCommands:
 
 def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
     """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
-    kept = one.units
-    if not kept.is_file():
+    if not one.units.is_file():
         with locked(one.root, progress):
-            if not kept.is_file():  # who waited for it need not ask again
-                _keep(one, progress)
-    commands = msgspec.json.decode(zlib.decompress(kept.read_bytes()), type=dict[str, str])
+            if not one.units.is_file():  # who waited for it need not ask again
+                progress(f"asking make how it compiles the units of {one.tree}")
+                said = one.root / "dry-run"
+                _dry_run(one, said)
+                found = dict(_units(one, said))
+                if not found:
+                    raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+                said.unlink()
+                files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
+    commands = msgspec.json.decode(zlib.decompress(one.units.read_bytes()), type=dict[str, str])
     return UnitCommands(commands, one.output, (one.tree, one.root))
-
-
-def _keep(one: Preparation, progress: Progress) -> None:
-    progress(f"asking make how it compiles the units of {one.tree}")
-    found = _asked(one)
-    files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
-
-
-def _asked(one: Preparation) -> dict[str, str]:
-    said = one.root / "dry-run"
-    _dry_run(one, said)
-    found = dict(_units(one, said))
-    if not found:
-        raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
-    said.unlink()
-    return found
 
 
 def _dry_run(one: Preparation, said: Path) -> None:
     """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
-    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.farm / "Makefile"))
+    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.image / "Makefile"))
     whole = (*argv, "-o", "prepare", *one.variables, "V=1")
     with said.open("wb") as output:
         streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
@@ -335,7 +304,7 @@ def _dry_run(one: Preparation, said: Path) -> None:
 def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
     """Pairs of unit and compiler call."""
     begin = f"; {one.tools.compiler} ".encode()
-    farm = f"{one.farm}/"
+    image = f"{one.image}/"
     with said.open("rb") as lines:
         for line in lines:
             end = line.rfind(_BEHIND)
@@ -343,5 +312,5 @@ def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
             call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
             command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
             source = command.rpartition(" ")[2]
-            if source.startswith(farm) and source.endswith(".c") and "-D__KERNEL__" in command:
-                yield os.path.normpath(source.removeprefix(farm)), command
+            if source.startswith(image) and source.endswith(".c") and "-D__KERNEL__" in command:
+                yield os.path.normpath(source.removeprefix(image)), command

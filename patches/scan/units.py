@@ -147,7 +147,7 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
         known = unit_commands(made.preparation, tell)
     except TreeError as error:
         raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
-    image, origin = made.preparation.farm, known.directory / "Makefile"
+    image, origin = made.preparation.image, known.directory / "Makefile"
     units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
     builds = (known.directory, image)
     return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image, builds)
