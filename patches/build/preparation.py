@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -238,12 +239,17 @@ def locked(root: Path, progress: Progress) -> Iterator[None]:
     """Holds the directory against a second process or thread until the block ends."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress(f"waiting for another process that prepares {root}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_for_lock(lock, f"prepares {root}", progress)
         yield
+
+
+def wait_for_lock(file: IO[str] | IO[bytes], work: str, progress: Progress) -> None:
+    """Lock an open file; where another process has it, ``progress`` gets a line that says what ``work`` that does."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        progress(f"waiting for another process that {work}")
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 DRY_SECONDS = 600

@@ -7,10 +7,9 @@ each working tree; whoever uses it holds its lock.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from linesmith.analyzer.base import files as durable
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.build.preparation import Progress, wait_for_lock
 from linesmith.patches.revisions.git import Git, GitEntry
 from linesmith.patches.revisions.paths import checked_out, kept_inside, stays_inside
 
@@ -25,8 +25,6 @@ _MOST_BYTES = 256 << 20
 _LINK = "120000"
 _EXECUTABLE = "100755"
 _MODULES = ".gitmodules"
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +124,7 @@ def image(git: Git, commit: str, progress: Progress) -> Iterator[Path]:
     root = cache_directory("revisions").resolve() / key
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress(f"waiting for another process that reads revisions of {git.top}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_for_lock(lock, f"reads revisions of {git.top}", progress)
         found = RevisionImage(root)
         found.bring(git, commit, progress)
         yield found.tree

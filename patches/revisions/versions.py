@@ -23,8 +23,9 @@ from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
+from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.git import Difference, Git, IndexEntry
-from linesmith.patches.revisions.image import Progress, image
+from linesmith.patches.revisions.image import image
 from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside, submodule
 
 MOST_BYTES = 8 << 20

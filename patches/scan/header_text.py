@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C text without a parser: comments blanked, macros apart from code, and what braces enclose.
+"""C text without a parser: comments blanked, macros apart from code, what braces enclose, where records are declared.
 
 It holds for all arms of ``#if`` at once, and where braces do not match because of them it recovers at the next brace
 in the first column.
@@ -42,7 +42,8 @@ def header_text(content: bytes) -> HeaderText:
     """The parts of a file."""
     text = _without_comments(content)
     macros = (_MACRO.match(one[0]) for one in _DIRECTIVE.finditer(text) if b"define" in one[0])
-    return HeaderText(_DIRECTIVE.sub(b"", text), tuple(_macro(one) for one in macros if one))
+    parts = (Macro(one[1], one[2], frozenset(_WORD.findall(one[2]))) for one in macros if one)
+    return HeaderText(_DIRECTIVE.sub(b"", text), tuple(parts))
 
 
 def _without_comments(content: bytes) -> bytes:
@@ -59,10 +60,6 @@ def _without_comments(content: bytes) -> bytes:
         parts += (content[position:start], b" ")
         position = at
     return b"".join((*parts, content[position:]))
-
-
-def _macro(found: re.Match[bytes]) -> Macro:
-    return Macro(found[1], found[2], frozenset(_WORD.findall(found[2])))
 
 
 def each_word(text: bytes, wanted: frozenset[bytes]) -> Iterator[re.Match[bytes]]:
@@ -119,8 +116,6 @@ def _close(enclosing: list[Surroundings], *, in_first_column: bool) -> None:
     elif len(enclosing) > 1:
         enclosing.pop()
 
-
-# How many values an initialiser gives by their place, read from its text.
 
 # Initialisers of a record lie in fewer others of the same record; those deeper are not looked at.
 MOST_LEVELS = 4
@@ -179,8 +174,6 @@ def _elements(code: bytes, start: int, end: int) -> Iterator[Span]:
     if code[since:end].strip():
         yield since, end
 
-
-# Where text declares a record: by its tag, or by the typedef behind an unnamed body.
 
 _TYPEDEF = re.compile(rb"\btypedef\s+(?:struct|union)\s+(\w+)\s+\**(\w+)\s*;")
 _BRACE = re.compile(rb"[{}]")

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program that parses units: where it is installed, what it is asked, and what identifies its build."""
+"""The program that parses units: where it is installed, what it is asked, what it says, and children that run it.
+
+It answers with a JSON line for each unit. Children parse side by side, each one unit at a time, so that one that dies
+costs its unit only.
+"""
 
 from __future__ import annotations
 
@@ -90,14 +94,10 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
 def own_headers() -> tuple[str, ...]:
     """Options that find the headers a compiler brings along (stddef.h): Clang's of the latest release, else GCC's."""
     for pattern in _OWN_HEADERS:
-        found = sorted(Path("/").glob(pattern), key=_release)
+        found = sorted(Path("/").glob(pattern), key=lambda path: list(map(int, re.findall(r"\d+", str(path.parent)))))
         if found:
             return ("-isystem", str(found[-1].parent))
     return ()
-
-
-def _release(path: Path) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", str(path.parent))]
 
 
 def _words(unit: Unit) -> list[str]:
@@ -108,9 +108,6 @@ def _words(unit: Unit) -> list[str]:
         return shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
     except ValueError as error:
         raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
-
-
-# What the program says of one unit: a JSON line.
 
 
 class MemberPart(msgspec.Struct, frozen=True):
@@ -204,8 +201,6 @@ def record_of(part: bytes) -> str:
     return _NAMED.decode(part).record
 
 
-# Children that parse units side by side, each one at a time, so that one that dies costs its unit only.
-
 UNIT_SECONDS = 120
 _MOST_BYTES = 256 << 20
 
@@ -240,6 +235,12 @@ class _Child:
             raise ScanFailed("the program that parses sources has no output")
         return self.process.stdout
 
+    @property
+    def input(self) -> IO[bytes]:
+        if self.process.stdin is None:
+            raise ScanFailed("the program that parses sources has no input")
+        return self.process.stdin
+
 
 def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterator[tuple[Unit, UnitAnswer]]:
     """The answer for each unit, in the order in which they come.
@@ -253,16 +254,14 @@ def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterat
             yield unit, found
 
 
+@dataclass(slots=True)
 class _ParserPool:
     """The children, and the units that wait for one."""
 
-    def __init__(
-        self, program: Parser, waiting: list[Unit], selector: selectors.BaseSelector, everything: ExitStack
-    ) -> None:
-        self.program = program
-        self.waiting = waiting
-        self.selector = selector
-        self.everything = everything
+    program: Parser
+    waiting: list[Unit]
+    selector: selectors.BaseSelector
+    everything: ExitStack
 
     def run(self) -> Iterator[tuple[Unit, UnitAnswer]]:
         for _ in range(min(len(os.sched_getaffinity(0)), len(self.waiting))):
@@ -296,7 +295,10 @@ class _ParserPool:
                 yield one.unit, _failed(one.unit, str(error))
                 continue
             one.deadline = time.monotonic() + UNIT_SECONDS
-            if not _told(one, line):
+            try:
+                one.input.write(line)
+                one.input.flush()
+            except BrokenPipeError:
                 yield from self._lose(one, "the program that parses it ended")
             return
         self._dismiss(one)
@@ -323,17 +325,6 @@ class _ParserPool:
     def _dismiss(self, one: _Child) -> None:
         self.selector.unregister(one.output)
         one.closing.close()
-
-
-def _told(one: _Child, line: bytes) -> bool:
-    if one.process.stdin is None:
-        return False
-    try:
-        one.process.stdin.write(line)
-        one.process.stdin.flush()
-    except BrokenPipeError:
-        return False
-    return True
 
 
 def _failed(unit: Unit, complaint: str) -> UnitAnswer:
