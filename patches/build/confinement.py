@@ -21,12 +21,12 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import FrameType
 
 from linesmith.analyzer.base.errors import DeadlinePassed
 
@@ -59,20 +59,12 @@ _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _X32 = 0x40000000
 
 
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """A machine's name in linux/audit.h, and its calls that open sockets: socket, io_uring_setup, and others."""
-
-    audit: int
-    refused: tuple[int, ...]
-
-
-_SOCKETS: Mapping[str, tuple[_Calls, ...]] = MappingProxyType(
-    {
-        "x86_64": (_Calls(0xC000003E, (41, 425)), _Calls(0x40000003, (102, 359, 425))),
-        "aarch64": (_Calls(0xC00000B7, (198, 425)), _Calls(0x40000028, (281, 425))),
-    }
-)
+# By machine, for programs of 64 and of 32 bits: its name in linux/audit.h, and its calls that open sockets (socket,
+# io_uring_setup, and others).
+_SOCKETS = {
+    "x86_64": ((0xC000003E, (41, 425)), (0x40000003, (102, 359, 425))),
+    "aarch64": ((0xC00000B7, (198, 425)), (0x40000028, (281, 425))),
+}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -102,16 +94,13 @@ class Confinement:
             if is_confinable():
                 ruleset = _ruleset()
                 stack.callback(os.close, ruleset)
-                self._fill(ruleset)
+                for place in (*_SYSTEM, *self.readable):
+                    _allow(ruleset, place, _READ)
+                for place in self.writable:
+                    _allow(ruleset, place, _handled())
+                _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
             program = _socket_filter()
             yield lambda: _enter(ruleset, program)
-
-    def _fill(self, ruleset: int) -> None:
-        for place in (*_SYSTEM, *self.readable):
-            _allow(ruleset, place, _READ)
-        for place in self.writable:
-            _allow(ruleset, place, _handled())
-        _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
 
 
 @lru_cache(maxsize=64)
@@ -184,12 +173,12 @@ def _socket_filter() -> ctypes.Array[ctypes.c_char] | None:
     if machines is None:
         return None
     steps: list[tuple[int, int, int, int]] = []
-    for machine in machines:
+    for audit, refused in machines:
         # By machine: the call's number against each of those refused; x32 calls of x86-64 are refused as a whole.
-        tests = [(_JUMP_IF_EQUAL, number) for number in machine.refused]
-        if machine.audit == _SOCKETS["x86_64"][0].audit:
+        tests = [(_JUMP_IF_EQUAL, number) for number in refused]
+        if audit == _SOCKETS["x86_64"][0][0]:
             tests.append((_JUMP_IF_AT_LEAST, _X32))
-        steps += [(_LOAD_WORD, 0, 0, 4), (_JUMP_IF_EQUAL, 0, len(tests) + 3, machine.audit), (_LOAD_WORD, 0, 0, 0)]
+        steps += [(_LOAD_WORD, 0, 0, 4), (_JUMP_IF_EQUAL, 0, len(tests) + 3, audit), (_LOAD_WORD, 0, 0, 0)]
         steps += [(code, len(tests) - place, 0, value) for place, (code, value) in enumerate(tests)]
         steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
     steps.append((_RETURN, 0, 0, _ALLOW))
@@ -213,16 +202,15 @@ def _enter(ruleset: int, program: ctypes.Array[ctypes.c_char] | None) -> None:
         os._exit(126)  # EINVAL: a kernel without such filters
 
 
-# The time that a command spends on text that it does not trust, so that no text holds a CI job up.
-#
-# Every reader of such text is linear, and each child process has a limit of its own; this is the limit for all of it
-# together. It interrupts the main thread with a signal (SIGALRM, setitimer(2)), wherever that is.
-
 DEADLINE_SECONDS = 300
 
 
 class Deadline:
-    """``seconds`` of wall time, of which only the time inside ``running`` blocks counts."""
+    """``seconds`` of wall time for text that is not trusted; only the time inside ``running`` blocks counts.
+
+    Every reader of such text is linear, and each child process has a limit of its own; this is the limit for all of it
+    together. It interrupts the main thread with a signal (SIGALRM, setitimer(2)), wherever that is.
+    """
 
     def __init__(self, seconds: float = DEADLINE_SECONDS) -> None:
         self.seconds = seconds

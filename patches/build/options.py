@@ -131,16 +131,11 @@ _DROPPED_PAIRS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class UsedOptions:
-    """The options that are used, and those of which a reader should know that they are not."""
+def used_options(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options that are used of the words behind the compiler, and those of which a reader should know they are not.
 
-    options: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-
-def chosen(words: Sequence[str]) -> UsedOptions:
-    """What is used of the words behind the compiler; sources, outputs and dependency files fall away unmentioned."""
+    Sources, outputs and dependency files fall away unmentioned.
+    """
     options: list[str] = []
     left_out: list[str] = []
     waiting = iter(words)
@@ -155,7 +150,7 @@ def chosen(words: Sequence[str]) -> UsedOptions:
             left_out.append(f"{word} {next(waiting, '')}".rstrip())
         elif word.startswith(("-", "@")) and not _PLAIN_WORDS.fullmatch(word):
             left_out.append(word)
-    return UsedOptions(tuple(options), tuple(dict.fromkeys(left_out)))
+    return tuple(options), tuple(dict.fromkeys(left_out))
 
 
 def _valued(word: str, waiting: Iterator[str]) -> tuple[str, ...] | None:
@@ -241,8 +236,8 @@ def from_words(words: Sequence[str], origin: Path, directory: Path, outside: Seq
         rest.pop(0)
     if not rest:
         raise TreeError(f"{origin} holds an empty command; run make again in {directory}")
-    used = chosen(rest[1:])
-    return Flags(_compiler(rest[0], origin, directory, outside), used.options, directory, used.left_out)
+    options, left_out = used_options(rest[1:])
+    return Flags(_compiler(rest[0], origin, directory, outside), options, directory, left_out)
 
 
 def _words(line: str, origin: Path) -> list[str]:

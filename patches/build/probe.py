@@ -101,16 +101,11 @@ class CompiledProbe:
     overlay: Overlay
 
 
-def compiled(build: TreeBuild, probe: Probe, source: bytes) -> CompiledProbe:
-    """The records of ``probe.file`` with the content ``source``.
+def compiled(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProbe:
+    """The records of a probe in a tree with other ``contents``, by file relative to the tree, ``None`` for no file.
 
     Raises ``VerificationFailed`` with the compiler's first error, ``ToolMissing`` without the compiler.
     """
-    return compiled_with(build, probe, {probe.file: source})
-
-
-def compiled_with(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProbe:
-    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
     with scratch() as root:
         overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
         return compiled_in(overlay, build, probe)

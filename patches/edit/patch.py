@@ -131,7 +131,8 @@ def _original(candidate: Candidate, declared: Declared, build: TreeBuild) -> Ori
     tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
     for probe in tried:
         try:
-            return Original(declared, build, probe, compiled(for_unit(build, probe.unit), probe, declared.source))
+            found = compiled(for_unit(build, probe.unit), probe, {declared.file: declared.source})
+            return Original(declared, build, probe, found)
         except VerificationFailed as failure:
             failures.append(str(failure))
     units = [one.through for one in tried if one.through]
@@ -149,7 +150,7 @@ def _first_confirmed(
     failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
     for source in sources:
         try:
-            patched = compiled(for_unit(build, original.probe.unit), original.probe, source)
+            patched = compiled(for_unit(build, original.probe.unit), original.probe, {declared.file: source})
             verification = verify(candidate, before, locate(candidate, patched.layouts))
         except VerificationFailed as failed:
             failure = failed

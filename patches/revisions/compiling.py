@@ -69,13 +69,18 @@ class Compiling:
     laid: Overlays
     seconds: Callable[[], float]
 
-    def records(self, probe: Probe, side: int) -> LayoutTable:
+    def records(self, probe: Probe, side: int) -> LayoutTable | VerificationFailed:
         """The records of the first version (``side`` 0) or the second one (1), with files as the tree names them.
 
-        Raises ``VerificationFailed``.
+        What the compiler says where it makes none; raises ``CommandTimedOut``.
         """
         build = self.environment.build
-        found = compiled_in(self.laid.of(build, side), for_unit(build, probe.unit), probe, self.seconds())
+        try:
+            found = compiled_in(self.laid.of(build, side), for_unit(build, probe.unit), probe, self.seconds())
+        except CommandTimedOut:
+            raise
+        except VerificationFailed as failed:
+            return failed
         original = found.overlay.original
         return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
 
@@ -92,19 +97,13 @@ def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
     complaints: list[VerificationFailed] = []
     reason = ""
     for probe, then in _probes(how, one):
-        try:
-            before = how.records(probe, 0)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            reason = reason or str(failed)
+        before = how.records(probe, 0)
+        if isinstance(before, VerificationFailed):
+            reason = reason or str(before)
             continue
-        try:
-            after = how.records(then, 1)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            complaints.append(failed)
+        after = how.records(then, 1)
+        if isinstance(after, VerificationFailed):
+            complaints.append(after)
             continue
         return BothVersions(one.new, before, after, one.old != one.new)
     if complaints:
@@ -123,12 +122,9 @@ def _probes(how: Compiling, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
 def _compiled_after(how: Compiling, file: str, reason: str) -> BothVersions | str:
     """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
     for probe in probes(how.environment.build, file, "", None):
-        try:
-            after = how.records(probe, 1)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            reason = reason or f"in {how.versions.head}, {failed}"
+        after = how.records(probe, 1)
+        if isinstance(after, VerificationFailed):
+            reason = reason or f"in {how.versions.head}, {after}"
             continue
         remark = f"{file} was compared with nothing: {reason}" if reason else ""
         return BothVersions(file, LayoutTable(()), after, True, remark)
@@ -268,21 +264,14 @@ def _declares(change: FileChange) -> bool:
     before, after = without_comments(change.before), without_comments(change.after)
     if before.split() == after.split():
         return False
-    old, new = _read(before), _read(after)
-    if new.texts - old.texts or (change.file.endswith(".h") and _defined(before) != _defined(after)):
+    (old, _), (new, is_doubtful) = _read(before), _read(after)
+    if new - old or (change.file.endswith(".h") and _defined(before) != _defined(after)):
         return True
-    return new.is_doubtful and is_obscure(change.after)
+    return is_doubtful and is_obscure(change.after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The texts of the records of a file; where it ``is_doubtful``, there may be more than these."""
-
-    texts: Counter[bytes]
-    is_doubtful: bool
-
-
-def _read(code: bytes) -> _Read:
+def _read(code: bytes) -> tuple[Counter[bytes], bool]:
+    """The texts of the records of a file, and whether there may be more than these."""
     plain = without_directives(code)
     starts = {match.end() - 1: match.start() for match in _OPENED.finditer(plain) if match["brace"]}
     ends = closings(plain, starts)
@@ -291,12 +280,12 @@ def _read(code: bytes) -> _Read:
         for opening, end in within(ends.items(), _MOST_LEVELS)
     )
     deep = any(code.count(b"(", start, opening) > MOST_PARENTHESES for opening, start in starts.items())
-    return _Read(Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain))
+    return Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain)
 
 
 def record_texts(code: bytes) -> Iterator[bytes]:
     """Each record with a body, with the attributes in front of it and behind it."""
-    return iter(_read(code).texts)
+    return iter(_read(code)[0])
 
 
 def _defined(code: bytes) -> Counter[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,48 +40,40 @@ class Counterpart:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class NameChanges:
-    """What each file declares that it did not before, and what it declares no more, by file."""
-
-    came: Mapping[str, frozenset[bytes]]
-    gone: Mapping[str, frozenset[bytes]]
-
-
 def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     """The files with records that another file declared before, and new files with records that none did."""
-    names = names_of(changes)
+    texts = {change.file: change for change in changes}
+    sides = {file: record_names(change) for file, change in texts.items()}
+    lost = {file: before - after for file, (before, after) in sides.items() if before - after}
+    came = {file: after - before for file, (before, after) in sides.items() if after - before}
     # The files that declare a name no more, by name.
     origins: dict[bytes, list[str]] = {}
-    for file, gone in names.gone.items():
-        for name in gone:
+    for file, names in lost.items():
+        for name in names:
             origins.setdefault(name, []).append(file)
-    texts = {change.file: change for change in changes}
     found = []
-    for file, came in names.came.items():
-        shared = Counter(other for name in came for other in origins.get(name, ())[:_MOST_ORIGINS])
+    for file, names in came.items():
+        shared = Counter(other for name in names for other in origins.get(name, ())[:_MOST_ORIGINS])
         # The file that declared most of them.
         if old := max(shared, key=lambda other: (shared[other], other), default=""):
             found.append(Counterpart(old, file))
         elif texts[file].before is None:
             found.append(Counterpart("", file))
     # New files may hold records which are not found in their text: those of the file that lost the most.
-    loser = max(names.gone, key=lambda file: (len(names.gone[file]), file), default="")
+    loser = max(lost, key=lambda file: (len(lost[file]), file), default="")
     for one in changes:
         new = one.before is None and one.after is not None and one.file.endswith(_SOURCES)
-        if new and one.file not in names.came and is_obscure(one.after or b""):
+        if new and one.file not in came and is_obscure(one.after or b""):
             found.append(Counterpart(loser, one.file))
     moved = [one for one in found if one.old and _words(texts[one.old].before) != _words(texts[one.new].after)]
     return (*moved, *(one for one in found if not one.old))
 
 
-def names_of(changes: Sequence[FileChange]) -> NameChanges:
-    """What the changes do to the names of records."""
-    sources = [change for change in changes if change.file.endswith(_SOURCES)]
-    sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
-    came = {file: after - before for file, (before, after) in sides.items() if after - before}
-    gone = {file: before - after for file, (before, after) in sides.items() if before - after}
-    return NameChanges(came, gone)
+def record_names(change: FileChange) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """The names of records that a file declares before the change and after it; none where it is no source."""
+    if not change.file.endswith(_SOURCES):
+        return frozenset(), frozenset()
+    return _declared(change.before), _declared(change.after)
 
 
 def _declared(text: bytes | None) -> frozenset[bytes]:

@@ -18,7 +18,7 @@ from linesmith.analyzer.lint.renames import renamed
 from linesmith.analyzer.model import DependencyKind, FactKind, FileChange, Layout, Member, RecordKind, SourceFact
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.compiling import BothVersions, record_texts
-from linesmith.patches.revisions.counterparts import names_of
+from linesmith.patches.revisions.counterparts import record_names
 from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
 from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlaces, text_places
@@ -238,7 +238,8 @@ def _gone(changes: Sequence[FileChange], guarded: Callable[[bytes], frozenset[by
     """Each ``guarded`` record of the first version that no changed file of the second one declares, and its file."""
     kept = frozenset(name for change in changes for name in declared(change.after))
     for change in changes:
-        gone = names_of((change,)).gone.get(change.file, frozenset()) - kept
+        before, after = record_names(change)
+        gone = before - after - kept
         for name in sorted(gone & guarded(change.before or b"")) if gone else ():
             yield name.decode(), change.file
 

@@ -48,22 +48,6 @@ class _Failed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """The files that the patches name, as the tree has them, and the options with which git applies such patches."""
-
-    files: _Files
-    options: tuple[str, ...]
-
-    def with_(self, mails: Sequence[Mail]) -> _Files | _Failed:
-        """The files with the patches, or the first one that does not apply."""
-        return _applied(mails, self.files, self.options)
-
-    def without(self, mails: Sequence[Mail]) -> _Files | _Failed:
-        """The files as they were before the patches, or the last one that the tree does not have."""
-        return _applied(mails[::-1], self.files, (*self.options, "--reverse"))
-
-
 def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     """The tree without and with the patches, whether it has them, the first of them, or none.
 
@@ -85,8 +69,7 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())}
     excluded = (f"--exclude={name}" for name in names if name not in moved | useful)
     files = {name: read_inside(root, name, MOST_BYTES) for name in names}
-    here = _Here(files, (f"-p{strip}", *excluded))
-    before, after, had = _sides(tree, here, given)
+    before, after, had = _sides(tree, given, files, (f"-p{strip}", *excluded))
     if had and build:
         message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
         raise PatchRefused(message)
@@ -108,18 +91,19 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     return Versions(root.name, title, root, changes, tuple(remarks))
 
 
-def _sides(tree: Path, here: _Here, mails: Sequence[Mail]) -> tuple[_Files, _Files, int]:
-    """The files before and after, and how many of the patches the tree has."""
-    after = here.with_(mails)
+def _sides(tree: Path, mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> tuple[_Files, _Files, int]:
+    """The files before and after, and how many of the patches the tree, which has the ``files``, has already."""
+    back = (*options, "--reverse")
+    after = _applied(mails, files, options)
     if not isinstance(after, _Failed):
-        return here.files, after, 0
-    before = here.without(mails)
+        return files, after, 0
+    before = _applied(mails[::-1], files, back)
     if not isinstance(before, _Failed):
-        return before, here.files, len(mails)
+        return before, files, len(mails)
     for count in range(1, len(mails)) if len(mails) <= _MOST_PARTS else ():
-        if isinstance(here.without(mails[count - 1 : count]), _Failed):
+        if isinstance(_applied(mails[count - 1 : count], files, back), _Failed):
             continue
-        before, rest = here.without(mails[:count]), here.with_(mails[count:])
+        before, rest = _applied(mails[:count][::-1], files, back), _applied(mails[count:], files, options)
         if not isinstance(before, _Failed) and not isinstance(rest, _Failed):
             return before, rest, count
     if after.reason.startswith("corrupt"):

@@ -247,38 +247,31 @@ _FORCED = ("-include", "-imacros")
 _OF_THE_SYSTEM = ("/usr/local/include", "/usr/include")
 
 
-class IncludeWalk:
-    """Follows ``#include``; what a file includes is worked out once for each list of folders."""
+def followed(units: Iterable[Unit], files: Files) -> Iterator[Unit]:
+    """The units with what they include, where that is not recorded; a file is read once for each list of folders."""
+    is_file = lru_cache(maxsize=None)(os.path.isfile)
 
-    def __init__(self, files: Files) -> None:
-        self._content = files.content
-        self._search = lru_cache(maxsize=None)(self._searched)
-        self._is_file = lru_cache(maxsize=None)(os.path.isfile)
+    @cache
+    def search(directory: Path, options: Sequence[tuple[str, str]], bare: bool) -> tuple[IncludePath, tuple[str, ...]]:
+        """Where a compiler call looks for files, and those that it is forced to read first of all."""
+        places = [(name, os.path.normpath(directory / value)) for name, value in options]
+        forced = tuple(place for name, place in places if name in _FORCED)
+        folders = dict.fromkeys(place for name, place in places if name not in _FORCED)
+        return IncludePath((*folders, *(() if bare else _OF_THE_SYSTEM)), files.content, is_file), forced
 
-    def followed(self, units: Iterable[Unit]) -> Iterator[Unit]:
-        """The units with what they include, where that is not recorded."""
-        for unit in units:
-            yield unit if unit.includes is not None else replace(unit, includes=self._all_of(unit))
-
-    def _all_of(self, unit: Unit) -> frozenset[str]:
+    for unit in units:
+        if unit.includes is not None:
+            yield unit
+            continue
         text = unit.command if isinstance(unit.command, str) else " ".join(unit.command)
-        path, forced = self._search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
+        path, forced = search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
         seen = {unit.file, *forced}
         waiting = [unit.file, *forced]
         while waiting:
             fresh = set(path.of(waiting.pop())) - seen
             seen |= fresh
             waiting += fresh
-        return frozenset(seen - {unit.file})
-
-    def _searched(
-        self, directory: Path, options: Sequence[tuple[str, str]], bare: bool
-    ) -> tuple[IncludePath, tuple[str, ...]]:
-        """Where a compiler call looks for files, and those that it is forced to read first of all."""
-        places = [(name, os.path.normpath(directory / value)) for name, value in options]
-        forced = tuple(place for name, place in places if name in _FORCED)
-        folders = dict.fromkeys(place for name, place in places if name not in _FORCED)
-        return IncludePath((*folders, *(() if bare else _OF_THE_SYSTEM)), self._content, self._is_file), forced
+        yield replace(unit, includes=frozenset(seen - {unit.file}))
 
 
 SELECTION_SUFFIX = ".units"
@@ -328,7 +321,7 @@ class Selections:
 
     @cached_property
     def _followed(self) -> tuple[Unit, ...]:
-        return tuple(IncludeWalk(self.files).followed(self.database.units))
+        return tuple(followed(self.database.units, self.files))
 
     def _digest(self, names: Sequence[str]) -> str:
         text = "".join((digest_of(self.files, names), *self.keys))

@@ -220,27 +220,22 @@ def titles(records: frozenset[bytes], texts: Iterable[HeaderText]) -> Titles:
     typedefs: set[bytes] = set()
     for code in (text.code for text in texts if any(one in text.code for one in records)):
         typedefs.update(name for tag, name in _TYPEDEF.findall(code) if tag in records)
-        for body in _bodies(records, code):
-            typedefs.update(body.typedefs)
+        for _, names in _bodies(records, code):
+            typedefs.update(names)
     return Titles(records, frozenset(typedefs))
 
 
 def words_inside(record: bytes, texts: Iterable[HeaderText]) -> frozenset[bytes]:
     """Every word in the body of ``record``, of each declaration: its members are among them."""
-    bodies = (body for text in texts if record in text.code for body in _bodies((record,), text.code))
-    return frozenset(word for body in bodies for word in _WORD.findall(body.text))
+    bodies = (body for text in texts if record in text.code for body, _ in _bodies((record,), text.code))
+    return frozenset(word for body in bodies for word in _WORD.findall(body))
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordBody:
-    """The ``text`` between the braces of a declaration, and the names that ``typedef`` gives it."""
+def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """The text between the braces of each declaration of ``records``, and the names that ``typedef`` gives it.
 
-    text: bytes
-    typedefs: frozenset[bytes]
-
-
-def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_RecordBody]:
-    """The bodies of ``records``, found forward from its tag, or back from its typedef; none within another one."""
+    They are found forward from a tag, or back from a typedef; none is within another one.
+    """
     behind = 0
     for opening, end, tagged in sorted(_enclosed(records, code)):
         if opening < behind:
@@ -249,8 +244,7 @@ def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_RecordBody]:
         head = re.split(rb"[;{}]", code[max(0, opening - _MOST_HEAD) : max(0, opening)])[-1]
         typedefs = _TAIL.match(code, end + 1) if b"typedef" in head.split() else None
         if typedefs is not None or tagged:
-            names = _WORD.findall(typedefs[0]) if typedefs is not None else ()
-            yield _RecordBody(code[opening + 1 : end], frozenset(names))
+            yield code[opening + 1 : end], _WORD.findall(typedefs[0]) if typedefs is not None else []
 
 
 def _enclosed(records: Iterable[bytes], code: bytes) -> Iterator[tuple[int, int, bool]]:
