@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -85,34 +85,27 @@ class QuotedNeighbours:
 
     def needed(self) -> Iterator[str]:
         """The files that are not changed and have to lie in their places beside those that are."""
-        found = self._reached((*self._own, *self._leading()))
-        for file in self._known:
-            if file in found or _folder(file) in self._whole:
-                yield file
-
-    def _leading(self) -> set[str]:
-        """Files from which one comes to a changed one."""
         includers: dict[str, list[str]] = {}
         for file, names in self._known.items():
             for name in names:
                 includers.setdefault(name, []).append(file)
-        found: set[str] = set()
-        waiting = list(self._own)
-        while waiting:
-            fresh = [one for one in includers.get(waiting.pop(), ()) if one not in found]
-            found.update(fresh)
-            waiting += fresh
-        return found
+        # Files from which one comes to a changed one, and all that these and the changed ones lead to.
+        leading = _reached(self._own, lambda file: includers.get(file, ()))
+        found = _reached(leading, lambda file: self._own.get(file) or self._known.get(file, ()))
+        for file in self._known:
+            if file in found or _folder(file) in self._whole:
+                yield file
 
-    def _reached(self, starts: Iterable[str]) -> set[str]:
-        found = set(starts)
-        waiting = list(found)
-        while waiting:
-            file = waiting.pop()
-            fresh = [one for one in self._own.get(file) or self._known.get(file, ()) if one not in found]
-            found.update(fresh)
-            waiting += fresh
-        return found
+
+def _reached(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
+    """The ``starts``, and all to which the ``edges`` lead from them."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        fresh = [one for one in edges(waiting.pop()) if one not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
 
 
 def _folder(file: str) -> str:
@@ -134,8 +127,8 @@ class Overlay:
     root: Path
     tree: Path
     files: frozenset[str]
-    gone: frozenset[str] = frozenset()
-    neighbours: QuotedNeighbours | None = field(default=None, compare=False)
+    gone: frozenset[str]
+    neighbours: QuotedNeighbours = field(compare=False)
     entered: set[str] = field(default_factory=set, compare=False)
     linked: set[str] = field(default_factory=set, compare=False)
     _lock: Lock = field(default_factory=Lock, compare=False)
@@ -144,7 +137,7 @@ class Overlay:
         """Link what has to lie beside the changed files, with the files of these folders taken into account."""
         with self._lock:
             fresh = [folder for folder in folders if folder not in self.entered]
-            if not fresh or self.neighbours is None:
+            if not fresh:
                 return
             self.entered.update(fresh)
             self.neighbours.look_into(fresh)

@@ -107,7 +107,7 @@ class Preparation:
 
     root: Path
     tree: Path
-    wanted: PreparationRequest
+    request: PreparationRequest
     tools: Toolchain
     stamp: str
 
@@ -135,12 +135,12 @@ class Preparation:
     @property
     def variables(self) -> tuple[str, ...]:
         """What make is told on its command line beside the directory."""
-        return (f"ARCH={self.wanted.machine}", *self.tools.variables)
+        return (f"ARCH={self.request.machine}", *self.tools.variables)
 
     @property
     def record(self) -> Path:
         """Kbuild's record of the compiler call for asm-offsets."""
-        return self.output / "arch" / self.wanted.folder / "kernel" / ".asm-offsets.s.cmd"
+        return self.output / "arch" / self.request.folder / "kernel" / ".asm-offsets.s.cmd"
 
     def command(self) -> Command:
         """What prepares the directory once it is configured."""
@@ -174,13 +174,13 @@ class Preparation:
         self.refresh_image()
         (self.root / "log").unlink(missing_ok=True)
         settings = self.output / ".config"
-        if self.wanted.target:
-            self._run(self._make(self.wanted.target))
+        if self.request.target:
+            self._run(self._make(self.request.target))
         else:
-            settings.write_text(self.wanted.configuration.for_make, encoding="utf-8")
-        if self.wanted.fragment:
+            settings.write_text(self.request.configuration.for_make, encoding="utf-8")
+        if self.request.fragment:
             with settings.open("a", encoding="utf-8") as file:
-                file.write("\n".join(("", *self.wanted.fragment, "")))
+                file.write("\n".join(("", *self.request.fragment, "")))
         command = self.command()
         self._run(command)
         files.replace_file(self.root / _PREPARED, self.stamp.encode())
@@ -188,7 +188,7 @@ class Preparation:
 
     def refresh_image(self) -> None:
         """Bring the image up to date with the tree."""
-        link_sources(self.tree, self.image, self.wanted.folder)
+        link_sources(self.tree, self.image, self.request.folder)
 
     def _run(self, command: Command) -> None:
         ended = run(command)
@@ -201,18 +201,18 @@ class Preparation:
             raise TreeError(f"make could not prepare {self.tree}: {error}; see {self.root / 'log'}")
 
 
-def preparation(tree: Path, wanted: PreparationRequest) -> Preparation:
-    """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
+def preparation(tree: Path, request: PreparationRequest) -> Preparation:
+    """Where ``request`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
     for program in _NEEDED:
         if shutil.which(program) is None:
             raise missing(program)
-    tools = toolchain(wanted.configuration, wanted.folder, wanted.machine)
+    tools = toolchain(request.configuration, request.folder, request.machine)
     version = compiler_version(tools.compiler)
     top = (source_bytes(tree, "Makefile") or b"")[:512]
-    asked = (wanted.configuration.for_make, wanted.machine, wanted.target, *wanted.fragment)
+    asked = (request.configuration.for_make, request.machine, request.target, *request.fragment)
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
-    return Preparation(cache_directory("trees").resolve() / key, tree, wanted, tools, build_stamp(tree))
+    return Preparation(cache_directory("trees").resolve() / key, tree, request, tools, build_stamp(tree))
 
 
 def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
@@ -228,8 +228,8 @@ def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
 
 def changed_symbols(one: Preparation) -> tuple[str, ...]:
     """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
-    made, asked = one.configured().values, one.wanted.configuration.values
-    strings = one.wanted.configuration.strings | one.configured().strings
+    made, asked = one.configured().values, one.request.configuration.values
+    strings = one.request.configuration.strings | one.configured().strings
     differing = (name for name in {*made, *asked} - strings if made.get(name) != asked.get(name))
     return tuple(sorted(name for name in differing if not name.startswith(_ABOUT_THE_COMPILER)))
 

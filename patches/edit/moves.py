@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Candidate, Move, RefusalCode
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
 from linesmith.patches.source.columns import SourcePiece, find
-from linesmith.patches.source.comments import fitted, parted, without_gap
+from linesmith.patches.source.comments import fitted, heading_apart, without_gap
 
 _SHOWN = 4
 OTHER_CANDIDATE = "take another candidate with --candidate"
@@ -49,7 +49,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     inside = body.common((member, partner))
     cut = body.pieces(inside)
     for name in (member, partner):
-        cut = parted(cut, find(body.origin, inside, cut, name), body.headings)
+        cut = heading_apart(cut, find(body.origin, inside, cut, name), body.headings)
     first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
@@ -110,7 +110,7 @@ def _put(body: Body, member: str, after: str | None) -> Body:
         body = split(body, inside, other, _behind)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
-    cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
+    cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)
     index = find(body.origin, inside, cut, member)
     if after is None:
         target = next((at for at, one in enumerate(cut) if one.atom.kind not in _LOOSE), 0)

@@ -19,7 +19,7 @@ from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.preparation import Progress, wait_for_lock
 from linesmith.patches.revisions.git import Git, GitEntry
-from linesmith.patches.revisions.paths import checked_out, kept_inside, stays_inside
+from linesmith.patches.revisions.paths import checked_out, path_inside, stays_inside
 
 _MOST_BYTES = 256 << 20
 _LINK = "120000"
@@ -65,7 +65,7 @@ class RevisionImage:
         """Add the submodules that the user has checked out, each at the commit that the revision names."""
         if not (self.tree / _MODULES).is_file():
             return
-        modules = [(one, kept_inside(one.path)) for one in git.entries(commit) if one.is_submodule]
+        modules = [(one, path_inside(one.path)) for one in git.entries(commit) if one.is_submodule]
         for module in (one for one, name in modules if name and not (self.tree / name).exists()):
             inner = checked_out(git, module.path)
             if inner is None:
@@ -87,7 +87,7 @@ class RevisionImage:
         return (), git.entries(commit)
 
     def _remove(self, entry: GitEntry) -> None:
-        name = kept_inside(entry.path)
+        name = path_inside(entry.path)
         if name is None:
             return
         place = self.tree / name
@@ -104,7 +104,7 @@ class RevisionImage:
         files = [one for one in entries if one.is_regular or one.mode == _LINK]
         files.sort(key=lambda one: one.mode == _LINK)
         for entry, content in zip(files, git.contents((one.blob for one in files), _MOST_BYTES), strict=True):
-            name = kept_inside(entry.path)
+            name = path_inside(entry.path)
             if name is None or content is None:
                 continue
             place = self.tree / name

@@ -48,8 +48,8 @@ class JoinedRecords:
     renamed: frozenset[str] = frozenset()
 
 
-def joined(compiled: Sequence[BothVersions], asked_for: Collection[str]) -> JoinedRecords:
-    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first.
+def joined(compiled: Sequence[BothVersions], requested: Collection[str]) -> JoinedRecords:
+    """Records that differ, and those called ``requested``; one that several files show is taken from the first.
 
     A record that may have got another name has no partner here: the lint judges whether it has.
     """
@@ -64,7 +64,7 @@ def joined(compiled: Sequence[BothVersions], asked_for: Collection[str]) -> Join
         differing = [
             pair for pair in fresh if pair[0] is None or shape(pair[0], both.before) != shape(pair[1], both.after)
         ]
-        chosen = differing + [pair for pair in fresh if pair[1].name in asked_for and pair not in differing]
+        chosen = differing + [pair for pair in fresh if pair[1].name in requested and pair not in differing]
         changed += sum(old is not None for old, _ in differing)
         # Records of the first version that have another name in the second, whoever cares for them.
         former: list[Pair] = [(one, None) for one in both.before if one.name]

@@ -34,7 +34,7 @@ _MOST_OF_A_NAME = 255
 _NEVER = frozenset(("", ".", "..", ".git"))
 
 
-def kept_inside(path: bytes) -> str | None:
+def path_inside(path: bytes) -> str | None:
     """The path as text; ``None`` for one too long to be opened, out of its tree or in git's own files."""
     name = os.fsdecode(path)
     parts = name.split("/")
@@ -45,7 +45,7 @@ def kept_inside(path: bytes) -> str | None:
 
 def plain(path: bytes) -> str | None:
     """The path as text if a compiler and a report can name it without quoting, else ``None``."""
-    name = kept_inside(path)
+    name = path_inside(path)
     return name if name is not None and _PLAIN.fullmatch(name) else None
 
 
@@ -90,7 +90,7 @@ class Submodule:
 
 def checked_out(git: Git, path: bytes) -> Git | None:
     """The repository that lies there within the checkout of another one; none that a link leads to."""
-    name = kept_inside(path)
+    name = path_inside(path)
     place = git.top / name if name else None
     if place is None or place.resolve() != place or not (place / ".git").exists():
         return None

@@ -63,7 +63,7 @@ class RevisionSources:
 class _CompiledFiles:
     """What files show of records, why others show nothing, and those that the deadline left out."""
 
-    both: tuple[BothVersions, ...] = ()
+    records: tuple[BothVersions, ...] = ()
     remarks: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -125,30 +125,30 @@ class _TextFindings:
 
 
 def sources(
-    versions: Versions, recipe: CompileRequest, asked_for: Collection[str], progress: Progress
+    versions: Versions, recipe: CompileRequest, requested: Collection[str], progress: Progress
 ) -> RevisionSources:
-    """The records that differ between the versions, and those called ``asked_for`` where they are seen.
+    """The records that differ between the versions, and those called ``requested`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
     ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
     but not judged, is said.
     """
     with recipe.deadline.running():
-        files = _files(versions, asked_for)
+        files = _files(versions, requested)
     with overlays(versions) as laid:
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
         with recipe.deadline.running():
             here = [one for one in files if compiler.is_here(one)]
             environment = compiler.environment(files)
         shown = compiler.compiled(here[:MOST_FILES])
-        both = joined(shown.both, asked_for)
-        further = _holders(compiler, both, files, environment)
-    both = joined((*shown.both, *further.both), asked_for)
+        records = joined(shown.records, requested)
+        further = _holders(compiler, records, files, environment)
+    records = joined((*shown.records, *further.records), requested)
     unjudged = shown.unjudged or further.unjudged
     text = _TextFindings({}, {})
     try:
         with recipe.deadline.running():
-            text = _text(versions, both, asked_for, progress)
+            text = _text(versions, records, requested, progress)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
     remarks = [*shown.remarks, *further.remarks]
@@ -158,12 +158,12 @@ def sources(
     prepared = environment.build.preparation if environment else None
     linted = Linted(
         versions.head,
-        _side(both.new, environment),
-        both.pairs,
+        _side(records.new, environment),
+        records.pairs,
         versions.base,
-        _side(with_gone(both.old, text.gone), environment),
-        both.compared,
-        both.changed,
+        _side(with_gone(records.old, text.gone), environment),
+        records.compared,
+        records.changed,
         text.facts,
         text.docs,
         (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
@@ -173,14 +173,14 @@ def sources(
     return RevisionSources(linted, symbols, environment.title if environment else "")
 
 
-def _text(versions: Versions, both: JoinedRecords, asked_for: Collection[str], progress: Progress) -> _TextFindings:
-    found = initialised(versions, both.pairs, progress)
+def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
+    found = initialised(versions, records.pairs, progress)
     texts = _documents(versions)
     return _TextFindings(
         found.facts,
         group_docs(texts),
-        gone_for_good(versions, asked_for),
-        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*asked_for, *both.renamed})),
+        gone_for_good(versions, requested),
+        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*requested, *records.renamed})),
     )
 
 
@@ -193,10 +193,10 @@ def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
         yield f"{counted} not judged within {deadline.seconds:g} s: {named}{more}; --deadline gives more time"
 
 
-def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
+def _files(versions: Versions, requested: Collection[str]) -> tuple[Counterpart, ...]:
     """What is compiled: first what was declared elsewhere, so that it is not taken for new; last what is new."""
     found = counterparts(versions.changes)
-    changed = (Counterpart(file, file) for file in declaring(versions, asked_for))
+    changed = (Counterpart(file, file) for file in declaring(versions, requested))
     new = {one.new for one in found}
     return (
         *(one for one in found if one.old),
@@ -212,11 +212,11 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> Side:
 
 
 def _holders(
-    compiler: _Compiler, both: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
+    compiler: _Compiler, records: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
 ) -> _CompiledFiles:
     """What holds a record by value that takes other room than before, as far as few files show it."""
     grown = set()
-    for old, new in both.pairs:
+    for old, new in records.pairs:
         rooms = {(one.size, max(one.natural_alignment, one.alignment or 1)) for one in (old, new) if one}
         if old and new and new.name and len(rooms) > 1:
             grown.add(new.title)
@@ -229,7 +229,7 @@ def _holders(
         return _CompiledFiles(unjudged=tuple(one.new for one in known))
     found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
     shown = compiler.compiled(found[:MOST_HOLDING])
-    left, held = len(found) - len(shown.both), ", ".join(sorted(grown)[:3])
+    left, held = len(found) - len(shown.records), ", ".join(sorted(grown)[:3])
     remark = f"{left} more files that hold {held} by value were not compiled"
     if left == 1:
         remark = f"1 more file that holds {held} by value was not compiled"

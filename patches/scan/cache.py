@@ -155,7 +155,7 @@ class AnswerStore:
 
 
 @contextmanager
-def kept_answers(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[AnswerStore]:
+def answer_store(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[AnswerStore]:
     """The answers for ``record``; ``program`` identifies what gave them. Another process is waited for.
 
     Where there is no cache directory to be used, they are kept for this scan alone.

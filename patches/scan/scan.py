@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     SourceScan,
     SourceSpan,
 )
-from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, kept_answers
+from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, answer_store
 from linesmith.patches.scan.carriers import Files
 from linesmith.patches.scan.program import (
     DependencyPart,
@@ -137,7 +137,7 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
     with ExitStack() as closing:
         wanted = []
         for record in sorted(set(records)):
-            kept = closing.enter_context(kept_answers(compiled, record, stamp(executable), watch.tell))
+            kept = closing.enter_context(answer_store(compiled, record, stamp(executable), watch.tell))
             units = selections.units(record)
             lines = {unit: line for unit in units if (line := kept.sound(unit, files)) is not None}
             wanted.append(_RecordAnswers(record, units, kept, lines))

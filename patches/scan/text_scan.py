@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Adds to a scan what only the text of the tree shows."""
+"""Adds to a scan what only the text of the tree shows: other machines, drivers not built, code that nobody compiles.
+
+Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
+``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,6 @@ from linesmith.patches.scan.cache import Stamped
 from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
 from linesmith.patches.source.macros import LineCounter, closings, within, without_comments, without_directives
 from linesmith.patches.source.tree import source_bytes
-
-# What the text of one file shows of a record, for code that no build at hand compiles.
-#
-# Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
-# ``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
 
 _ASSERTS = re.compile(rb"\b(?:BUILD_BUG_ON\w*|_?[Ss]tatic_assert|compiletime_assert\w*)\s*\(")
 _COPIES = re.compile(rb"\b(?=\w*?(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy))\w++\s*+\(")
@@ -171,8 +170,6 @@ class _TextPlaceMaker:
         return TextPlace(kind, self._lines.number(at), text, names, given, binds)
 
 
-# Looks through all sources of a tree for what text alone shows of records: other machines, drivers not built.
-
 SUFFIX = ".places"
 _SUFFIXES = (".c", ".h")
 _MOST_BYTES = 8 << 20
@@ -185,7 +182,7 @@ _DECODER = msgspec.json.Decoder(Stamped[TextPlaces])
 def text_places(
     tree: Path, records: Sequence[str], tell: Callable[[str], None]
 ) -> Mapping[str, Mapping[str, TextPlaces]]:
-    """What the files of ``tree`` show of each record, by record and by file relative to the tree."""
+    """What the sources of ``tree`` show of each record, by record and by file relative to the tree."""
     began = cache.begun()
     names = {record: cache.name_of(SUFFIX, _FORMAT, tree, record) for record in records}
     kept = {record: cache.load(_DECODER, name) for record, name in names.items()}

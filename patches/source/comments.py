@@ -53,7 +53,7 @@ def heading(text: bytes, atom: Atom) -> bytes:
     return line + b"\n" if whole and not named and not _is_headed(rest) else b""
 
 
-def parted(cut: Sequence[SourcePiece], index: int, known: frozenset[Heading]) -> list[SourcePiece]:
+def heading_apart(cut: Sequence[SourcePiece], index: int, known: frozenset[Heading]) -> list[SourcePiece]:
     """The pieces with the comment above the member of ``cut[index]`` apart, where it is one of ``known``."""
     piece = cut[index]
     line = heading(piece.text, piece.atom)
