@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from unicodedata import category
 
 # Control, format (the marks of direction among them), surrogates, unassigned, private, separators.
@@ -40,6 +41,11 @@ def _shown(found: re.Match[str]) -> str:
 def _escaped(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, with an ellipsis where there are more."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 # Text of a commit message in lines that a terminal and a mail show whole.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.text import listed
 from linesmith.patches.build.child import Command
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kconfig import architecture, own_configuration
@@ -57,6 +58,11 @@ def is_kernel(tree: Path) -> bool:
     return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
 
 
+def is_kernel_code(tree: Path, file: str) -> bool:
+    """Whether Kbuild compiles a file of ``tree``; the programs in a kernel tree are built in ways of their own."""
+    return is_kernel(tree) and not file.startswith(("tools/", "samples/", "scripts/"))
+
+
 def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuild:
     """The flags of a configured kernel tree; a build directory is prepared in the cache where the tree has none.
 
@@ -80,8 +86,7 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuil
     changed = changed_symbols(own)
     if not changed:
         return ready
-    listed = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
-    remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {listed}"
+    remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {listed(changed, 5)}"
     return replace(ready, remarks=(*ready.remarks, remark))
 
 

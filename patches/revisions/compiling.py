@@ -19,7 +19,7 @@ from linesmith.analyzer.intent.reading import FILE_NAME
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.confinement import Deadline
-from linesmith.patches.build.kbuild import for_unit, is_kernel
+from linesmith.patches.build.kbuild import for_unit, is_kernel, is_kernel_code
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
@@ -132,7 +132,6 @@ def _compiled_after(how: Compiling, file: str, reason: str) -> BothVersions | st
 
 
 _DEFAULTS = {"x86_64": "x86_64", "aarch64": "arm64", "i686": "i386", "ppc64le": "powerpc", "s390x": "s390"}
-_OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
 _TAKES_PATH = ("-include", "-imacros", "-isystem", "-idirafter", "-iquote")
 
 EnvironmentOf = Callable[[str], Environment]
@@ -182,12 +181,7 @@ def environments(root: Path, recipe: CompileRequest, progress: Progress) -> Envi
         flags = moved(found.build.flags, recipe.tree.root.resolve(), root)
         return replace(found, build=replace(found.build, flags=flags))
 
-    def of(file: str) -> Environment:
-        if is_kernel(root) and not file.startswith(_OWN_MAKEFILES):
-            return kernel()
-        return program(file)
-
-    return of
+    return lambda file: kernel() if is_kernel_code(root, file) else program(file)
 
 
 def moved(flags: Flags, old: Path, new: Path) -> Flags:

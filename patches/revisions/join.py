@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts, LayoutTable
 from linesmith.analyzer.layouts.diff import paired
 from linesmith.analyzer.lint.renames import renamed
@@ -211,8 +212,8 @@ def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterat
     found = [f"{name} of {file}" for name, file in _gone(changes, _aligned) if name not in intended]
     if found:
         counted = f"{len(found)} records" if len(found) > 1 else "1 record"
-        shown = ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {shown}"
+        names = listed(found, _SHOWN)
+        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {names}"
 
 
 def gone_for_good(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import PatchRefused
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.child import Command, run
 from linesmith.patches.build.confinement import Confinement
@@ -76,7 +77,7 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     remarks = []
     if build:
         remarks.append(
-            f"changed files of the build ({', '.join(build[:3])}{', …' if len(build) > 3 else ''}) were not run: both "
+            f"changed files of the build ({listed(build, 3)}) were not run: both "
             "versions are compiled as the tree is built"
         )
     remarks += _modules(given, strip)
@@ -144,8 +145,7 @@ def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
     names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
     if names:
         counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
-        more = ", …" if len(names) > 1 else ""
-        yield f"{counted} ({names[0]}{more}) not followed: --base-ref judges what another commit of one changes"
+        yield f"{counted} ({listed(names, 1)}) not followed: --base-ref judges what another commit of one changes"
 
 
 def _heads(text: bytes) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
@@ -188,9 +189,8 @@ def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
     """What the deadline left out."""
     if files:
         counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
-        more = ", …" if len(files) > _SHOWN else ""
-        named = ", ".join(files[:_SHOWN])
-        yield f"{counted} not judged within {deadline.seconds:g} s: {named}{more}; --deadline gives more time"
+        names = listed(files, _SHOWN)
+        yield f"{counted} not judged within {deadline.seconds:g} s: {names}; --deadline gives more time"
 
 
 def _files(versions: Versions, requested: Collection[str]) -> tuple[Counterpart, ...]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Lock
 
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
@@ -151,8 +152,7 @@ def _remarks(
 
 
 def _counted(names: Sequence[str], one: str) -> str:
-    called = one if len(names) == 1 else f"{one}s"
-    return f"{len(names)} {called} ({names[0]}{', …' if len(names) > 1 else ''})"
+    return f"{len(names)} {one}{'s' if len(names) > 1 else ''} ({listed(names, 1)})"
 
 
 def uncommitted(git: Git) -> Iterator[str]:
@@ -160,9 +160,7 @@ def uncommitted(git: Git) -> Iterator[str]:
     paths = {one.path for one in git.staged()} | {one.entry.path for one in git.noted() if _is_changed(git.top, one)}
     names = sorted(plain(path) or repr(os.fsdecode(path)) for path in paths if is_of_interest(path))
     if names:
-        counted = f"{len(names)} files" if len(names) > 1 else "1 file"
-        more = ", …" if len(names) > 1 else ""
-        yield f"changes of {counted} ({names[0]}{more}) are not committed, and not judged: HEAD is"
+        yield f"changes of {_counted(names, 'file')} are not committed, and not judged: HEAD is"
 
 
 def _is_changed(top: Path, noted: IndexEntry) -> bool:
