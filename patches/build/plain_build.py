@@ -74,7 +74,7 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
         raise TreeError(f"{error}, or name the options with --cflags") from error
     if not known:
         raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
-    entry = _nearest(known, file, unit)
+    entry = max(known, key=lambda one: _nearness(one, unit or file, file))
     words = list(entry.arguments) or _split(entry.command)
     # The compiler is run as recorded within the tree or the build, else in the folder of the database.
     recorded = (database.parent / entry.directory).resolve()
@@ -87,17 +87,12 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     return TreeBuild(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
 
 
-def _nearest(known: Sequence[CompileEntry], file: str, unit: str | None) -> CompileEntry:
-    """The entry of the unit itself, else of the source file with the most folders in common."""
-    path = PurePosixPath(unit or file).parts
-    folders = frozenset(PurePosixPath(file).parent.parts)
-
-    def nearness(entry: CompileEntry) -> tuple[int, int]:
-        parts = PurePosixPath(entry.file).parts
-        pairs = zip(reversed(path), reversed(parts), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), len(folders.intersection(parts))
-
-    return max(known, key=nearness)
+def _nearness(entry: CompileEntry, unit: str, file: str) -> tuple[int, int]:
+    """How much of its path an entry has in common with the unit, at the end, and how many folders with the file."""
+    parts = PurePosixPath(entry.file).parts
+    pairs = zip(reversed(PurePosixPath(unit).parts), reversed(parts), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return same, len(frozenset(PurePosixPath(file).parent.parts).intersection(parts))
 
 
 def _split(command: str) -> list[str]:

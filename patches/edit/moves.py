@@ -15,8 +15,7 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
-from linesmith.patches.source.columns import SourcePiece, find
-from linesmith.patches.source.comments import fitted, heading_apart, without_gap
+from linesmith.patches.source.pieces import SourcePiece, find, fitted, heading_apart, without_gap
 
 _SHOWN = 4
 OTHER_CANDIDATE = "take another candidate with --candidate"

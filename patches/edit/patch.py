@@ -36,8 +36,8 @@ from linesmith.patches.message.message import Confirmation, Excerpt, message
 from linesmith.patches.message.paragraphs import NOTHING_BEYOND, Beyond, style
 from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
-from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.declaration import Declared, declaration
+from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.tree import Tree
 
 

@@ -191,17 +191,18 @@ class Overlays:
             for side in (versions.before, versions.after)
         )
         self._lock = Lock()
-        self._of = lru_cache(maxsize=None)(self._laid_out)
+        self._of: dict[tuple[Path, int], Overlay] = {}
         self._quotes = lru_cache(maxsize=None)(Quotes)
 
     def of(self, build: TreeBuild, side: int) -> Overlay:
         """The first version (``side`` 0) or the second one (1) over the tree that the build compiles in."""
+        key = build.tree, side
         with self._lock:
-            return self._of(build.tree, build.sources, side)
-
-    def _laid_out(self, tree: Path, sources: Path, side: int) -> Overlay:
-        root = Path(tempfile.mkdtemp(dir=self._root))
-        return lay_out(root, tree, self._contents[side], quotes=self._quotes(sources))
+            if key not in self._of:
+                root = Path(tempfile.mkdtemp(dir=self._root))
+                quotes = self._quotes(build.sources)
+                self._of[key] = lay_out(root, build.tree, self._contents[side], quotes=quotes)
+            return self._of[key]
 
 
 @contextmanager

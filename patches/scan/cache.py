@@ -74,8 +74,23 @@ class AnswerStore:
         self._file = file
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, AnswerLine] = {}
-        self._written = 0
-        self._load()
+        self._written = end = 0
+        # What is sound is read; what a killed process left behind it is cut off.
+        self._file.seek(0)
+        for text in self._file:
+            try:
+                line = _DECODER.decode(text)
+            except msgspec.MsgspecError:
+                break
+            if line.first != len(self.texts) or not text.endswith(b"\n"):
+                break
+            for one in line.texts:
+                self._number(one)
+            self._lines[line.key] = line
+            self._written += 1
+            end += len(text)
+        self._file.truncate(end)
+        self._file.seek(end)
 
     def sound(self, unit: Unit, files: Files) -> AnswerLine | None:
         """The answer for ``unit``, if all that it was made of is as it was."""
@@ -126,25 +141,6 @@ class AnswerStore:
         if number == len(self.texts):
             self.texts.append(text)
         return number
-
-    def _load(self) -> None:
-        """Read what is sound; what a killed process left behind it is cut off."""
-        end = 0
-        self._file.seek(0)
-        for text in self._file:
-            try:
-                line = _DECODER.decode(text)
-            except msgspec.MsgspecError:
-                break
-            if line.first != len(self.texts) or not text.endswith(b"\n"):
-                break
-            for one in line.texts:
-                self._number(one)
-            self._lines[line.key] = line
-            self._written += 1
-            end += len(text)
-        self._file.truncate(end)
-        self._file.seek(end)
 
     def _write(self, line: AnswerLine) -> None:
         self._lines[line.key] = line

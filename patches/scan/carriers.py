@@ -80,15 +80,12 @@ class Carriers:
             return True
         if self.named.is_in(text, words) or self.initialised.is_in(text, words):
             return True
-        return not words.isdisjoint(self.bearers) and self._used(text, reaching=not words.isdisjoint(self.reaching))
-
-    def _used(self, text: bytes, *, reaching: bool) -> bool:
-        """Whether a member of what a word yields is reached, or, by a macro that is ``reaching``, can be."""
-        for found in each_word(text, self.bearers):
-            use = _use(text, found.end())
-            if (reaching and use.is_passed) or use.member in self.members:
-                return True
-        return False
+        if words.isdisjoint(self.bearers):
+            return False
+        # A member of what a word yields is reached, or can be by a macro.
+        reaching = not words.isdisjoint(self.reaching)
+        uses = (_use(text, found.end()) for found in each_word(text, self.bearers))
+        return any((reaching and use.is_passed) or use.member in self.members for use in uses)
 
 
 def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:

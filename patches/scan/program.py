@@ -76,7 +76,15 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
 
     Raises ``TreeError`` where the command is no lone call of a C compiler from outside of the trees ``outside``.
     """
-    words = unit.command if isinstance(unit.command, tuple) else tuple(_words(unit))
+    words: Sequence[str] = unit.command
+    if isinstance(unit.command, str):
+        command = unit.command
+        for mark in _FURTHER:
+            command = command.partition(mark)[0]
+        try:
+            words = shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
+        except ValueError as error:
+            raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
     flags = from_words(words, unit.origin, unit.directory, outside)
     own = () if "-nostdinc" in flags.options else own_headers()
     asked = {
@@ -100,28 +108,14 @@ def own_headers() -> tuple[str, ...]:
     return ()
 
 
-def _words(unit: Unit) -> list[str]:
-    command = str(unit.command)
-    for mark in _FURTHER:
-        command = command.partition(mark)[0]
-    try:
-        return shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
-    except ValueError as error:
-        raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
-
-
 class MemberPart(msgspec.Struct, frozen=True):
-    """A member, its atom's bytes from ``start`` to ``end``.
-
-    ``file`` is empty where it is the record's; ``inside`` is the member that holds it, -1 for none.
-    """
+    """A member, its atom's bytes from ``start`` to ``end``; ``file`` is empty where it is the record's."""
 
     name: str
     line: int
     start: int
     end: int
     file: str = ""
-    inside: int = -1
     macro: str = ""
     others: tuple[str, ...] = ()
 
@@ -166,12 +160,11 @@ class UsePart(msgspec.Struct, frozen=True):
 class UnitAnswer(msgspec.Struct, frozen=True):
     """All of one unit, its parts as they were written.
 
-    ``complaint`` is the first of the ``errors``, ``fatal`` tells that the parser gave up; ``includes`` are all files
-    that were read, empty where the program said nothing.
+    ``complaint`` is the first error, ``fatal`` tells that the parser gave up; ``includes`` are all files that were
+    read, empty where the program said nothing.
     """
 
     unit: str
-    errors: int = 0
     complaint: str = ""
     fatal: bool = False
     records: tuple[msgspec.Raw, ...] = ()
@@ -292,7 +285,7 @@ class _ParserPool:
             try:
                 line = question(one.unit, self.program.outside)
             except TreeError as error:
-                yield one.unit, _failed(one.unit, str(error))
+                yield one.unit, UnitAnswer(one.unit.file, str(error), fatal=True)
                 continue
             one.deadline = time.monotonic() + UNIT_SECONDS
             try:
@@ -317,7 +310,7 @@ class _ParserPool:
     def _lose(self, one: _Child, reason: str) -> Iterator[tuple[Unit, UnitAnswer]]:
         """Give the unit up with its child; another takes its place."""
         if one.unit is not None:
-            yield one.unit, _failed(one.unit, reason)
+            yield one.unit, UnitAnswer(one.unit.file, reason, fatal=True)
         self._dismiss(one)
         if self.waiting:
             yield from self._employ()
@@ -325,7 +318,3 @@ class _ParserPool:
     def _dismiss(self, one: _Child) -> None:
         self.selector.unregister(one.output)
         one.closing.close()
-
-
-def _failed(unit: Unit, complaint: str) -> UnitAnswer:
-    return UnitAnswer(unit.file, 1, complaint, fatal=True)
