@@ -7,7 +7,6 @@ each working tree; whoever uses it holds its lock.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.preparation import Progress, wait_for_lock
 from linesmith.patches.revisions.git import Git, GitEntry
 from linesmith.patches.revisions.paths import checked_out, path_inside, stays_inside
+from linesmith.patches.scan.cache import name_of
 
 _MOST_BYTES = 256 << 20
 _LINK = "120000"
@@ -120,8 +120,7 @@ class RevisionImage:
 @contextmanager
 def image(git: Git, commit: str, progress: Progress) -> Iterator[Path]:
     """The files of ``commit``, for as long as the block lasts; raises ``CacheError`` and ``TreeError``."""
-    key = hashlib.sha256(str(git.top).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    root = cache_directory("revisions").resolve() / key
+    root = cache_directory("revisions").resolve() / name_of("", git.top)
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
         wait_for_lock(lock, f"reads revisions of {git.top}", progress)

@@ -10,7 +10,8 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import TreeError
@@ -80,14 +81,6 @@ def read_inside(root: Path, file: str, most: int) -> bytes | None:
     return source_bytes(root, file, most)
 
 
-@dataclass(frozen=True, slots=True)
-class Submodule:
-    """What differs in a ``repository`` within another one, with the paths that files have there."""
-
-    repository: Git
-    differences: tuple[Difference, ...]
-
-
 def checked_out(git: Git, path: bytes) -> Git | None:
     """The repository that lies there within the checkout of another one; none that a link leads to."""
     name = path_inside(path)
@@ -97,21 +90,23 @@ def checked_out(git: Git, path: bytes) -> Git | None:
     return Git(place)
 
 
-def submodule(git: Git, changed: Difference) -> Submodule | None:
-    """What another commit of a submodule changes; ``None`` where one is not at hand, or a file took its place."""
+def submodule(git: Git, changed: Difference) -> tuple[tuple[Git, Difference], ...] | None:
+    """What another commit of a submodule changes, with the repository of the submodule, and paths as in the outer one.
+
+    ``None`` where none is at hand, or a file took its place.
+    """
     if not all(side is None or side.is_submodule for side in (changed.old, changed.new)):
         return None
     inner = checked_out(git, changed.path)
     if inner is None:
         return None
-    try:
-        found = tuple(_differences(inner, changed.old, changed.new))
-    except TreeError:  # one of the commits is missing there
-        return None
-    sides = (
-        (each and replace(each, path=changed.path + b"/" + each.path) for each in (one.old, one.new)) for one in found
-    )
-    return Submodule(inner, tuple(Difference(*pair) for pair in sides))
+    found = []
+    with suppress(TreeError):  # one of the commits may be missing there
+        for one in _differences(inner, changed.old, changed.new):
+            sides = (side and replace(side, path=changed.path + b"/" + side.path) for side in (one.old, one.new))
+            found.append((inner, Difference(*sides)))
+        return tuple(found)
+    return None
 
 
 def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iterator[Difference]:

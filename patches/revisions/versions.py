@@ -119,8 +119,7 @@ def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Diffe
     """What differs with the repository that has it; of a submodule what differs within, where that is known."""
     modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
     yield from ((git, one) for one in found if modules.get(one.path) is None)
-    for module in filter(None, modules.values()):
-        yield from ((module.repository, one) for one in module.differences)
+    yield from chain.from_iterable(filter(None, modules.values()))
 
 
 def _remarks(

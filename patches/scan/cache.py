@@ -156,7 +156,7 @@ def answer_store(database: Database, record: str, program: str, tell: Callable[[
 
     Where there is no cache directory to be used, they are kept for this scan alone.
     """
-    with _opened(database.cache_name(record, program) + SUFFIX, tell) as file:
+    with _opened(name_of(SUFFIX, database.tree, database.build, record, program), tell) as file:
         wait_for_lock(file, f"scans for {record}", tell)
         yield AnswerStore(record, file)
 
@@ -303,7 +303,7 @@ class Selections:
 
     def units(self, record: str) -> tuple[Unit, ...]:
         """The units that count for ``record``."""
-        name = self.database.cache_name(record, stamp()) + SELECTION_SUFFIX
+        name = name_of(SELECTION_SUFFIX, self.database.tree, self.database.build, record, stamp())
         with suppress(CacheError, OSError, msgspec.MsgspecError):
             kept = _SELECTION_DECODER.decode((cache_directory() / name).read_bytes())
             if kept.digest == self._digest(kept.files):

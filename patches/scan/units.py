@@ -8,7 +8,6 @@ line. Of all units those can show something of a record that include its declara
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
@@ -55,11 +54,6 @@ class Database:
     title: str
     image: Path | None = None
     builds: tuple[Path, ...] = ()
-
-    def cache_name(self, *further: str) -> str:
-        """A file's name for what is kept of this build and what ``further`` names."""
-        text = "\0".join((str(self.tree), str(self.build), *further))
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
     def relative(self, file: str) -> str:
         """An absolute path, relative to the tree or its image, or to the build for what make generated there."""
