@@ -20,7 +20,7 @@ from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.hot import Chosen
 from linesmith.analyzer.report.layout import excerpt
 from linesmith.patches.build import child
-from linesmith.patches.edit.patch import file_text, write
+from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.propose.steps import step_tables
@@ -106,7 +106,7 @@ def _unheard(_progress: str) -> None:
 
 def _written(workshop: Workshop, candidate: Candidate, finding: Finding) -> Patch:
     tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
-    return write(candidate, finding, tree, 1, excerpt, _unheard)
+    return patch_of(candidate, finding, tree, 1, excerpt, confirm(candidate, tree, _unheard))
 
 
 def _announcement(choice: CpuChoice) -> str:

@@ -184,23 +184,6 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> U
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
 
 
-def write(
-    candidate: Candidate,
-    finding: Finding,
-    tree: Tree,
-    number: int,
-    excerpt: Excerpt,
-    progress: Progress,
-    steps: Sequence[StepTable] = (),
-) -> Patch:
-    """The patch for ``candidate``, confirmed by compiling it; ``number`` is the candidate's, counted from 1.
-
-    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons; ``progress`` gets a line of text before
-    anything slow. Raises what ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
-    """
-    return patch_of(candidate, finding, tree, number, excerpt, confirm(candidate, tree, progress), steps)
-
-
 def patch_of(
     candidate: Candidate,
     finding: Finding,
@@ -211,7 +194,10 @@ def patch_of(
     steps: Sequence[StepTable] = (),
     beyond: Beyond = NOTHING_BEYOND,
 ) -> Patch:
-    """The patch of a confirmed edit; the other arguments are those of ``write``, ``beyond`` what else was checked."""
+    """The patch of a confirmed edit; ``number`` is the candidate's, counted from 1.
+
+    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons, ``beyond`` is what else was checked.
+    """
     declared, build = confirmed.original.declared, confirmed.original.build
     seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, beyond)
     title, usual = declared.record.title, style(tree.root, declared.file)
