@@ -24,7 +24,7 @@ from linesmith.analyzer.model import (
 from linesmith.patches.edit.edit import edit
 from linesmith.patches.edit.insertions import AddedText
 from linesmith.patches.source.atoms import Atom, scope
-from linesmith.patches.source.columns import SourceText
+from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.records import records_named
 
 FILE = "include/linux/one.h"

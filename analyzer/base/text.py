@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from unicodedata import category
 
 # Characters in a line of a commit message: what checkpatch.pl takes without complaint.
@@ -40,6 +41,11 @@ def visible(text: str) -> str:
 def is_unseen(character: str) -> bool:
     """Whether ``visible`` would escape it; newlines and tabs are unseen, too."""
     return category(character) in _UNSEEN or _BLANK.match(character) is not None
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, with an ellipsis where there are more."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def paragraph(text: str, *, first: str = "", then: str = "") -> str:

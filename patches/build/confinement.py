@@ -17,21 +17,15 @@ import os
 import platform
 import resource
 import shutil
-import signal
 import struct
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-import signal
-import time
-from types import FrameType, MappingProxyType
-from linesmith.analyzer.base.child import Command, run
 
-from linesmith.analyzer.base.errors import DeadlinePassed
+from linesmith.analyzer.base.child import Command, run
 
 # Programs and their libraries; no file of these folders belongs to a user.
 SYSTEM = (
@@ -63,20 +57,12 @@ _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _X32 = 0x40000000
 
 
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """A machine's name in linux/audit.h, and its calls that open sockets: socket, io_uring_setup, and others."""
-
-    audit: int
-    refused: tuple[int, ...]
-
-
-_SOCKETS: Mapping[str, tuple[_Calls, ...]] = MappingProxyType(
-    {
-        "x86_64": (_Calls(0xC000003E, (41, 425)), _Calls(0x40000003, (102, 359, 425))),
-        "aarch64": (_Calls(0xC00000B7, (198, 425)), _Calls(0x40000028, (281, 425))),
-    }
-)
+# By machine, for programs of 64 and of 32 bits: its name in linux/audit.h, and its calls that open sockets (socket,
+# io_uring_setup, and others).
+_SOCKETS = {
+    "x86_64": ((0xC000003E, (41, 425)), (0x40000003, (102, 359, 425))),
+    "aarch64": ((0xC00000B7, (198, 425)), (0x40000028, (281, 425))),
+}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -106,16 +92,13 @@ class Confinement:
             if is_confinable():
                 ruleset = _ruleset()
                 stack.callback(os.close, ruleset)
-                self._fill(ruleset)
+                for place in (*_SYSTEM, *self.readable):
+                    _allow(ruleset, place, _READ)
+                for place in self.writable:
+                    _allow(ruleset, place, _handled())
+                _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
             program = _socket_filter()
             yield lambda: _enter(ruleset, program)
-
-    def _fill(self, ruleset: int) -> None:
-        for place in (*_SYSTEM, *self.readable):
-            _allow(ruleset, place, _READ)
-        for place in self.writable:
-            _allow(ruleset, place, _handled())
-        _allow(ruleset, Path(os.devnull), _READ_FILE | _WRITE_FILE)
 
 
 @lru_cache(maxsize=64)
@@ -194,12 +177,12 @@ def _socket_filter() -> ctypes.Array[ctypes.c_char] | None:
     if machines is None:
         return None
     steps: list[tuple[int, int, int, int]] = []
-    for machine in machines:
+    for audit, refused in machines:
         # By machine: the call's number against each of those refused; x32 calls of x86-64 are refused as a whole.
-        tests = [(_JUMP_IF_EQUAL, number) for number in machine.refused]
-        if machine.audit == _SOCKETS["x86_64"][0].audit:
+        tests = [(_JUMP_IF_EQUAL, number) for number in refused]
+        if audit == _SOCKETS["x86_64"][0][0]:
             tests.append((_JUMP_IF_AT_LEAST, _X32))
-        steps += [(_LOAD_WORD, 0, 0, 4), (_JUMP_IF_EQUAL, 0, len(tests) + 3, machine.audit), (_LOAD_WORD, 0, 0, 0)]
+        steps += [(_LOAD_WORD, 0, 0, 4), (_JUMP_IF_EQUAL, 0, len(tests) + 3, audit), (_LOAD_WORD, 0, 0, 0)]
         steps += [(code, len(tests) - place, 0, value) for place, (code, value) in enumerate(tests)]
         steps += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _REFUSE)]
     steps.append((_RETURN, 0, 0, _ALLOW))

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.base.child import Command
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.text import listed
 from linesmith.patches.build.confinement import Confinement, toolchain_of
-from linesmith.patches.build.kconfig import KernelConfiguration, architecture, own_configuration
+from linesmith.patches.build.kconfig import architecture, own_configuration
 from linesmith.patches.build.options import Flags, from_cmd_file
 from linesmith.patches.build.preparation import (
     Preparation,
@@ -57,6 +58,11 @@ def is_kernel(tree: Path) -> bool:
     return (tree / "Kbuild").is_file() and (tree / "scripts" / "Makefile.build").is_file()
 
 
+def is_kernel_code(tree: Path, file: str) -> bool:
+    """Whether Kbuild compiles a file of ``tree``; the programs in a kernel tree are built in ways of their own."""
+    return is_kernel(tree) and not file.startswith(("tools/", "samples/", "scripts/"))
+
+
 def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuild:
     """The flags of a configured kernel tree; a build directory is prepared in the cache where the tree has none.
 
@@ -75,9 +81,13 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuil
         )
         title, remarks = f"{configuration.path} and its own build", flags.remarks(str(recorded))
         return TreeBuild(flags, tree.resolve(), True, title, remarks=remarks, readable=visible_files(tree, generated))
-    own = _own(tree, configuration, arch)
+    own = preparation(tree, PreparationRequest(configuration, arch, arch))
     ready = prepared_build(own, str(configuration.path), progress)
-    return replace(ready, remarks=ready.remarks + _changed(own))
+    changed = changed_symbols(own)
+    if not changed:
+        return ready
+    remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {listed(changed, 5)}"
+    return replace(ready, remarks=(*ready.remarks, remark))
 
 
 def for_unit(build: TreeBuild, unit: str) -> TreeBuild:
@@ -96,11 +106,8 @@ def _unit_flags(build: TreeBuild, unit: str) -> Flags | None:
     record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
     if record.is_file():
         return from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
-    return unit_commands(build.preparation, _untold).flags(unit) if build.preparation else None
-
-
-def _untold(_progress: str) -> None:
-    """Takes seconds, and once."""
+    # To ask make takes seconds, and once: nobody is told.
+    return unit_commands(build.preparation, lambda _: None).flags(unit) if build.preparation else None
 
 
 def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
@@ -108,8 +115,10 @@ def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
     made = build or tree
     configuration = own_configuration(tree, build)
     arch = architecture(configuration, tree)
-    one = None if _recorded(made, arch) else _own(tree, configuration, arch)
-    return () if one is None or one.is_warm else (one.command(),)
+    if _recorded(made, arch):
+        return ()
+    one = preparation(tree, PreparationRequest(configuration, arch, arch))
+    return () if one.is_warm else (one.command(),)
 
 
 def _recorded(made: Path, arch: str) -> Path | None:
@@ -123,10 +132,6 @@ def _recorded(made: Path, arch: str) -> Path | None:
     return record if current else None
 
 
-def _own(tree: Path, configuration: KernelConfiguration, arch: str) -> Preparation:
-    return preparation(tree, PreparationRequest(configuration, arch, arch))
-
-
 def prepared_build(one: Preparation, made_from: str, progress: Progress) -> TreeBuild:
     """The flags of a directory in the cache, prepared if need be; ``made_from`` is what to call its configuration.
 
@@ -135,13 +140,4 @@ def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Tree
     commands = prepared(one, progress)
     flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
     title, places = f"{made_from}, prepared in {one.root}", (*visible_files(one.tree), one.root)
-    return TreeBuild(flags, one.farm, True, title, commands, one.tools.remarks, one, places)
-
-
-def _changed(one: Preparation) -> tuple[str, ...]:
-    """What olddefconfig made of the configuration."""
-    changed = changed_symbols(one)
-    if not changed:
-        return ()
-    listed = ", ".join(changed[:5]) + (", …" if len(changed) > 5 else "")
-    return (f"make olddefconfig changed {len(changed)} symbols of {one.wanted.configuration.path}: {listed}",)
+    return TreeBuild(flags, one.image, True, title, commands, one.tools.remarks, one, places)

@@ -3,6 +3,8 @@
 
 The makefiles of a kernel hand strings of a configuration to a shell, some without quotes (``CONFIG_LOCALVERSION``), so
 a configuration can run commands. No string decides a layout: make gets every string empty.
+
+Also which compiler a configuration was made for, and which other files of a tree decide what make generates.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,8 @@ class KernelConfiguration:
     @property
     def for_make(self) -> str:
         """The text that make may read: comments fall away but for those of kconfig, and strings are empty."""
-        told = (line for line in self.text.splitlines() if not line.startswith("#") or _FROM_KCONFIG.fullmatch(line))
-        return "".join(_STRING.sub(r'\1=""', f"{line}\n") for line in told)
+        lines = (line for line in self.text.splitlines() if not line.startswith("#") or _FROM_KCONFIG.fullmatch(line))
+        return "".join(_STRING.sub(r'\1=""', f"{line}\n") for line in lines)
 
     @property
     def strings(self) -> frozenset[str]:
@@ -107,8 +108,7 @@ def architecture(configuration: KernelConfiguration, tree: Path) -> str:
     return name
 
 
-# The files of a kernel tree that decide what make generates and which units it compiles, beside the configuration.
-
+# Beside the configuration, files with these names decide what make generates and which units it compiles.
 _NAMES = ("Makefile", "Kbuild", "Kconfig")
 # Kbuild makes headers of these (Kbuild in the root of the tree).
 _BOUNDS = "kernel/bounds.c"
@@ -117,28 +117,23 @@ _OFFSETS = "asm-offsets"
 
 def build_stamp(tree: Path) -> str:
     """What changes when one of these files comes, goes, or is written: a digest of names, sizes and times."""
-    told = hashlib.blake2b(digest_size=16)
-    for name in sorted(_build_files(str(tree))):
-        told.update(f"{name}\0".encode("utf-8", "surrogateescape"))
-        with suppress(OSError):
-            status = (tree / name).stat()
-            told.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
-    return told.hexdigest()
-
-
-def _build_files(tree: str) -> Iterator[str]:
-    """Their names relative to ``tree``."""
+    names = []
     for folder, folders, files in os.walk(tree):
         if ".git" in folders:
             folders.remove(".git")
-        inside = f"{folder}/"[len(tree) + 1 :]
+        inside = f"{folder}/"[len(str(tree)) + 1 :]
         for file in files:
             name = f"{inside}{file}"
             if file.startswith(_NAMES) or name == _BOUNDS or (file.startswith(_OFFSETS) and file.endswith(".c")):
-                yield name
+                names.append(name)
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(names):
+        digest.update(f"{name}\0".encode("utf-8", "surrogateescape"))
+        with suppress(OSError):
+            status = (tree / name).stat()
+            digest.update(f"{status.st_size} {status.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
 
-
-# Which compiler a configuration was made for, and how make is told to use it.
 
 _GCC = re.compile(r"((?:[\w.]+-)*)gcc(?:-(\d+)(?:\.\d+)*)?")
 _PREFIXES = {

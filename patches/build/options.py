@@ -6,7 +6,8 @@ not trusted. gcc and clang have options that load code (``-fplugin=``, ``-fcompa
 ``-B``, ``-specs=``, ``-wrapper``), that write files (``-fopt-info-all=``, ``-ftime-trace=``, ``-fdeps-file=``) and that
 read further options (``@FILE``), and each release has more. So options are not refused by name: an option is used only
 where a rule below allows it, and each rule says why a layout needs it. Values have no comma, quote or white space
-unless the rule says so; the words are handed to the compiler as they are, never to a shell.
+unless the rule says so; the words are handed to the compiler as they are, never to a shell. A recorded command is run
+only when its program is a C compiler of this machine from outside the tree.
 
 Sources: gcc(1) of GCC 12 to 15, clang(1) and ``clang -cc1 --help`` of LLVM 14 to 20.
 """
@@ -130,16 +131,11 @@ _DROPPED_PAIRS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class UsedOptions:
-    """The options that are used, and those of which a reader should know that they are not."""
+def used_options(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The options that are used of the words behind the compiler, and those of which a reader should know they are not.
 
-    options: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-
-def chosen(words: Sequence[str]) -> UsedOptions:
-    """What is used of the words behind the compiler; sources, outputs and dependency files fall away unmentioned."""
+    Sources, outputs and dependency files fall away unmentioned.
+    """
     options: list[str] = []
     left_out: list[str] = []
     waiting = iter(words)
@@ -154,7 +150,7 @@ def chosen(words: Sequence[str]) -> UsedOptions:
             left_out.append(f"{word} {next(waiting, '')}".rstrip())
         elif word.startswith(("-", "@")) and not _PLAIN_WORDS.fullmatch(word):
             left_out.append(word)
-    return UsedOptions(tuple(options), tuple(dict.fromkeys(left_out)))
+    return tuple(options), tuple(dict.fromkeys(left_out))
 
 
 def _valued(word: str, waiting: Iterator[str]) -> tuple[str, ...] | None:
@@ -173,12 +169,6 @@ def _valued(word: str, waiting: Iterator[str]) -> tuple[str, ...] | None:
         return ()
     return (option + value,) if option in _JOINED else (option, value)
 
-
-# The compiler and its options out of a recorded command line, checked before anything runs.
-#
-# The command lines come from files of the tree (Kbuild's ``.NAME.cmd``, ``compile_commands.json``). They are data:
-# never given to a shell, run only when the program is a C compiler of this machine from outside the tree, and only
-# with the options that ``patches.options`` allows.
 
 _COMPILER = re.compile(r"(?:[A-Za-z0-9_.+]+-)*(?:gcc|clang|cc)(?:-\d+(?:\.\d+)*)?")
 _TAKES_PATH = ("-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot")
@@ -204,9 +194,13 @@ class Flags:
 
     def places(self) -> tuple[Path, ...]:
         """What the options name as folders or files to read, as absolute paths."""
-        words = iter(self.options)
-        named = (_named(word, words) for word in words)
-        return tuple(self.directory / name for name in named if name)
+        found, words = [], iter(self.options)
+        for word in words:
+            if word in _TAKES_PATH:
+                found.append(next(words, ""))
+            else:
+                found += [word[len(option) :] for option in ("-I", "--sysroot=") if word.startswith(option)]
+        return tuple(self.directory / name for name in found if name)
 
     def remarks(self, origin: str) -> tuple[str, ...]:
         """A sentence on the options of ``origin`` that are not used, if there are such."""
@@ -219,13 +213,6 @@ class Flags:
     def include_directories(self) -> tuple[Path, ...]:
         """The directories of ``-I``, in order, as absolute paths."""
         return tuple(self.directory / option[2:] for option in self.options if option.startswith("-I"))
-
-
-def _named(word: str, following: Iterator[str]) -> str:
-    """The path that an option names, empty for others."""
-    if word in _TAKES_PATH:
-        return next(following, "")
-    return next((word[len(option) :] for option in ("-I", "--sysroot=") if word.startswith(option)), "")
 
 
 def from_cmd_file(path: Path, directory: Path, outside: Sequence[Path]) -> Flags:
@@ -249,8 +236,8 @@ def from_words(words: Sequence[str], origin: Path, directory: Path, outside: Seq
         rest.pop(0)
     if not rest:
         raise TreeError(f"{origin} holds an empty command; run make again in {directory}")
-    used = chosen(rest[1:])
-    return Flags(_compiler(rest[0], origin, directory, outside), used.options, directory, used.left_out)
+    options, left_out = used_options(rest[1:])
+    return Flags(_compiler(rest[0], origin, directory, outside), options, directory, left_out)
 
 
 def _words(line: str, origin: Path) -> list[str]:

@@ -1,31 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
 
-Beside the changed files lie links to those neighbours that lead to them, so that what these include by quotes is looked
-for there too.
-Nothing is written to the tree.
+A name in quotes is looked for beside the file that has it. So beside the changed files lie links to the neighbours that
+lead to them in that way, and to what these and the changed ones include so. Nothing is written to the tree.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from threading import Lock
 
+from linesmith.analyzer.base.child import undisturbed
 from linesmith.patches.build.options import Flags
 from linesmith.patches.source.declaration import included, includes_by_macro
 from linesmith.patches.source.tree import source_bytes
-from linesmith.analyzer.base.child import undisturbed
-
-# Which files of the tree have to lie beside changed ones, so that whatever includes another by quotes finds it.
-#
-# A name in quotes is looked for beside the file that has it. So a file that leads to a changed one in that way has to
-# lie where the changed one does, and with it what it and the changed ones include in the same way.
 
 _INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
 _MOST_BYTES = 4 << 20
@@ -91,34 +85,27 @@ class QuotedNeighbours:
 
     def needed(self) -> Iterator[str]:
         """The files that are not changed and have to lie in their places beside those that are."""
-        found = self._reached((*self._own, *self._leading()))
-        for file in self._known:
-            if file in found or _folder(file) in self._whole:
-                yield file
-
-    def _leading(self) -> set[str]:
-        """Files from which one comes to a changed one."""
         includers: dict[str, list[str]] = {}
         for file, names in self._known.items():
             for name in names:
                 includers.setdefault(name, []).append(file)
-        found: set[str] = set()
-        waiting = list(self._own)
-        while waiting:
-            fresh = [one for one in includers.get(waiting.pop(), ()) if one not in found]
-            found.update(fresh)
-            waiting += fresh
-        return found
+        # Files from which one comes to a changed one, and all that these and the changed ones lead to.
+        leading = _reached(self._own, lambda file: includers.get(file, ()))
+        found = _reached(leading, lambda file: self._own.get(file) or self._known.get(file, ()))
+        for file in self._known:
+            if file in found or _folder(file) in self._whole:
+                yield file
 
-    def _reached(self, starts: Iterable[str]) -> set[str]:
-        found = set(starts)
-        waiting = list(found)
-        while waiting:
-            file = waiting.pop()
-            fresh = [one for one in self._own.get(file) or self._known.get(file, ()) if one not in found]
-            found.update(fresh)
-            waiting += fresh
-        return found
+
+def _reached(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
+    """The ``starts``, and all to which the ``edges`` lead from them."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        fresh = [one for one in edges(waiting.pop()) if one not in found]
+        found.update(fresh)
+        waiting += fresh
+    return found
 
 
 def _folder(file: str) -> str:
@@ -140,8 +127,8 @@ class Overlay:
     root: Path
     tree: Path
     files: frozenset[str]
-    gone: frozenset[str] = frozenset()
-    neighbours: QuotedNeighbours | None = field(default=None, compare=False)
+    gone: frozenset[str]
+    neighbours: QuotedNeighbours = field(compare=False)
     entered: set[str] = field(default_factory=set, compare=False)
     linked: set[str] = field(default_factory=set, compare=False)
     _lock: Lock = field(default_factory=Lock, compare=False)
@@ -150,14 +137,15 @@ class Overlay:
         """Link what has to lie beside the changed files, with the files of these folders taken into account."""
         with self._lock:
             fresh = [folder for folder in folders if folder not in self.entered]
-            if not fresh or self.neighbours is None:
+            if not fresh:
                 return
             self.entered.update(fresh)
             self.neighbours.look_into(fresh)
             for file in self.neighbours.needed():
                 if file not in self.linked:
                     self.linked.add(file)
-                    self._link(file)
+                    (self.root / file).parent.mkdir(parents=True, exist_ok=True)
+                    (self.root / file).symlink_to(self.tree / file)
 
     def unit(self, file: str) -> Path:
         """The path by which a compiler is given a file of the tree, so that it finds changed files beside it."""
@@ -167,7 +155,20 @@ class Overlay:
 
     def options(self, flags: Flags) -> tuple[str, ...]:
         """The options of ``flags`` with the image in front of each directory and file that it has an image of."""
-        return tuple(self._seen(flags))
+        found: list[str] = []
+        options = iter(flags.options)
+        for option in options:
+            if option in _TAKES_FILE:
+                name = next(options, "")
+                images = (place for place in self._below(flags.directory / name) if str(place) in self.files)
+                image = next(images, None)
+                found += (option, name if image is None else str(self.root / image))
+                continue
+            if option.startswith("-I"):
+                places = (str(place) for place in self._below(flags.directory / option[2:]))
+                found += (f"-I{self.root / place}" for place in places if place in _folders(self.files))
+            found.append(option)
+        return tuple(found)
 
     def quoted(self, files: Iterable[str]) -> tuple[str, ...]:
         """Options that look for what is included by quotes in the folders of ``files`` as well."""
@@ -187,29 +188,6 @@ class Overlay:
         own = (path for path in paths if not path.startswith(f"{self.root}/"))
         return next((place for path in own if (place := os.path.normpath(self.original(path))) in changed), None)
 
-    def _seen(self, flags: Flags) -> Iterator[str]:
-        options = iter(flags.options)
-        for option in options:
-            if option in _TAKES_FILE:
-                yield option
-                yield self._file(flags.directory, next(options, ""))
-                continue
-            if option.startswith("-I"):
-                yield from (f"-I{folder}" for folder in self._mirrored(flags.directory / option[2:]))
-            yield option
-
-    def _file(self, directory: Path, name: str) -> str:
-        found = next((place for place in self._below(directory / name) if str(place) in self.files), None)
-        return name if found is None else str(self.root / found)
-
-    def _mirrored(self, directory: Path) -> list[Path]:
-        """Where the overlay holds changed files below a directory of the include path."""
-        folders = (str(place) for place in self._below(directory))
-        return [self.root / folder for folder in folders if self._holds(folder)]
-
-    def _holds(self, folder: str) -> bool:
-        return folder in _folders(self.files)
-
     def _below(self, path: Path) -> list[PurePosixPath]:
         """``path`` relative to the tree: as it is written, which may lead through links, and as it is."""
         found: dict[PurePosixPath, None] = {}
@@ -217,11 +195,6 @@ class Overlay:
             if place.is_relative_to(base):
                 found[PurePosixPath(place.relative_to(base))] = None
         return list(found)
-
-    def _link(self, file: str) -> None:
-        place = self.root / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(self.tree / file)
 
 
 @lru_cache(maxsize=8)
@@ -247,9 +220,6 @@ def lay_out(
             (root / file).write_bytes(text)
     overlay.enter(str(PurePosixPath(os.path.normpath(file)).parent) for file in (*written, *units))
     return overlay
-
-
-# A folder for what is only needed for a while.
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a program was compiled, as ``compile_commands.json`` says."""
+"""How a tree that is no kernel is compiled: as ``compile_commands.json`` says, else as the user does."""
 
 from __future__ import annotations
 
@@ -45,9 +45,6 @@ def entries(database: Path) -> tuple[CompileEntry, ...]:
         raise TreeError(f"{database} cannot be read ({error}); make it anew") from error
 
 
-# The compiler flags of a tree that is no kernel: from compile_commands.json, else from the user.
-
-
 def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
     """What compiles of a tree that is no kernel may read of it, and of its build; raises ``TreeError``."""
     return visible_files(tree.root, (tree.build,) if tree.build else ())
@@ -71,9 +68,18 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
         return TreeBuild(
             flags, root, False, made_from, remarks=given.remarks("--cflags"), readable=(*seen, *given.places())
         )
-    entry = _nearest(_some(database), file, unit)
+    try:
+        known = entries(database)
+    except TreeError as error:
+        raise TreeError(f"{error}, or name the options with --cflags") from error
+    if not known:
+        raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
+    entry = max(known, key=lambda one: _nearness(one, unit or file, file))
     words = list(entry.arguments) or _split(entry.command)
-    flags = from_words(words, database, _directory(entry, database, (root, build)), (tree.root, database.parent))
+    # The compiler is run as recorded within the tree or the build, else in the folder of the database.
+    recorded = (database.parent / entry.directory).resolve()
+    inside = any(one and recorded.is_relative_to(one.resolve()) for one in (root, build))
+    flags = from_words(words, database, recorded if inside else database.parent.resolve(), (tree.root, database.parent))
     named = flags.places() if build and database == build / NAME else ()
     beside = f"-I{root / PurePosixPath(entry.file).parent}"
     used = replace(flags, options=(*flags.options, beside))
@@ -81,38 +87,12 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     return TreeBuild(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
 
 
-def _directory(entry: CompileEntry, database: Path, own: Sequence[Path | None]) -> Path:
-    """Where the compiler is run: as recorded within the tree or the build, else in the folder of the database."""
-    recorded = (database.parent / entry.directory).resolve()
-    return recorded if any(one and recorded.is_relative_to(one.resolve()) for one in own) else database.parent.resolve()
-
-
-def _some(database: Path) -> Sequence[CompileEntry]:
-    try:
-        found = entries(database)
-    except TreeError as error:
-        raise TreeError(f"{error}, or name the options with --cflags") from error
-    if not found:
-        raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
-    return found
-
-
-def _nearest(known: Sequence[CompileEntry], file: str, unit: str | None) -> CompileEntry:
-    """The entry of the unit itself, else of the source file with the most folders in common."""
-    wanted = PurePosixPath(unit or file).parts
-
-    folders = frozenset(PurePosixPath(file).parent.parts)
-
-    def nearness(entry: CompileEntry) -> tuple[int, int]:
-        parts = PurePosixPath(entry.file).parts
-        return _common_tail(wanted, parts), len(folders.intersection(parts))
-
-    return max(known, key=nearness)
-
-
-def _common_tail(first: Sequence[str], second: Sequence[str]) -> int:
-    pairs = zip(reversed(first), reversed(second), strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _nearness(entry: CompileEntry, unit: str, file: str) -> tuple[int, int]:
+    """How much of its path an entry has in common with the unit, at the end, and how many folders with the file."""
+    parts = PurePosixPath(entry.file).parts
+    pairs = zip(reversed(PurePosixPath(unit).parts), reversed(parts), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return same, len(frozenset(PurePosixPath(file).parent.parts).intersection(parts))
 
 
 def _split(command: str) -> list[str]:

@@ -4,6 +4,11 @@
 A configuration is a file's text, or a make target that writes one (``defconfig``), with lines put behind it. One
 directory is made for each configuration, compiler and tree, and made anew when the makefiles or the Kconfig files of
 the tree have changed; the tree itself is only read.
+
+Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. So it builds from a clean
+image of the tree made of symbolic links. Directories in which make puts things are made anew, everything else is one
+link. How Kbuild would compile each unit ``make -n`` says in seconds; ``-o prepare`` keeps it from asking for tools and
+libraries that only a whole build needs. What it says is kept beside the build.
 """
 
 from __future__ import annotations
@@ -19,23 +24,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.cache import cache_directory
-from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.base.child import Command, Streams, missing, run, started
+from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.confinement import Confinement, compiler_version, toolchain_of
 from linesmith.patches.build.kconfig import KernelConfiguration, Toolchain, build_stamp, toolchain, values
 from linesmith.patches.build.options import Flags, from_words
 from linesmith.patches.source.tree import source_bytes, visible_files
-
-# A copy of a kernel tree made of symbolic links, without what make has put there.
-#
-# Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. The tree must not be
-# cleaned, so its clean image is built beside it. Directories in which make puts things are made anew, everything else
-# is one link.
 
 _MADE_ANEW = ("", "arch", "include", "kernel", "scripts")
 _DEEP = ("scripts", "kernel")
@@ -43,42 +43,36 @@ _GENERATED = ("include/config", "include/generated", ".config", ".config.old", "
 _DEEPEST = 12
 
 
-def plant(tree: Path, farm: Path, architecture: str) -> None:
-    """Make ``farm`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
+def link_sources(tree: Path, image: Path, architecture: str) -> None:
+    """Make ``image`` the clean image of ``tree``; links whose target is gone are removed. Raises ``OSError``."""
     own = f"arch/{architecture}"
     anew = {*_MADE_ANEW, own, f"{own}/include", f"{own}/kernel", f"{own}/tools"}
     within = tuple(f"{one}/" for one in (*_DEEP, f"{own}/kernel", f"{own}/tools"))
     left_out = {*_GENERATED, f"{own}/include/generated"}
-    _plant(tree.resolve(), farm, "", anew=anew, within=within, left_out=left_out)
+    _link_folder(tree.resolve(), image, "", anew=anew, within=within, left_out=left_out)
 
 
-def _plant(tree: Path, farm: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]) -> None:
-    target = farm / folder
+def _link_folder(
+    tree: Path, image: Path, folder: str, *, anew: set[str], within: tuple[str, ...], left_out: set[str]
+) -> None:
+    target = image / folder
     target.mkdir(parents=True, exist_ok=True)
-    _clear(target, tree / folder)
+    for link in target.iterdir():
+        if link.is_symlink() and not os.path.lexists(tree / folder / link.name):
+            link.unlink()
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     for name, entry in entries.items():
         place = f"{folder}/{name}".lstrip("/")
-        if place in left_out or _is_made(name, entries):
+        # Kbuild leaves a ``.NAME.cmd`` beside whatever it made.
+        if place in left_out or name.endswith(".cmd") or f".{name}.cmd" in entries:
             continue
         # Folders named here are entered through links too; below them a link could lead into a loop.
         enter = place in anew or (place.startswith(within) and place.count("/") < _DEEPEST)
         if enter and entry.is_dir(follow_symlinks=place in anew):
-            _plant(tree, farm, place, anew=anew, within=within, left_out=left_out)
+            _link_folder(tree, image, place, anew=anew, within=within, left_out=left_out)
         elif not os.path.lexists(target / name):
             (target / name).symlink_to(tree / place)
-
-
-def _clear(target: Path, origin: Path) -> None:
-    for kept in target.iterdir():
-        if kept.is_symlink() and not os.path.lexists(origin / kept.name):
-            kept.unlink()
-
-
-def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
-    """Kbuild leaves a ``.NAME.cmd`` beside whatever it made."""
-    return name.endswith(".cmd") or f".{name}.cmd" in siblings
 
 
 PREPARE_SECONDS = 1800
@@ -105,19 +99,19 @@ class PreparationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """A build directory in the cache: ``farm`` is the clean image of the tree, ``output`` what make writes into.
+    """A build directory in the cache: ``image`` is the clean image of the tree, ``output`` what make writes into.
 
     ``stamp`` tells the state of the tree's files that decide what make does.
     """
 
     root: Path
     tree: Path
-    wanted: PreparationRequest
+    request: PreparationRequest
     tools: Toolchain
     stamp: str
 
     @property
-    def farm(self) -> Path:
+    def image(self) -> Path:
         """The image of the tree that include paths lead to."""
         return self.root / "tree"
 
@@ -140,12 +134,12 @@ class Preparation:
     @property
     def variables(self) -> tuple[str, ...]:
         """What make is told on its command line beside the directory."""
-        return (f"ARCH={self.wanted.machine}", *self.tools.variables)
+        return (f"ARCH={self.request.machine}", *self.tools.variables)
 
     @property
     def record(self) -> Path:
         """Kbuild's record of the compiler call for asm-offsets."""
-        return self.output / "arch" / self.wanted.folder / "kernel" / ".asm-offsets.s.cmd"
+        return self.output / "arch" / self.request.folder / "kernel" / ".asm-offsets.s.cmd"
 
     def command(self) -> Command:
         """What prepares the directory once it is configured."""
@@ -158,7 +152,7 @@ class Preparation:
 
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
-        argv = ("make", "-C", str(self.farm), jobs, f"O={self.output}", *self.variables, *targets)
+        argv = ("make", "-C", str(self.image), jobs, f"O={self.output}", *self.variables, *targets)
         return Command(argv, self.root, PREPARE_SECONDS, self.confinement())
 
     def confinement(self) -> Confinement:
@@ -170,52 +164,54 @@ class Preparation:
 
     def prepare(self) -> Command:
         """Make everything anew; returns the last command. Raises ``TreeError`` with make's first complaint."""
-        for kept in (self.root / _PREPARED, self.units):
-            kept.unlink(missing_ok=True)
-        for stale in (self.farm, self.output):
+        for note in (self.root / _PREPARED, self.units):
+            note.unlink(missing_ok=True)
+        for stale in (self.image, self.output):
             if stale.exists():
                 shutil.rmtree(stale)
         self.output.mkdir(parents=True)
-        self.plant()
+        self.refresh_image()
         (self.root / "log").unlink(missing_ok=True)
         settings = self.output / ".config"
-        if self.wanted.target:
-            self._run(self._make(self.wanted.target))
+        if self.request.target:
+            self._run(self._make(self.request.target))
         else:
-            settings.write_text(self.wanted.configuration.for_make, encoding="utf-8")
-        if self.wanted.fragment:
+            settings.write_text(self.request.configuration.for_make, encoding="utf-8")
+        if self.request.fragment:
             with settings.open("a", encoding="utf-8") as file:
-                file.write("\n".join(("", *self.wanted.fragment, "")))
+                file.write("\n".join(("", *self.request.fragment, "")))
         command = self.command()
         self._run(command)
         files.replace_file(self.root / _PREPARED, self.stamp.encode())
         return command
 
-    def plant(self) -> None:
+    def refresh_image(self) -> None:
         """Bring the image up to date with the tree."""
-        plant(self.tree, self.farm, self.wanted.folder)
+        link_sources(self.tree, self.image, self.request.folder)
 
     def _run(self, command: Command) -> None:
         ended = run(command)
         with (self.root / "log").open("a", encoding="utf-8") as log:
             log.write(ended.output)
         if ended.status:
-            message = f"make could not prepare {self.tree}: {_first_error(ended.output)}; see {self.root / 'log'}"
-            raise TreeError(message)
+            lines = [line.strip() for line in ended.output.splitlines()]
+            errors = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
+            error = next((line for line in (*errors, *lines[-1:]) if line.strip("* ")), "no output")
+            raise TreeError(f"make could not prepare {self.tree}: {error}; see {self.root / 'log'}")
 
 
-def preparation(tree: Path, wanted: PreparationRequest) -> Preparation:
-    """Where ``wanted`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
+def preparation(tree: Path, request: PreparationRequest) -> Preparation:
+    """Where ``request`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
     for program in _NEEDED:
         if shutil.which(program) is None:
             raise missing(program)
-    tools = toolchain(wanted.configuration, wanted.folder, wanted.machine)
+    tools = toolchain(request.configuration, request.folder, request.machine)
     version = compiler_version(tools.compiler)
     top = (source_bytes(tree, "Makefile") or b"")[:512]
-    asked = (wanted.configuration.for_make, wanted.machine, wanted.target, *wanted.fragment)
+    asked = (request.configuration.for_make, request.machine, request.target, *request.fragment)
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
-    return Preparation(cache_directory("trees").resolve() / key, tree, wanted, tools, build_stamp(tree))
+    return Preparation(cache_directory("trees").resolve() / key, tree, request, tools, build_stamp(tree))
 
 
 def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
@@ -225,27 +221,16 @@ def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
         if not one.is_warm:
             progress(f"preparing a build of {one.tree} in {one.root} (once for this configuration)")
             commands = (one.prepare(),)
-        one.plant()
+        one.refresh_image()
     return commands
 
 
 def changed_symbols(one: Preparation) -> tuple[str, ...]:
     """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
-    made, asked = one.configured().values, one.wanted.configuration.values
-    strings = one.wanted.configuration.strings | one.configured().strings
-    return tuple(
-        sorted(
-            name
-            for name in {*made, *asked} - strings
-            if made.get(name) != asked.get(name) and not name.startswith(_ABOUT_THE_COMPILER)
-        )
-    )
-
-
-def _first_error(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines()]
-    telling = [line for line in lines if "error" in line.lower() or "***" in line or "not found" in line]
-    return next((line for line in (*telling, *lines[-1:]) if line.strip("* ")), "no output")
+    made, asked = one.configured().values, one.request.configuration.values
+    strings = one.request.configuration.strings | one.configured().strings
+    differing = (name for name in {*made, *asked} - strings if made.get(name) != asked.get(name))
+    return tuple(sorted(name for name in differing if not name.startswith(_ABOUT_THE_COMPILER)))
 
 
 @contextmanager
@@ -253,18 +238,18 @@ def locked(root: Path, progress: Progress) -> Iterator[None]:
     """Holds the directory against a second process or thread until the block ends."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress(f"waiting for another process that prepares {root}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_for_lock(lock, f"prepares {root}", progress)
         yield
 
 
-# How Kbuild would compile each unit of a prepared build: make says it without doing it, in seconds.
-#
-# ``make -n`` prints the recipes; ``-o prepare`` keeps it from asking for tools and libraries that only a whole build
-# needs. What it says is kept beside the build.
+def wait_for_lock(file: IO[str] | IO[bytes], work: str, progress: Progress) -> None:
+    """Lock an open file; where another process has it, ``progress`` gets a line that says what ``work`` that does."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        progress(f"waiting for another process that {work}")
+        fcntl.flock(file, fcntl.LOCK_EX)
+
 
 DRY_SECONDS = 600
 # Commands are long and alike.
@@ -293,34 +278,24 @@ class UnitCommands:
 
 def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
     """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
-    kept = one.units
-    if not kept.is_file():
+    if not one.units.is_file():
         with locked(one.root, progress):
-            if not kept.is_file():  # who waited for it need not ask again
-                _keep(one, progress)
-    commands = msgspec.json.decode(zlib.decompress(kept.read_bytes()), type=dict[str, str])
+            if not one.units.is_file():  # who waited for it need not ask again
+                progress(f"asking make how it compiles the units of {one.tree}")
+                said = one.root / "dry-run"
+                _dry_run(one, said)
+                found = dict(_units(one, said))
+                if not found:
+                    raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+                said.unlink()
+                files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
+    commands = msgspec.json.decode(zlib.decompress(one.units.read_bytes()), type=dict[str, str])
     return UnitCommands(commands, one.output, (one.tree, one.root))
-
-
-def _keep(one: Preparation, progress: Progress) -> None:
-    progress(f"asking make how it compiles the units of {one.tree}")
-    found = _asked(one)
-    files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
-
-
-def _asked(one: Preparation) -> dict[str, str]:
-    said = one.root / "dry-run"
-    _dry_run(one, said)
-    found = dict(_units(one, said))
-    if not found:
-        raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
-    said.unlink()
-    return found
 
 
 def _dry_run(one: Preparation, said: Path) -> None:
     """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
-    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.farm / "Makefile"))
+    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.image / "Makefile"))
     whole = (*argv, "-o", "prepare", *one.variables, "V=1")
     with said.open("wb") as output:
         streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
@@ -334,7 +309,7 @@ def _dry_run(one: Preparation, said: Path) -> None:
 def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
     """Pairs of unit and compiler call."""
     begin = f"; {one.tools.compiler} ".encode()
-    farm = f"{one.farm}/"
+    image = f"{one.image}/"
     with said.open("rb") as lines:
         for line in lines:
             end = line.rfind(_BEHIND)
@@ -342,5 +317,5 @@ def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
             call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
             command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
             source = command.rpartition(" ")[2]
-            if source.startswith(farm) and source.endswith(".c") and "-D__KERNEL__" in command:
-                yield os.path.normpath(source.removeprefix(farm)), command
+            if source.startswith(image) and source.endswith(".c") and "-D__KERNEL__" in command:
+                yield os.path.normpath(source.removeprefix(image)), command

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
+from linesmith.analyzer.base.child import Command, place_of, run, run_apart, timed_out
 from linesmith.analyzer.base.errors import (
     CommandTimedOut,
     DebugInfoDamaged,
@@ -23,14 +24,11 @@ from linesmith.analyzer.base.errors import (
 )
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.dwarf import object_reader, table_from_reader
-from linesmith.analyzer.base.child import Command, place_of, run, run_apart, timed_out
 from linesmith.patches.build.confinement import SYSTEM, Confinement, is_confinable
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Contents, Overlay, Quotes, lay_out, scratch
 from linesmith.patches.source.declaration import included, recorded_file
 from linesmith.patches.source.tree import source_bytes
-
-# Which files a compile would read by including them, for systems that cannot confine the compiler itself.
 
 _SECONDS = 60
 
@@ -43,25 +41,17 @@ def check_reads(command: Command, list_to: Path) -> None:
     """
     if command.confinement is None or is_confinable():
         return
-    argv = (*_without_output(command.argv), "-M", "-MF", str(list_to))
+    at = command.argv.index("-c")  # -c -o OBJECT
+    argv = (*command.argv[:at], *command.argv[at + 3 :], "-M", "-MF", str(list_to))
     if run(replace(command, argv=argv, seconds=_SECONDS)).status:
         raise VerificationFailed("it cannot be preprocessed, and is not compiled on a system without Landlock")
     known = (*map(Path, SYSTEM), *command.confinement.readable, *command.confinement.writable)
-    outside = next((file for file in _listed(list_to) if not _within(command.directory / file, known)), None)
+    # A rule for make.
+    rule = list_to.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    listed = rule.partition(":")[2].replace("\\ ", "\\").split()
+    outside = next((file for file in listed if not _within(command.directory / file, known)), None)
     if outside is not None:
         raise VerificationFailed(f"it includes {outside}, which is neither of the tree nor of the compiler")
-
-
-def _without_output(argv: Sequence[str]) -> tuple[str, ...]:
-    """The call without ``-c -o OBJECT``."""
-    at = argv.index("-c")
-    return (*argv[:at], *argv[at + 3 :])
-
-
-def _listed(place: Path) -> tuple[str, ...]:
-    """The files of a rule for make."""
-    text = place.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
-    return tuple(text.partition(":")[2].replace("\\ ", "\\").split())
 
 
 def _within(file: Path, known: Sequence[Path]) -> bool:
@@ -111,16 +101,11 @@ class CompiledProbe:
     overlay: Overlay
 
 
-def compiled(build: TreeBuild, probe: Probe, source: bytes) -> CompiledProbe:
-    """The records of ``probe.file`` with the content ``source``.
+def compiled(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProbe:
+    """The records of a probe in a tree with other ``contents``, by file relative to the tree, ``None`` for no file.
 
     Raises ``VerificationFailed`` with the compiler's first error, ``ToolMissing`` without the compiler.
     """
-    return compiled_with(build, probe, {probe.file: source})
-
-
-def compiled_with(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProbe:
-    """The same with any number of changed files: ``contents`` by file relative to the tree, ``None`` for no file."""
     with scratch() as root:
         overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
         return compiled_in(overlay, build, probe)
@@ -131,7 +116,9 @@ def compiled_in(overlay: Overlay, build: TreeBuild, probe: Probe, seconds: float
     with scratch() as made:
         unit = _unit(made, overlay, probe)
         output = made / "probe.o"
-        argv = _argv(build, probe, overlay, unit, output)
+        flags = build.flags
+        quoted = overlay.quoted(file for file in (probe.through, probe.file) if file)
+        argv = (flags.compiler, *overlay.options(flags), *quoted, *_BEFORE_OUTPUT, str(output), str(unit))
         within = build.confinement(build.flags.compiler, (overlay.root,), made)
         command = Command(argv, build.flags.directory, min(seconds, COMPILE_SECONDS), within)
         check_reads(command, made / "reads.d")
@@ -174,12 +161,6 @@ def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:
     return unit
 
 
-def _argv(build: TreeBuild, probe: Probe, overlay: Overlay, unit: Path, output: Path) -> tuple[str, ...]:
-    quoted = overlay.quoted(file for file in (probe.through, probe.file) if file)
-    flags = build.flags
-    return (flags.compiler, *overlay.options(flags), *quoted, *_BEFORE_OUTPUT, str(output), str(unit))
-
-
 def _complaint(probe: Probe, overlay: Overlay, output: str) -> str:
     """The first error; the text of one in a file that does not change is not shown, for it may quote any file."""
     match = next((found for line in output.splitlines() if (found := _ERROR.match(line[:_MOST_OF_A_LINE]))), None)
@@ -198,8 +179,6 @@ def _complaint(probe: Probe, overlay: Overlay, output: str) -> str:
     return f"{probe.file} does not compile{through}: there is an error at {file}:{match['line']}"
 
 
-# Ways to compile a header that cannot stand alone: through units that include it, or behind what most include.
-
 _MOST_UNITS = 3
 _MOST_FILES = 400
 # A kernel has 1,400 in one folder.
@@ -209,14 +188,17 @@ _BASIC_HEADERS = ("linux/module.h", "linux/netdevice.h", "linux/pci.h")
 
 
 def probes(build: TreeBuild, file: str, variable: str, recorded: str | None) -> tuple[Probe, ...]:
-    """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names."""
+    """The ways to compile ``file``, the surest first; ``recorded`` is the unit that DWARF names.
+
+    A header that cannot stand alone is compiled through units that include it, or behind what most units include.
+    """
     alone = Probe(file, variable)
-    units = including_units(build.sources, file, recorded)
+    units = _including_units(build.sources, file, recorded)
     behind = (replace(alone, known=_BASIC_HEADERS),) if build.is_kernel and file.endswith(".h") else ()
     return (alone, *(replace(alone, through=unit) for unit in units), *behind)
 
 
-def including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:
+def _including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:
     """Units to try for ``file``, relative to ``tree``: the one DWARF names, then neighbours that include the file.
 
     Headers beside it come last, for what needs the headers that another one includes before it.

@@ -26,8 +26,7 @@ from linesmith.patches.edit.insertions import AddedText, asserted, marked, spelt
 from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
 from linesmith.patches.source.atoms import AtomKind, MemberScope
 from linesmith.patches.source.body import Body, Remarks, all_members, parsed, remarked
-from linesmith.patches.source.columns import SourceText, find, with_attribute
-from linesmith.patches.source.comments import followed
+from linesmith.patches.source.pieces import SourceText, find, followed, with_attribute
 from linesmith.patches.source.records import RecordSpan, is_packed
 
 

@@ -16,8 +16,8 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, 
 from linesmith.patches.edit.moves import before, split
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, indentation
-from linesmith.patches.source.columns import SourcePiece, SourceText, find
 from linesmith.patches.source.macros import written_name
+from linesmith.patches.source.pieces import SourcePiece, SourceText, find
 from linesmith.patches.source.tree import source_bytes
 
 _CACHE_HEADER = "include/linux/cache.h"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from linesmith.analyzer.base.errors import EditRefused
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
-from linesmith.patches.source.columns import SourcePiece, find
-from linesmith.patches.source.comments import fitted, parted, without_gap
+from linesmith.patches.source.pieces import SourcePiece, find, fitted, heading_apart, without_gap
 
 _SHOWN = 4
 OTHER_CANDIDATE = "take another candidate with --candidate"
@@ -49,7 +49,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     inside = body.common((member, partner))
     cut = body.pieces(inside)
     for name in (member, partner):
-        cut = parted(cut, find(body.origin, inside, cut, name), body.headings)
+        cut = heading_apart(cut, find(body.origin, inside, cut, name), body.headings)
     first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
@@ -110,7 +110,7 @@ def _put(body: Body, member: str, after: str | None) -> Body:
         body = split(body, inside, other, _behind)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
-    cut = parted(cut, find(body.origin, inside, cut, member), body.headings)
+    cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)
     index = find(body.origin, inside, cut, member)
     if after is None:
         target = next((at for at, one in enumerate(cut) if one.atom.kind not in _LOOSE), 0)
@@ -195,8 +195,7 @@ def _refuse_companions(body: Body, candidate: Candidate, name: str | None) -> No
     atom = next((one for one in body.home.atoms if name in one.names), None)
     others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
     if atom and others:
-        listed = ", ".join(others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
-        reason = f"`{name}` is in {atom.kind.value} with {listed}, which can only move together"
+        reason = f"`{name}` is in {atom.kind.value} with {listed(others, _SHOWN)}, which can only move together"
         raise body.origin.refuse(whole(atom), atom.start, reason, OTHER_CANDIDATE)
 
 

@@ -25,7 +25,7 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel, kernel_build, planned
+from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel_code, kernel_build, planned
 from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
@@ -37,8 +37,8 @@ from linesmith.patches.message.message import Confirmation, Excerpt, commit_mess
 from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
 from linesmith.patches.source.atoms import AtomKind, blocks, scope
 from linesmith.patches.source.body import Remarks
-from linesmith.patches.source.columns import SourceText
 from linesmith.patches.source.declaration import Declared, declaration
+from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.tree import Tree
 
 
@@ -70,10 +70,10 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``, and ``VerificationFailed`` when the
     compiler disagrees.
     """
-    with readable(tree):
-        declared = declared_in(candidate.type, candidate.before, tree)
-        sources = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared), remarks=remarks)
-        if is_kernel_code(tree, declared):
+    with declaration_in(candidate.type, candidate.before, tree) as declared:
+        kernel = is_kernel_code(tree.root, declared.file)
+        sources = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)
+        if kernel:
             build = kernel_build(tree.root, tree.build, progress)
         else:
             build = plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
@@ -82,36 +82,27 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
         return _first_confirmed(candidate, original, sources, remarks)
 
 
-def declared_in(type_: str, layout: Layout, tree: Tree) -> Declared:
+@contextmanager
+def declaration_in(type_: str, layout: Layout, tree: Tree) -> Iterator[Declared]:
     """The declaration of the record ``type_``, whose members, or those of a struct inside it, are in ``layout``.
 
-    Raises ``TreeError``, ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
+    What the system refuses in the block is said with the file it refused. Raises ``TreeError``,
+    ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
     """
-    if not tree.root.is_dir():
-        raise TreeError(
-            f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
-        )
-    declared = declaration(tree.root, type_, layout)
-    if is_user_abi(declared.file):
-        reason = f"{type_} is shared with user space, so its members must stay"
-        raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
-    return declared
-
-
-@contextmanager
-def readable(tree: Tree) -> Iterator[None]:
-    """What the system refuses is said with the file it refused."""
     try:
-        yield
+        if not tree.root.is_dir():
+            raise TreeError(
+                f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
+            )
+        declared = declaration(tree.root, type_, layout)
+        if is_user_abi(declared.file):
+            reason = f"{type_} is shared with user space, so its members must stay"
+            raise EditRefused(Refusal(RefusalCode.USER_ABI, declared.place, reason))
+        yield declared
     except OSError as error:
         place = error.filename or tree.root
         remedy = f"check the permissions of {tree.root} and of the cache directory ($LINESMITH_CACHE_DIR)"
         raise TreeError(f"{place}: {error.strerror or error}; {remedy}") from error
-
-
-def is_kernel_code(tree: Tree, declared: Declared) -> bool:
-    """Whether Kbuild compiles the file; the programs in a kernel tree are built in ways of their own."""
-    return is_kernel(tree.root) and not declared.file.startswith(("tools/", "samples/", "scripts/"))
 
 
 def edits(
@@ -132,7 +123,8 @@ def _original(candidate: Candidate, declared: Declared, build: TreeBuild) -> Ori
     tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
     for probe in tried:
         try:
-            return Original(declared, build, probe, compiled(for_unit(build, probe.unit), probe, declared.source))
+            found = compiled(for_unit(build, probe.unit), probe, {declared.file: declared.source})
+            return Original(declared, build, probe, found)
         except VerificationFailed as failure:
             failures.append(str(failure))
     units = [one.through for one in tried if one.through]
@@ -150,7 +142,7 @@ def _first_confirmed(
     failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
     for source in sources:
         try:
-            patched = compiled(for_unit(build, original.probe.unit), original.probe, source)
+            patched = compiled(for_unit(build, original.probe.unit), original.probe, {declared.file: source})
             verification = verify(candidate, before, locate(candidate, patched.layouts))
         except VerificationFailed as failed:
             failure = failed
@@ -176,10 +168,8 @@ def edited(candidate: Candidate, root: Path) -> UnverifiedEdit:
 
     No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
     """
-    tree = Tree(root)
-    with readable(tree):
-        declared = declared_in(candidate.type, candidate.before, tree)
-        source = edits(candidate, declared, tree.root, kernel=is_kernel_code(tree, declared))[-1]
+    with declaration_in(candidate.type, candidate.before, Tree(root)) as declared:
+        source = edits(candidate, declared, root, kernel=is_kernel_code(root, declared.file))[-1]
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), ())
 
 
@@ -188,29 +178,11 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> U
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
     """
-    with readable(tree):
-        declared = declared_in(candidate.type, candidate.before, tree)
-        kernel = is_kernel_code(tree, declared)
+    with declaration_in(candidate.type, candidate.before, tree) as declared:
+        kernel = is_kernel_code(tree.root, declared.file)
         source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
-
-
-def write(
-    candidate: Candidate,
-    finding: Finding,
-    tree: Tree,
-    number: int,
-    excerpt: Excerpt,
-    progress: Progress,
-    steps: Sequence[StepTable] = (),
-) -> Patch:
-    """The patch for ``candidate``, confirmed by compiling it; ``number`` is the candidate's, counted from 1.
-
-    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons; ``progress`` gets a line of text before
-    anything slow. Raises what ``draft`` raises, and ``VerificationFailed`` when the compiler disagrees.
-    """
-    return patch_of(candidate, finding, tree, number, excerpt, confirm(candidate, tree, progress), steps)
 
 
 def patch_of(
@@ -223,7 +195,10 @@ def patch_of(
     steps: Sequence[StepTable] = (),
     further: FurtherChecks = NO_FURTHER_CHECKS,
 ) -> Patch:
-    """The patch of a confirmed edit; the other arguments are those of ``write``, ``further`` what else was checked."""
+    """The patch of a confirmed edit; ``number`` is the candidate's, counted from 1.
+
+    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons, ``further`` is what else was checked.
+    """
     declared, build = confirmed.original.declared, confirmed.original.build
     seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further)
     title, usual = declared.record.title, style(tree.root, declared.file)
@@ -280,15 +255,14 @@ def readiness(type_: str, layout: Layout, tree: Tree) -> PatchReadiness:
     """
     file = ""
     try:
-        with readable(tree):
-            declared = declared_in(type_, layout, tree)
+        with declaration_in(type_, layout, tree) as declared:
             file = declared.file
             check_record(SourceText(declared.source, file), declared.record)
             outer, sound = scope(declared.source, declared.record)
             if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
                 reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
                 raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))
-            if is_kernel_code(tree, declared):
+            if is_kernel_code(tree.root, file):
                 planned(tree.root, tree.build)
     except LinesmithError as error:
         return PatchReadiness(file, error)
@@ -301,8 +275,7 @@ def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, .
     Nothing where the record's declaration is not found.
     """
     try:
-        with readable(Tree(tree)):
-            declared = declared_in(type_, layout, Tree(tree))
+        with declaration_in(type_, layout, Tree(tree)) as declared:
             found = blocks(declared.source, declared.record)
     except LinesmithError:
         return ()

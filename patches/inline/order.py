@@ -19,9 +19,9 @@ from linesmith.patches.inline.pointer import PointerMember, tags_of
 from linesmith.patches.inline.syntax import bare, callee, compact, enclosing, inside, parsed, text
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.body import all_members
-from linesmith.patches.source.comments import followed
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments, without_directives
+from linesmith.patches.source.pieces import followed
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.image import TreeImage, mentions
 from linesmith.patches.treewide.spatch import include_folders

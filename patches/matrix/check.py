@@ -11,7 +11,7 @@ from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import is_kernel
+from linesmith.patches.build.kbuild import is_kernel_code
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix import choice, kernels
@@ -20,17 +20,15 @@ from linesmith.patches.matrix.records import Measured, measured
 from linesmith.patches.matrix.users import CompiledUsers, compiled_users
 from linesmith.patches.source.tree import Tree
 
-_OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
-
 
 def matrix(tree: Tree, file: str) -> tuple[str, ...]:
     """The configurations that are checked where all are asked for."""
-    return kernels.MATRIX if _is_kernel(tree, file) else choice.MATRIX
+    return kernels.MATRIX if is_kernel_code(tree.root, file) else choice.MATRIX
 
 
 def names(tree: Tree, file: str) -> tuple[str, ...]:
     """Every configuration that has a name for this tree."""
-    return tuple(kernels.RECIPES if _is_kernel(tree, file) else choice.VARIANTS)
+    return tuple(kernels.RECIPES if is_kernel_code(tree.root, file) else choice.VARIANTS)
 
 
 def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None = None) -> None:
@@ -39,7 +37,9 @@ def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None 
     ``shown`` is what a reader knows the tree by, where that is not its root.
     """
     known = names(tree, file)
-    unknown = [one for one in asked if one not in known and not (_is_kernel(tree, file) and Path(one).is_file())]
+    unknown = [
+        one for one in asked if one not in known and not (is_kernel_code(tree.root, file) and Path(one).is_file())
+    ]
     if unknown:
         raise TreeError(
             f"there is no configuration {unknown[0]!r} for {shown or tree.root}; known are {', '.join(known)}"
@@ -60,7 +60,7 @@ def check(
 def _checked(
     name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress
 ) -> ConfigurationCheck:
-    recipes = kernels.RECIPES if _is_kernel(tree, _file(change)) else choice.VARIANTS
+    recipes = kernels.RECIPES if is_kernel_code(tree.root, _file(change)) else choice.VARIANTS
     title = recipes[name].title if name in recipes else Path(name).name
     deadline = asked.deadlines()
     late = ConfigurationCheck(title, failed=deadline.passed, unjudged=(_file(change),))
@@ -121,14 +121,10 @@ def _why(error: LinesmithError | OSError) -> str:
 
 def _environment(name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress) -> Environment:
     file = _file(change)
-    if not _is_kernel(tree, file):
+    if not is_kernel_code(tree.root, file):
         return choice.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
     environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
     own = f"arch/{environment.folder}/"
     if file.startswith("arch/") and not file.startswith(own):
         raise VerificationFailed(f"{file} belongs to another machine")
     return environment
-
-
-def _is_kernel(tree: Tree, file: str) -> bool:
-    return is_kernel(tree.root) and not file.startswith(_OWN_MAKEFILES)

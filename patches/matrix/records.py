@@ -21,7 +21,7 @@ from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
 from linesmith.patches.build.kbuild import TreeBuild, for_unit
 from linesmith.patches.build.overlay import Contents
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import Probe, compiled_with, probes
+from linesmith.patches.build.probe import Probe, compiled, probes
 from linesmith.patches.edit.verify import Located
 from linesmith.patches.matrix.choice import CheckedChange, Environment
 from linesmith.patches.matrix.users import each
@@ -145,7 +145,7 @@ def _first(build: TreeBuild, contents: Contents, tried: Sequence[Probe]) -> tupl
 
 
 def _layouts(build: TreeBuild, probe: Probe, contents: Mapping[str, bytes | None]) -> Layouts:
-    return compiled_with(for_unit(build, probe.unit), probe, contents).layouts
+    return compiled(for_unit(build, probe.unit), probe, contents).layouts
 
 
 @dataclass(frozen=True, slots=True)

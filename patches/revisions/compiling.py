@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles a file of two versions alike, in a compiler that reaches nothing but the sources."""
+"""Compiles a file of two versions alike, in a compiler that reaches nothing but the sources.
+
+Both are compiled as the first version is built. Only files are that may declare a record otherwise than before.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,11 @@ from linesmith.analyzer.base.errors import CommandTimedOut, TreeError, Verificat
 from linesmith.analyzer.intent.reading import FILE_NAME
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.kbuild import for_unit, is_kernel
+from linesmith.patches.build.kbuild import for_unit, is_kernel, is_kernel_code
 from linesmith.patches.build.options import Flags
-from linesmith.patches.build.overlay import Overlay
 from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import CompiledProbe, Probe, compiled_in, probes
+from linesmith.patches.build.probe import Probe, compiled_in, probes
 from linesmith.patches.matrix.choice import TREE, Environment, program_environment
 from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
@@ -67,16 +69,20 @@ class Compiling:
     laid: Overlays
     seconds: Callable[[], float]
 
-    def before(self, probe: Probe) -> CompiledProbe:
-        """What the first version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.before(self.environment.build), probe)
+    def records(self, probe: Probe, side: int) -> LayoutTable | VerificationFailed:
+        """The records of the first version (``side`` 0) or the second one (1), with files as the tree names them.
 
-    def after(self, probe: Probe) -> CompiledProbe:
-        """What the second version shows; raises ``VerificationFailed``."""
-        return self._in(self.laid.after(self.environment.build), probe)
-
-    def _in(self, overlay: Overlay, probe: Probe) -> CompiledProbe:
-        return compiled_in(overlay, for_unit(self.environment.build, probe.unit), probe, self.seconds())
+        What the compiler says where it makes none; raises ``CommandTimedOut``.
+        """
+        build = self.environment.build
+        try:
+            found = compiled_in(self.laid.of(build, side), for_unit(build, probe.unit), probe, self.seconds())
+        except CommandTimedOut:
+            raise
+        except VerificationFailed as failed:
+            return failed
+        original = found.overlay.original
+        return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
 
 
 def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
@@ -91,21 +97,15 @@ def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
     complaints: list[VerificationFailed] = []
     reason = ""
     for probe, then in _probes(how, one):
-        try:
-            before = how.before(probe)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            reason = reason or str(failed)
+        before = how.records(probe, 0)
+        if isinstance(before, VerificationFailed):
+            reason = reason or str(before)
             continue
-        try:
-            after = how.after(then)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            complaints.append(failed)
+        after = how.records(then, 1)
+        if isinstance(after, VerificationFailed):
+            complaints.append(after)
             continue
-        return BothVersions(one.new, _own(before), _own(after), one.old != one.new)
+        return BothVersions(one.new, before, after, one.old != one.new)
     if complaints:
         raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
     return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
@@ -122,28 +122,16 @@ def _probes(how: Compiling, one: Counterpart) -> Iterator[tuple[Probe, Probe]]:
 def _compiled_after(how: Compiling, file: str, reason: str) -> BothVersions | str:
     """What the second version alone shows; ``reason`` says why the first shows nothing, empty where it has no file."""
     for probe in probes(how.environment.build, file, "", None):
-        try:
-            after = how.after(probe)
-        except CommandTimedOut:
-            raise
-        except VerificationFailed as failed:
-            reason = reason or f"in {how.versions.head}, {failed}"
+        after = how.records(probe, 1)
+        if isinstance(after, VerificationFailed):
+            reason = reason or f"in {how.versions.head}, {after}"
             continue
         remark = f"{file} was compared with nothing: {reason}" if reason else ""
-        return BothVersions(file, LayoutTable(()), _own(after), True, remark)
+        return BothVersions(file, LayoutTable(()), after, True, remark)
     return f"{file} was not compiled: {reason}"
 
 
-def _own(found: CompiledProbe) -> LayoutTable:
-    """The records with files as the tree names them."""
-    original = found.overlay.original
-    return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
-
-
-# How the files of two versions are compiled: as the first of them is built.
-
 _DEFAULTS = {"x86_64": "x86_64", "aarch64": "arm64", "i686": "i386", "ppc64le": "powerpc", "s390x": "s390"}
-_OWN_MAKEFILES = ("tools/", "samples/", "scripts/")
 _TAKES_PATH = ("-include", "-imacros", "-isystem", "-idirafter", "-iquote")
 
 EnvironmentOf = Callable[[str], Environment]
@@ -176,7 +164,11 @@ def environments(root: Path, recipe: CompileRequest, progress: Progress) -> Envi
     @lru_cache(maxsize=1)
     def kernel() -> Environment:
         found = kernel_environment(name or _configuration(root, recipe), sources, recipe.cpus, progress)
-        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, *_unused(root, recipe))))
+        own = recipe.tree.root.resolve() / ".config"
+        if own.parent == root or recipe.configuration or recipe.tree.build or not own.is_file():
+            return found
+        unused = f"{own} was not used, because it may be part of the change; --kconfig names a configuration"
+        return replace(found, build=replace(found.build, remarks=(*found.build.remarks, unused)))
 
     @lru_cache(maxsize=1)
     def seen() -> tuple[Path, ...]:
@@ -189,12 +181,7 @@ def environments(root: Path, recipe: CompileRequest, progress: Progress) -> Envi
         flags = moved(found.build.flags, recipe.tree.root.resolve(), root)
         return replace(found, build=replace(found.build, flags=flags))
 
-    def of(file: str) -> Environment:
-        if is_kernel(root) and not file.startswith(_OWN_MAKEFILES):
-            return kernel()
-        return program(file)
-
-    return of
+    return lambda file: kernel() if is_kernel_code(root, file) else program(file)
 
 
 def moved(flags: Flags, old: Path, new: Path) -> Flags:
@@ -232,27 +219,13 @@ def _configuration(root: Path, recipe: CompileRequest) -> str:
     if recipe.configuration:
         return str(recipe.configuration.resolve())
     made = (recipe.tree.build or root).resolve()
-    if not (made / ".config").is_file():
-        return _default()
-    return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
-
-
-def _unused(root: Path, recipe: CompileRequest) -> Iterator[str]:
-    """That the checkout's ``.config`` decides nothing, for the change may have brought it."""
-    own = recipe.tree.root.resolve()
-    named = recipe.configuration or recipe.tree.build
-    if own != root and not named and (own / ".config").is_file():
-        yield f"{own / '.config'} was not used, because it may be part of the change; --kconfig names a configuration"
-
-
-def _default() -> str:
+    if (made / ".config").is_file():
+        return OWN if root == recipe.tree.root.resolve() else str(made / ".config")
     machine = os.uname().machine
     if machine not in _DEFAULTS:
         raise TreeError(f"there is no configuration, and none is known for {machine}; name a file with --kconfig")
     return _DEFAULTS[machine]
 
-
-# Which files have to be compiled to see what a change does to records.
 
 # So few names are looked for faster than a text is cut into words.
 _FEW_NAMES = 32
@@ -285,21 +258,14 @@ def _declares(change: FileChange) -> bool:
     before, after = without_comments(change.before), without_comments(change.after)
     if before.split() == after.split():
         return False
-    old, new = _read(before), _read(after)
-    if new.texts - old.texts or (change.file.endswith(".h") and _defined(before) != _defined(after)):
+    (old, _), (new, is_doubtful) = _read(before), _read(after)
+    if new - old or (change.file.endswith(".h") and _defined(before) != _defined(after)):
         return True
-    return new.is_doubtful and is_obscure(change.after)
+    return is_doubtful and is_obscure(change.after)
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The texts of the records of a file; where it ``is_doubtful``, there may be more than these."""
-
-    texts: Counter[bytes]
-    is_doubtful: bool
-
-
-def _read(code: bytes) -> _Read:
+def _read(code: bytes) -> tuple[Counter[bytes], bool]:
+    """The texts of the records of a file, and whether there may be more than these."""
     plain = without_directives(code)
     starts = {match.end() - 1: match.start() for match in _OPENED.finditer(plain) if match["brace"]}
     ends = closings(plain, starts)
@@ -308,12 +274,12 @@ def _read(code: bytes) -> _Read:
         for opening, end in within(ends.items(), _MOST_LEVELS)
     )
     deep = any(code.count(b"(", start, opening) > MOST_PARENTHESES for opening, start in starts.items())
-    return _Read(Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain))
+    return Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain)
 
 
 def record_texts(code: bytes) -> Iterator[bytes]:
     """Each record with a body, with the attributes in front of it and behind it."""
-    return iter(_read(code).texts)
+    return iter(_read(code)[0])
 
 
 def _defined(code: bytes) -> Counter[bytes]:

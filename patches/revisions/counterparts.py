@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the records of a changed file were declared before: in another file, where one was renamed or parted."""
+"""Where the records of a changed file were declared before: in another file, where one was renamed or parted.
+
+Also the headers whose records hold a changed record by value, found by their text: they grow with it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,38 +40,40 @@ class Counterpart:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class NameChanges:
-    """What each file declares that it did not before, and what it declares no more, by file."""
-
-    came: Mapping[str, frozenset[bytes]]
-    gone: Mapping[str, frozenset[bytes]]
-
-
 def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
     """The files with records that another file declared before, and new files with records that none did."""
-    names = names_of(changes)
-    origins = _by_name(names.gone)
     texts = {change.file: change for change in changes}
+    sides = {file: record_names(change) for file, change in texts.items()}
+    lost = {file: before - after for file, (before, after) in sides.items() if before - after}
+    came = {file: after - before for file, (before, after) in sides.items() if after - before}
+    # The files that declare a name no more, by name.
+    origins: dict[bytes, list[str]] = {}
+    for file, names in lost.items():
+        for name in names:
+            origins.setdefault(name, []).append(file)
     found = []
-    for file, came in names.came.items():
-        old = _origin(came, origins)
-        if old:
+    for file, names in came.items():
+        shared = Counter(other for name in names for other in origins.get(name, ())[:_MOST_ORIGINS])
+        # The file that declared most of them.
+        if old := max(shared, key=lambda other: (shared[other], other), default=""):
             found.append(Counterpart(old, file))
         elif texts[file].before is None:
             found.append(Counterpart("", file))
-    found += [Counterpart(_loser(names.gone), file) for file in _obscure(changes) if file not in names.came]
+    # New files may hold records which are not found in their text: those of the file that lost the most.
+    loser = max(lost, key=lambda file: (len(lost[file]), file), default="")
+    for one in changes:
+        new = one.before is None and one.after is not None and one.file.endswith(_SOURCES)
+        if new and one.file not in came and is_obscure(one.after or b""):
+            found.append(Counterpart(loser, one.file))
     moved = [one for one in found if one.old and _words(texts[one.old].before) != _words(texts[one.new].after)]
     return (*moved, *(one for one in found if not one.old))
 
 
-def names_of(changes: Sequence[FileChange]) -> NameChanges:
-    """What the changes do to the names of records."""
-    sources = [change for change in changes if change.file.endswith(_SOURCES)]
-    sides = {one.file: (_declared(one.before), _declared(one.after)) for one in sources}
-    came = {file: after - before for file, (before, after) in sides.items() if after - before}
-    gone = {file: before - after for file, (before, after) in sides.items() if before - after}
-    return NameChanges(came, gone)
+def record_names(change: FileChange) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """The names of records that a file declares before the change and after it; none where it is no source."""
+    if not change.file.endswith(_SOURCES):
+        return frozenset(), frozenset()
+    return _declared(change.before), _declared(change.after)
 
 
 def _declared(text: bytes | None) -> frozenset[bytes]:
@@ -78,38 +83,9 @@ def _declared(text: bytes | None) -> frozenset[bytes]:
     return declared(text)
 
 
-def _obscure(changes: Sequence[FileChange]) -> Iterator[str]:
-    """New files that may hold records which are not found in their text."""
-    for one in changes:
-        if one.before is None and one.after is not None and one.file.endswith(_SOURCES) and is_obscure(one.after):
-            yield one.file
-
-
-def _loser(gone: Mapping[str, frozenset[bytes]]) -> str:
-    """The file that declares the most records no more."""
-    return max(gone, key=lambda file: (len(gone[file]), file), default="")
-
-
-def _origin(came: frozenset[bytes], origins: Mapping[bytes, Sequence[str]]) -> str:
-    """The file that declared most of them."""
-    shared = Counter(file for name in came for file in origins.get(name, ()))
-    return max(shared, key=lambda file: (shared[file], file), default="")
-
-
-def _by_name(gone: Mapping[str, frozenset[bytes]]) -> Mapping[bytes, Sequence[str]]:
-    """The files that declare a name no more, by name."""
-    found: dict[bytes, list[str]] = {}
-    for file, names in gone.items():
-        for name in names:
-            found.setdefault(name, []).append(file)
-    return {name: files[:_MOST_ORIGINS] for name, files in found.items()}
-
-
 def _words(text: bytes | None) -> list[bytes]:
     return without_comments(text or b"").split()
 
-
-# Headers whose records hold a record by value, found by their text: they grow with it.
 
 # Each takes two compiles.
 MOST_FILES = 12
@@ -130,18 +106,18 @@ def holding(root: Path, titles: Collection[str], known: Collection[str], served:
     """
     if not titles:
         return ()
-    pattern = _member(titles)
-    found = [(file, text) for file, text in _holding(root, _near(root, titles), pattern) if file not in known]
-    own = frozenset(one.encode() for one in served)
-    return tuple(file for file, _ in sorted(found, key=lambda one: own.isdisjoint(_BODY.findall(one[1]))))
-
-
-def _member(titles: Collection[str]) -> re.Pattern[bytes]:
-    """A line that declares a member, with its dimensions and attributes."""
     types = b"|".join(rb"\s+".join(re.escape(word) for word in title.encode().split()) for title in sorted(titles))
-    return re.compile(
+    # A line that declares a member, with its dimensions and attributes.
+    member = re.compile(
         rb"^[ \t]+(?:volatile\s+)?(?:%s)\s+\w+\s*(?:\[[^]\n]*\]\s*)*(?:_\w[^;\n]*)?;" % types, re.MULTILINE
     )
+    found = []
+    for file in _near(root, titles):
+        text = read_inside(root, file, _MOST_BYTES)
+        if text is not None and member.search(text) and member.search(without_comments(text)) and file not in known:
+            found.append((file, text))
+    own = frozenset(one.encode() for one in served)
+    return tuple(file for file, _ in sorted(found, key=lambda one: own.isdisjoint(_BODY.findall(one[1]))))
 
 
 def _near(root: Path, titles: Collection[str]) -> Iterator[str]:
@@ -166,10 +142,3 @@ def _mentions(root: Path) -> dict[str, tuple[str, ...]]:
     if stale or len(stamps) != len(kept.stamps):
         cache.save(name, Stamped(began, stamps, found))
     return found
-
-
-def _holding(root: Path, files: Iterator[str], pattern: re.Pattern[bytes]) -> Iterator[tuple[str, bytes]]:
-    for file in files:
-        text = read_inside(root, file, _MOST_BYTES)
-        if text is not None and pattern.search(text) and pattern.search(without_comments(text)):
-            yield file, text

@@ -13,13 +13,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from linesmith.analyzer.base.child import Command, Streams, Written, environment, missing, run_apart, started
-from linesmith.analyzer.base.errors import CommandTimedOut, TreeError
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 
 _SECONDS = 300
 _COMPLAINT_BYTES = 300
@@ -166,16 +165,20 @@ class Git:
     def entries(self, commit: str) -> tuple[GitEntry, ...]:
         """Every file below the folder in a commit."""
         raw = self._output("ls-tree", "-r", "-z", commit)
-        return tuple(_entry(line) for line in raw.split(b"\0") if line)
+        lines = (line.partition(b"\t") for line in raw.split(b"\0") if line)
+        parts = ((meta.decode().split(" "), path) for meta, _, path in lines)
+        return tuple(GitEntry(mode, blob, path) for (mode, _, blob), path in parts)
 
     def contents(self, blobs: Iterable[str], most: int) -> Iterator[bytes | None]:
         """The bytes of each blob in turn; ``None`` for one that is missing or has more than ``most``."""
-        with self._running("cat-file", "--batch") as process:
-            asking, answering = _pipes(process)
+        pipes = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+        with started(self._command(("cat-file", "--batch")), pipes) as process:
+            if process.stdin is None or process.stdout is None:
+                raise TreeError("git could not be started with pipes; check the limits on open files")
             for blob in blobs:
-                asking.write(f"{blob}\n".encode())
-                asking.flush()
-                yield _answer(answering, most)
+                process.stdin.write(f"{blob}\n".encode())
+                process.stdin.flush()
+                yield _answer(process.stdout, most)
 
     def _lines(self, *arguments: str) -> list[bytes]:
         """What git prints, by line; nothing where it fails."""
@@ -191,29 +194,24 @@ class Git:
 
     def _ended(self, arguments: Sequence[str]) -> Written:
         try:
-            return run_apart(Command(_argv(self.top, arguments), self.top, _SECONDS, variables=_environment()))
+            return run_apart(self._command(arguments))
         except CommandTimedOut:
             message = f"git {arguments[0]} did not end within {_SECONDS} s in {self.top}; repack the repository"
             raise TreeError(message) from None
 
-    @contextmanager
-    def _running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-        pipe = subprocess.PIPE
-        command = Command(_argv(self.top, arguments), self.top, _SECONDS, variables=_environment())
-        with started(command, Streams(pipe, pipe, subprocess.DEVNULL)) as process:
-            yield process
+    def _command(self, arguments: Sequence[str]) -> Command:
+        # The user named the folder, so it may belong to somebody else, as it does in containers.
+        settings = (part for one in (f"safe.directory={self.top}", *_SETTINGS) for part in ("-c", one))
+        words = ("git", *settings, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *arguments)
+        return Command(words, self.top, _SECONDS, variables={**environment(), **_VARIABLES})
 
 
 def repository_at(folder: Path) -> Git | None:
     """The repository that holds the folder; ``None`` where git reads none, or is not installed."""
-    if shutil.which("git") is None:
-        return None
-    found = Git(folder.resolve())
     try:
-        found.check()
-    except TreeError:
+        return repository_of(folder)
+    except (TreeError, ToolMissing):
         return None
-    return found
 
 
 def repository_of(tree: Path) -> Git:
@@ -227,45 +225,21 @@ def repository_of(tree: Path) -> Git:
 
 def _differences(raw: bytes) -> tuple[Difference, ...]:
     fields = raw.split(b"\0")
-    return tuple(_difference(*pair) for pair in zip(fields[:-1:2], fields[1::2], strict=False))
-
-
-def _difference(meta: bytes, path: bytes) -> Difference:
-    old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
-    sides = ((old_mode, old), (new_mode, new))
-    return Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides))
-
-
-def _entry(line: bytes) -> GitEntry:
-    meta, _, path = line.partition(b"\t")
-    mode, _, blob = meta.decode().split(" ")
-    return GitEntry(mode, blob, path)
-
-
-def _argv(top: Path, arguments: Sequence[str]) -> tuple[str, ...]:
-    # The user named the folder, so it may belong to somebody else, as it does in containers.
-    settings = (f"safe.directory={top}", *_SETTINGS)
-    chosen = tuple(part for one in settings for part in ("-c", one))
-    return ("git", *chosen, "--no-pager", "--no-optional-locks", "--literal-pathspecs", *arguments)
-
-
-def _environment() -> dict[str, str]:
-    return {**environment(), **_VARIABLES}
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise TreeError("git could not be started with pipes; check the limits on open files")
-    return process.stdin, process.stdout
+    found = []
+    for meta, path in zip(fields[:-1:2], fields[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
+        sides = ((old_mode, old), (new_mode, new))
+        found.append(Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides)))
+    return tuple(found)
 
 
 def _answer(stream: IO[bytes], most: int) -> bytes | None:
     """One answer of ``cat-file --batch``: a line with name, type and size, the bytes, and a line end."""
-    told = stream.readline().split()
-    if len(told) != 3 or not told[2].isdigit():
+    head = stream.readline().split()
+    if len(head) != 3 or not head[2].isdigit():
         return None
-    size = int(told[2])
-    if size > most or told[1] != b"blob":
+    size = int(head[2])
+    if size > most or head[1] != b"blob":
         for start in range(0, size, _PIECE):
             stream.read(min(_PIECE, size - start))
         stream.read(1)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that were compiled file by file, as two sides with their pairs."""
+"""Records that were compiled file by file, as two sides with their pairs, and what the text says beside them.
+
+That is who gives members by position, where a change gave records another order, and which records no changed file of
+the second version declares any more, though somebody guards them.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts, LayoutTable
 from linesmith.analyzer.layouts.diff import paired
 from linesmith.analyzer.lint.renames import renamed
 from linesmith.analyzer.model import DependencyKind, FactKind, FileChange, Layout, Member, RecordKind, SourceFact
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.compiling import BothVersions, record_texts
-from linesmith.patches.revisions.counterparts import names_of
+from linesmith.patches.revisions.counterparts import record_names
 from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
-from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlace, TextPlaces, text_places
+from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlaces, text_places
 from linesmith.patches.source.declaration import declared, staged_files
 from linesmith.patches.source.macros import without_comments
 
@@ -44,8 +49,8 @@ class JoinedRecords:
     renamed: frozenset[str] = frozenset()
 
 
-def joined(compiled: Sequence[BothVersions], asked_for: Collection[str]) -> JoinedRecords:
-    """Records that differ, and those called ``asked_for``; one that several files show is taken from the first.
+def joined(compiled: Sequence[BothVersions], requested: Collection[str]) -> JoinedRecords:
+    """Records that differ, and those called ``requested``; one that several files show is taken from the first.
 
     A record that may have got another name has no partner here: the lint judges whether it has.
     """
@@ -60,22 +65,19 @@ def joined(compiled: Sequence[BothVersions], asked_for: Collection[str]) -> Join
         differing = [
             pair for pair in fresh if pair[0] is None or shape(pair[0], both.before) != shape(pair[1], both.after)
         ]
-        chosen = differing + [pair for pair in fresh if pair[1].name in asked_for and pair not in differing]
+        chosen = differing + [pair for pair in fresh if pair[1].name in requested and pair not in differing]
         changed += sum(old is not None for old, _ in differing)
-        gone = [old for old in _renamed(both) if old.title not in {one.title for one in olds}]
+        # Records of the first version that have another name in the second, whoever cares for them.
+        former: list[Pair] = [(one, None) for one in both.before if one.name]
+        latter: list[Pair] = [(None, one) for one in both.after if one.name]
+        others = renamed((*former, *latter), (both.before, both.after), lambda _: True)
+        gone = [one.old for one in others if one.old.title not in {old.title for old in olds}]
         olds += _shifted(both.before, {old.id for old in (*gone, *(old for old, _ in chosen)) if old}, number)
         news += _shifted(both.after, {new.id for _, new in chosen}, number)
         pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
         pairs += [(_moved(old, number), None) for old in gone]
     names = frozenset(old.name for old, new in pairs if old and not new)
     return JoinedRecords(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
-
-
-def _renamed(both: BothVersions) -> tuple[Layout, ...]:
-    """The records of the first version that have another name in the second, whoever cares for them."""
-    gone: list[Pair] = [(one, None) for one in both.before if one.name]
-    fresh: list[Pair] = [(None, one) for one in both.after if one.name]
-    return tuple(one.old for one in renamed((*gone, *fresh), (both.before, both.after), lambda _: True))
 
 
 def of_a_kernel(layouts: LayoutTable) -> LayoutTable:
@@ -118,11 +120,14 @@ def _shifted(layouts: LayoutTable, wanted: set[int], number: int) -> Iterator[La
     inside: dict[int, tuple[int, ...]] = {
         one.id: tuple(member.record for member in one.members if member.record is not None) for one in layouts
     }
-    kept = _closed(wanted, _reversed(inside))
-    return (_moved(layouts.by_id(one), number) for one in sorted(_closed(kept, inside)))
+    around: dict[int, list[int]] = {}
+    for outer, held in inside.items():
+        for one in held:
+            around.setdefault(one, []).append(outer)
+    return (_moved(layouts.by_id(one), number) for one in sorted(_closed(_closed(wanted, around), inside)))
 
 
-def _closed(starts: set[int], edges: dict[int, tuple[int, ...]]) -> set[int]:
+def _closed(starts: set[int], edges: Mapping[int, Sequence[int]]) -> set[int]:
     found, waiting = set(starts), list(starts)
     while waiting:
         for one in edges.get(waiting.pop(), ()):
@@ -132,21 +137,11 @@ def _closed(starts: set[int], edges: dict[int, tuple[int, ...]]) -> set[int]:
     return found
 
 
-def _reversed(edges: dict[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-    found: dict[int, list[int]] = {}
-    for start, ends in edges.items():
-        for end in ends:
-            found.setdefault(end, []).append(start)
-    return {end: tuple(starts) for end, starts in found.items()}
-
-
 def _moved(layout: Layout, number: int) -> Layout:
     shift = number * _IDS
     members = tuple(one if one.record is None else replace(one, record=one.record + shift) for one in layout.members)
     return replace(layout, id=layout.id + shift, members=members)
 
-
-# Who gives members by position, where a change gave records another order.
 
 # Each takes a look through all sources of the tree.
 MOST_RECORDS = 30
@@ -164,7 +159,11 @@ class PositionalInitialisers:
 
 def initialised(versions: Versions, pairs: Sequence[Pair], progress: Progress) -> PositionalInitialisers:
     """The initialisers of the second version that give members by position; changed ones are left out."""
-    wanted = {new.name: new for old, new in pairs if old and new and _is_reordered(old, new)}
+    wanted: dict[str, Layout] = {}
+    for old, new in pairs:
+        # Some position means another member; members added at the end move none.
+        if old and new and _names(new)[: len(old.members)] != _names(old):
+            wanted[new.name] = new
     names = tuple(wanted)[:MOST_RECORDS]
     if not names:
         return PositionalInitialisers({})
@@ -182,46 +181,28 @@ def _left_out(names: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
         yield f"initialisers by position were not looked for in {file}: {TOO_LARGE}"
 
 
-def _is_reordered(old: Layout, new: Layout) -> bool:
-    """Whether some position means another member; members added at the end move none."""
-    before, after = ([one.name for one in side.members] for side in (old, new))
-    return before != after[: len(before)]
+def _names(layout: Layout) -> list[str]:
+    return [one.name for one in layout.members]
 
 
 def _facts(layout: Layout, places: Mapping[str, TextPlaces], versions: Versions) -> Iterator[SourceFact]:
-    now = {**places, **_changed(layout.name, versions)}
-    others = {_folder(file) for file, found in now.items() if found.declares and file != layout.file}
+    looking = RecordText(layout.name)
+    # The sources that were searched may be of either version; of changed files only the second one counts.
+    now = {**places, **{one.file: looking.places(one.file, one.after or b"") for one in versions.changes}}
+    others = {PurePosixPath(file).parent for file, found in now.items() if found.declares and file != layout.file}
     for file, found in sorted(now.items()):
-        stood = _texts(places.get(file))
-        for one in found.places if _folder(file) not in others else ():
+        if PurePosixPath(file).parent in others:
+            continue
+        stood = {(one.text, one.given) for one in places[file].places} if file in places else set()
+        for one in found.places:
             if one.kind is DependencyKind.POSITIONAL and (one.text, one.given) in stood:
-                yield _fact(layout, file, one)
+                members = tuple(name for name in _names(layout)[: one.given] if name)
+                place = f"{file}:{one.line}"
+                yield SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", place)
 
-
-def _changed(record: str, versions: Versions) -> dict[str, TextPlaces]:
-    """What the changed files show now; the sources that were searched may be of either version."""
-    looking = RecordText(record)
-    return {one.file: looking.places(one.file, one.after or b"") for one in versions.changes}
-
-
-def _texts(before: TextPlaces | None) -> frozenset[tuple[str, int]]:
-    """The initialisers of a file as they were before, with the number of values."""
-    return frozenset((one.text, one.given) for one in before.places) if before else frozenset()
-
-
-def _fact(layout: Layout, file: str, one: TextPlace) -> SourceFact:
-    members = tuple(member.name for member in layout.members[: one.given] if member.name)
-    return SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", f"{file}:{one.line}")
-
-
-def _folder(file: str) -> str:
-    return str(PurePosixPath(file).parent)
-
-
-# Records that no changed file of the second version declares any more, though somebody guards them.
 
 _MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
-_TOLD = 3
+_SHOWN = 3
 # Ids that no compiled file gives; -1 is that of the tasks by which a kernel is known.
 _FIRST_ID = -2
 
@@ -231,14 +212,20 @@ def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterat
     found = [f"{name} of {file}" for name, file in _gone(changes, _aligned) if name not in intended]
     if found:
         counted = f"{len(found)} records" if len(found) > 1 else "1 record"
-        told = ", ".join(found[:_TOLD]) + (", …" if len(found) > _TOLD else "")
-        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {told}"
+        names = listed(found, _SHOWN)
+        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {names}"
 
 
 def gone_for_good(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
     """Those of the records ``intended`` that the first version declares and the second does not."""
     gone = {name for name, _ in _gone(versions.changes, declared) if name in intended}
-    return tuple(sorted(gone - _declared_still(versions, gone)))
+    if not gone:
+        return ()
+    # A file that is the same in both versions may declare it, too.
+    changed, left = versions.after, {name.encode() for name in gone}
+    for file in (file for file in staged_files(versions.root) if file not in changed):
+        left -= declared(read_inside(versions.root, file, MOST_BYTES))
+    return tuple(sorted(name.decode() for name in left))
 
 
 def with_gone(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
@@ -252,7 +239,8 @@ def _gone(changes: Sequence[FileChange], guarded: Callable[[bytes], frozenset[by
     """Each ``guarded`` record of the first version that no changed file of the second one declares, and its file."""
     kept = frozenset(name for change in changes for name in declared(change.after))
     for change in changes:
-        gone = names_of((change,)).gone.get(change.file, frozenset()) - kept
+        before, after = record_names(change)
+        gone = before - after - kept
         for name in sorted(gone & guarded(change.before or b"")) if gone else ():
             yield name.decode(), change.file
 
@@ -268,12 +256,3 @@ def _aligned(text: bytes) -> frozenset[bytes]:
         for one in marked
         for name in declared(one[: one.find(b"{") + 1]) or declared(one[one.rfind(b"}") :] + b";")
     )
-
-
-def _declared_still(versions: Versions, names: Collection[str]) -> frozenset[str]:
-    """Those of ``names`` that a file declares which is the same in both versions."""
-    changed = versions.after
-    files = (file for file in staged_files(versions.root) if names and file not in changed)
-    wanted = frozenset(name.encode() for name in names)
-    found = (wanted & declared(text) for file in files if (text := read_inside(versions.root, file, MOST_BYTES)))
-    return frozenset(name.decode() for some in found for name in some)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parts of a mail as they were before they were sent, and which of them are patches."""
+"""The patches in a file, of one mail or of a whole mailbox, as they were before they went through the mail.
+
+A mail may have parts, encoded for mail, some of which are patches. A mailbox may be hostile, so every reader here takes
+each byte a bounded number of times.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import binascii
 import quopri
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from itertools import islice
@@ -25,7 +29,14 @@ _SAID = re.compile(
     rb"^(Content-(?:Type|Disposition|Transfer-Encoding)):((?:[^\n]|\n[ \t]){1,1000})$", re.MULTILINE | re.IGNORECASE
 )
 _CLOSING = re.compile(rb"^--([^\n]{1,200}?)--[ \t\r]*$", re.MULTILINE)
+_OTHER_MAIL = "message/rfc822"
 _NO_TEXT = ("text/html", "text/rtf", "text/calendar")
+_MAIL = re.compile(rb"^From \S+ +\w{3} \w{3} +\d{1,2} [\d:]{8} \d{4}$", re.MULTILINE)
+_PART = re.compile(rb"^Subject:(?:[^\n]|\n[ \t])*?\[[^\]\n]{0,80}?(\d{1,4})/(\d{1,4})\]", re.MULTILINE | re.IGNORECASE)
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh")
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+_MOST_BYTES = 64 << 20
+_MOST_MAILS = 10_000
 
 
 class Damaged(ValueError):
@@ -51,12 +62,7 @@ class MailPart:
     def is_attached(self) -> bool:
         """Whether it is a file, or another mail, and no text that a reader is shown."""
         is_file = self.said.get_content_disposition() == "attachment" or _parameter(self.said.get_filename) is not None
-        return is_file or self.is_mail
-
-    @property
-    def is_mail(self) -> bool:
-        """Whether it is another mail."""
-        return self.said.get_content_type() == "message/rfc822"
+        return is_file or self.said.get_content_type() == _OTHER_MAIL
 
     def content(self) -> bytes:
         """The bytes as they were before they were encoded; raises ``Damaged``."""
@@ -94,14 +100,6 @@ def with_own_line_ends(text: bytes) -> bytes:
     return text.replace(b"\r\n", b"\n") if ends and text.count(b"\r\n") == ends else text
 
 
-def ends_of_parts(text: bytes) -> dict[bytes, list[int]]:
-    """Where mails of several parts may say that these end, by the boundary that each names."""
-    found: dict[bytes, list[int]] = {}
-    for line in _CLOSING.finditer(text):
-        found.setdefault(line[1], []).append(line.end())
-    return found
-
-
 def patches_in(mail: MailPart, levels: int = _MOST_LEVELS) -> tuple[bytes, ...]:
     """The patches that are attached to a mail of several parts, or, where none is, those that its text has.
 
@@ -122,40 +120,25 @@ def _leaves(part: MailPart, levels: int) -> Iterator[MailPart]:
         return
     if not levels:
         raise Damaged(f"its parts lie more than {_MOST_LEVELS} deep in each other")
-    for text in _between(part.body, part.boundary):
-        yield from _leaves(part_of(text), levels - 1)
-
-
-def _between(body: bytes, boundary: bytes) -> Iterator[bytes]:
     start = None
-    for line in re.finditer(rb"^--%b(--)?[ \t\r]*(?:\n|\Z)" % re.escape(boundary), body, re.MULTILINE):
+    for line in re.finditer(rb"^--%b(--)?[ \t\r]*(?:\n|\Z)" % re.escape(part.boundary), part.body, re.MULTILINE):
         if start is not None:
-            yield body[start : line.start()]
+            yield from _leaves(part_of(part.body[start : line.start()]), levels - 1)
         start = line.end()
         if line[1]:
             return
     if start is not None:
-        yield body[start:]
+        yield from _leaves(part_of(part.body[start:]), levels - 1)
 
 
 def _patches(leaf: MailPart, levels: int) -> tuple[bytes, ...]:
     content = leaf.content()
-    if leaf.is_mail and levels:
+    if leaf.said.get_content_type() == _OTHER_MAIL and levels:
         inner = part_of(content)
         if inner.boundary is not None:
             return patches_in(inner, levels - 1)
         content = content[: len(content) - len(inner.body)] + inner.content()
     return (content,) if _DIFF.search(content) else ()
-
-
-# The patches in a file, of one mail or of a whole mailbox, as they were before they went through the mail.
-
-_MAIL = re.compile(rb"^From \S+ +\w{3} \w{3} +\d{1,2} [\d:]{8} \d{4}$", re.MULTILINE)
-_PART = re.compile(rb"^Subject:(?:[^\n]|\n[ \t])*?\[[^\]\n]{0,80}?(\d{1,4})/(\d{1,4})\]", re.MULTILINE | re.IGNORECASE)
-_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh")
-_WIDE = (b"\xff\xfe", b"\xfe\xff")
-_MOST_BYTES = 64 << 20
-_MOST_MAILS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,27 +164,31 @@ def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
     if content.startswith(_WIDE):
         raise PatchRefused(f"{name} is UTF-16, as some shells redirect; let `git format-patch -o DIR` write the file")
     mails = tuple(_mails(name, with_own_line_ends(content)))
-    found: list[tuple[str, bytes]] = []
+    found: list[Mail] = []
     for number, text in enumerate(mails, 1):
-        called = name if len(mails) == 1 else f"{name}[{number}]"
+        title = name if len(mails) == 1 else f"{name}[{number}]"
         try:
             patches = _sent_patches(text)
         except Damaged as error:
-            why = f"{called} is encoded for mail, and damaged ({error})"
-            raise PatchRefused(f"{why}; give the file that git wrote") from None
-        names = [called] if len(patches) == 1 else [f"{called}[{part}]" for part in range(1, len(patches) + 1)]
-        found += zip(names, patches, strict=True)
-    return tuple(Mail(*each) for each in found)
+            message = f"{title} is encoded for mail, and damaged ({error}); give the file that git wrote"
+            raise PatchRefused(message) from None
+        names = [title] if len(patches) == 1 else [f"{title}[{part}]" for part in range(1, len(patches) + 1)]
+        found += (Mail(*each) for each in zip(names, patches, strict=True))
+    return tuple(found)
 
 
 def _mails(name: str, text: bytes) -> Iterator[bytes]:
     """The mails of a mailbox; what looks like another one within the parts of a mail is part of it."""
     starts = list(dict.fromkeys((0, *(match.start() for match in _MAIL.finditer(text)))))
-    ends = ends_of_parts(text)
+    # Where mails of several parts may say that these end, by the boundary that each names.
+    ends: dict[bytes, list[int]] = {}
+    for line in _CLOSING.finditer(text):
+        ends.setdefault(line[1], []).append(line.end())
     mails, behind = [], 0
     for start, following in zip(starts, [*starts[1:], len(text)], strict=True):
         if start >= behind:
-            behind = _behind(ends.get(part_of(text[start:following]).boundary or b"", ()), start)
+            places = ends.get(part_of(text[start:following]).boundary or b"", ())
+            behind = next(iter(places[bisect_right(places, start) :][:1]), 0)
             mails.append(start)
         if len(mails) > _MOST_MAILS:
             raise PatchRefused(f"{name} has more than {_MOST_MAILS:,} mails; give those of the series alone")
@@ -210,12 +197,6 @@ def _mails(name: str, text: bytes) -> Iterator[bytes]:
         del mails[0]
     for start, end in zip(mails, [*mails[1:], None], strict=True):
         yield text[start:end]
-
-
-def _behind(ends: Sequence[int], start: int) -> int:
-    """The first of the places behind ``start``; 0 where there is none."""
-    place = bisect_right(ends, start)
-    return ends[place] if place < len(ends) else 0
 
 
 def _sent_patches(text: bytes) -> tuple[bytes, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import PatchRefused
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
@@ -48,22 +49,6 @@ class _Failed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Here:
-    """The files that the patches name, as the tree has them, and the options with which git applies such patches."""
-
-    files: _Files
-    options: tuple[str, ...]
-
-    def with_(self, mails: Sequence[Mail]) -> _Files | _Failed:
-        """The files with the patches, or the first one that does not apply."""
-        return _applied(mails, self.files, self.options)
-
-    def without(self, mails: Sequence[Mail]) -> _Files | _Failed:
-        """The files as they were before the patches, or the last one that the tree does not have."""
-        return _applied(mails[::-1], self.files, (*self.options, "--reverse"))
-
-
 def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     """The tree without and with the patches, whether it has them, the first of them, or none.
 
@@ -71,56 +56,61 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     """
     root = tree.resolve()
     given = [mail for mail in mails if _PAIRS.search(mail.text) or _HEADS.search(mail.text)]
-    strip = _strip(root, given)
-    names = tuple(dict.fromkeys(name for mail in given for name in _named(mail.text, strip)))
+    # In a patch as it is usual (``a/mm.h``) the first part of a name is none of the tree's.
+    heads = [head for mail in given for head in _heads(mail.text)]
+    strip = int(any(_is_in(root, _behind(head)) for head in heads) or not any(_is_in(root, head) for head in heads))
+    paths = (path for mail in given for path in _paths(mail.text, strip))
+    # Whatever else the patches name does not lie beside these when they are applied.
+    names = tuple(dict.fromkeys(name for path in paths if path and (name := plain(path)) is not None))
     if not names:
         raise PatchRefused(_no_patch(tree, mails))
     build = sorted(name for name in names if is_of_the_build(name.encode()))
     moved = {name.decode("utf-8", "replace") for mail in given for name in _MOVED.findall(mail.text)}
-    excluded = (f"--exclude={name}" for name in names if name not in moved and _is_of_no_use(name.encode()))
+    # Pictures and the like may come without what it takes to apply them.
+    useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())}
+    excluded = (f"--exclude={name}" for name in names if name not in moved | useful)
     files = {name: read_inside(root, name, MOST_BYTES) for name in names}
-    here = _Here(files, (f"-p{strip}", *excluded))
-    before, after, had = _sides(tree, here, given)
+    before, after, had = _sides(tree, given, files, (f"-p{strip}", *excluded))
     if had and build:
         message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
         raise PatchRefused(message)
-    return _versions(
-        root, given, (before, after), (*_remarks(build), *_modules(given, strip), *_had(tree, had, len(given)))
+    remarks = []
+    if build:
+        remarks.append(
+            f"changed files of the build ({listed(build, 3)}) were not run: both "
+            "versions are compiled as the tree is built"
+        )
+    remarks += _modules(given, strip)
+    if 0 < had < len(given):
+        remarks.append(f"{tree} has the first {had} of the {len(given)} patches already: all are judged")
+    changes = tuple(
+        FileChange(name, before.get(name), after.get(name))
+        for name in sorted({*before, *after})
+        if is_of_interest(name.encode())
     )
+    title = given[0].name if len(given) == 1 else f"{given[0].name} … {given[-1].name}"
+    return Versions(root.name, title, root, changes, tuple(remarks))
 
 
-def _is_of_no_use(name: bytes) -> bool:
-    """Whether a file says nothing of layouts nor of a build: pictures may come without what it takes to apply them."""
-    return not (is_of_interest(name) or is_of_the_build(name))
-
-
-def _had(tree: Path, count: int, of: int) -> Iterator[str]:
-    if 0 < count < of:
-        yield f"{tree} has the first {count} of the {of} patches already: all are judged"
-
-
-def _sides(tree: Path, here: _Here, mails: Sequence[Mail]) -> tuple[_Files, _Files, int]:
-    """The files before and after, and how many of the patches the tree has."""
-    after = here.with_(mails)
+def _sides(tree: Path, mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> tuple[_Files, _Files, int]:
+    """The files before and after, and how many of the patches the tree, which has the ``files``, has already."""
+    back = (*options, "--reverse")
+    after = _applied(mails, files, options)
     if not isinstance(after, _Failed):
-        return here.files, after, 0
-    before = here.without(mails)
+        return files, after, 0
+    before = _applied(mails[::-1], files, back)
     if not isinstance(before, _Failed):
-        return before, here.files, len(mails)
+        return before, files, len(mails)
     for count in range(1, len(mails)) if len(mails) <= _MOST_PARTS else ():
-        if isinstance(here.without(mails[count - 1 : count]), _Failed):
+        if isinstance(_applied(mails[count - 1 : count], files, back), _Failed):
             continue
-        before, rest = here.without(mails[:count]), here.with_(mails[count:])
+        before, rest = _applied(mails[:count][::-1], files, back), _applied(mails[count:], files, options)
         if not isinstance(before, _Failed) and not isinstance(rest, _Failed):
             return before, rest, count
-    raise PatchRefused(_refusal(tree, mails, after))
-
-
-def _refusal(tree: Path, mails: Sequence[Mail], failed: _Failed) -> str:
-    if failed.reason.startswith("corrupt"):
-        return f"{failed.mail.name} is damaged, {failed.reason}; give the file that git wrote"
-    said = f"{failed.mail.name} applies to {tree} neither forwards nor backwards: {failed.reason}"
-    return f"{said}; {_next_step(mails, failed.mail)}"
+    if after.reason.startswith("corrupt"):
+        raise PatchRefused(f"{after.mail.name} is damaged, {after.reason}; give the file that git wrote")
+    said = f"{after.mail.name} applies to {tree} neither forwards nor backwards: {after.reason}"
+    raise PatchRefused(f"{said}; {_next_step(mails, after.mail)}")
 
 
 def _next_step(mails: Sequence[Mail], failed: Mail) -> str:
@@ -149,39 +139,13 @@ def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
     return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
 
 
-def _versions(root: Path, mails: Sequence[Mail], sides: tuple[_Files, _Files], remarks: tuple[str, ...]) -> Versions:
-    before, after = sides
-    names = sorted({*before, *after})
-    changes = tuple(
-        FileChange(name, before.get(name), after.get(name)) for name in names if is_of_interest(name.encode())
-    )
-    title = mails[0].name if len(mails) == 1 else f"{mails[0].name} … {mails[-1].name}"
-    return Versions(root.name, title, root, changes, remarks)
-
-
-def _remarks(build: Sequence[str]) -> Iterator[str]:
-    if build:
-        yield (
-            f"changed files of the build ({', '.join(build[:3])}{', …' if len(build) > 3 else ''}) were not run: both "
-            "versions are compiled as the tree is built"
-        )
-
-
 def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
     found = (heads for mail in mails for heads in _SUBMODULE.findall(mail.text))
     heads = (new if old == b"/dev/null" else old for old, new in found)
     names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
     if names:
         counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
-        more = ", …" if len(names) > 1 else ""
-        yield f"{counted} ({names[0]}{more}) not followed: --base-ref judges what another commit of one changes"
-
-
-def _strip(root: Path, mails: Sequence[Mail]) -> int:
-    """How many parts of the names are none of the tree's: 1, as in ``a/mm.h``, unless it has the names as they are."""
-    heads = [head for mail in mails for head in _heads(mail.text)]
-    usual = any(_is_in(root, _behind(head)) for head in heads) or not any(_is_in(root, head) for head in heads)
-    return int(usual)
+        yield f"{counted} ({listed(names, 1)}) not followed: --base-ref judges what another commit of one changes"
 
 
 def _heads(text: bytes) -> Iterator[bytes]:
@@ -201,13 +165,10 @@ def _is_in(root: Path, name: bytes) -> bool:
     return kept is not None and (root / kept).is_file()
 
 
-def _named(text: bytes, strip: int) -> Iterator[str]:
-    """The paths that a patch may mean; whatever else it names does not lie beside it when it is applied."""
-    heads = (_behind(head) if strip else head for head in _heads(text))
-    for name in (*heads, *_MOVED.findall(text)):
-        kept = plain(name) if name else None
-        if kept is not None:
-            yield kept
+def _paths(text: bytes, strip: int) -> Iterator[bytes]:
+    """The paths that a patch names."""
+    yield from (_behind(head) if strip else head for head in _heads(text))
+    yield from _MOVED.findall(text)
 
 
 def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | _Failed:
@@ -227,12 +188,8 @@ def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> 
             if ended.status:
                 said = _COMPLAINT.search(ended.output)
                 return _Failed(mail, said[1].removeprefix("patch failed: ") if said else "git apply fails")
-        return dict(_read(folder, files))
-
-
-def _read(folder: Path, files: _Files) -> Iterator[tuple[str, bytes | None]]:
-    """What lies there now, symbolic links not followed."""
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
-    for name in sorted({*files, *found}):
-        if plain(name.encode("utf-8", "surrogateescape")) is not None:
-            yield name, read_inside(folder, name, MOST_BYTES)
+        # What lies there now, symbolic links not followed.
+        paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        names = sorted({*files, *(str(path.relative_to(folder)) for path in paths)})
+        usable = (name for name in names if plain(name.encode("utf-8", "surrogateescape")) is not None)
+        return {name: read_inside(folder, name, MOST_BYTES) for name in usable}

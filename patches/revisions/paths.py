@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given."""
+"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given.
+
+Also what differs in repositories that are checked out within another one, where that names other commits of them.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import TreeError
@@ -31,7 +35,7 @@ _MOST_OF_A_NAME = 255
 _NEVER = frozenset(("", ".", "..", ".git"))
 
 
-def kept_inside(path: bytes) -> str | None:
+def path_inside(path: bytes) -> str | None:
     """The path as text; ``None`` for one too long to be opened, out of its tree or in git's own files."""
     name = os.fsdecode(path)
     parts = name.split("/")
@@ -42,7 +46,7 @@ def kept_inside(path: bytes) -> str | None:
 
 def plain(path: bytes) -> str | None:
     """The path as text if a compiler and a report can name it without quoting, else ``None``."""
-    name = kept_inside(path)
+    name = path_inside(path)
     return name if name is not None and _PLAIN.fullmatch(name) else None
 
 
@@ -77,38 +81,32 @@ def read_inside(root: Path, file: str, most: int) -> bytes | None:
     return source_bytes(root, file, most)
 
 
-# Repositories that are checked out within another one: what differs in them where it names other commits.
-
-
-@dataclass(frozen=True, slots=True)
-class Submodule:
-    """What differs in a ``repository`` within another one, with the paths that files have there."""
-
-    repository: Git
-    differences: tuple[Difference, ...]
-
-
 def checked_out(git: Git, path: bytes) -> Git | None:
     """The repository that lies there within the checkout of another one; none that a link leads to."""
-    name = kept_inside(path)
+    name = path_inside(path)
     place = git.top / name if name else None
     if place is None or place.resolve() != place or not (place / ".git").exists():
         return None
     return Git(place)
 
 
-def submodule(git: Git, changed: Difference) -> Submodule | None:
-    """What another commit of a submodule changes; ``None`` where one is not at hand, or a file took its place."""
+def submodule(git: Git, changed: Difference) -> tuple[tuple[Git, Difference], ...] | None:
+    """What another commit of a submodule changes, with the repository of the submodule, and paths as in the outer one.
+
+    ``None`` where none is at hand, or a file took its place.
+    """
     if not all(side is None or side.is_submodule for side in (changed.old, changed.new)):
         return None
     inner = checked_out(git, changed.path)
     if inner is None:
         return None
-    try:
-        found = tuple(_differences(inner, changed.old, changed.new))
-    except TreeError:  # one of the commits is missing there
-        return None
-    return Submodule(inner, tuple(_within(changed.path, one) for one in found))
+    found = []
+    with suppress(TreeError):  # one of the commits may be missing there
+        for one in _differences(inner, changed.old, changed.new):
+            sides = (side and replace(side, path=changed.path + b"/" + side.path) for side in (one.old, one.new))
+            found.append((inner, Difference(*sides)))
+        return tuple(found)
+    return None
 
 
 def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iterator[Difference]:
@@ -118,10 +116,3 @@ def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iter
         yield from (Difference(None, one) for one in inner.entries(new.blob))
     elif old:
         yield from (Difference(one, None) for one in inner.entries(old.blob))
-
-
-def _within(folder: bytes, one: Difference) -> Difference:
-    sides: Sequence[GitEntry | None] = [
-        side and replace(side, path=folder + b"/" + side.path) for side in (one.old, one.new)
-    ]
-    return Difference(*sides)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
 from linesmith.analyzer.lint.rules.catalogue import LintedBuild
 from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
-from linesmith.analyzer.model import GroupDoc, Layout, SourceFact
+from linesmith.analyzer.model import GroupDoc, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
 from linesmith.patches.build.confinement import is_confinable
@@ -64,7 +65,7 @@ class RevisionSources:
 class _CompiledFiles:
     """What files show of records, why others show nothing, and those that the deadline left out."""
 
-    both: tuple[BothVersions, ...] = ()
+    records: tuple[BothVersions, ...] = ()
     remarks: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -87,8 +88,9 @@ class _Compiler:
         found: dict[Counterpart, BothVersions | str] = {}
 
         def keep(file: Counterpart) -> None:
+            how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
             with suppress(CommandTimedOut):
-                found[file] = self._both(file)
+                found[file] = compiled_both(how, file)
 
         with suppress(DeadlinePassed), self.deadline.running():
             self._of(files[0])  # what has to be prepared is prepared before several ask for it
@@ -113,10 +115,6 @@ class _Compiler:
     def _of(self, file: Counterpart) -> Environment:
         return self.of(file.old or file.new)
 
-    def _both(self, file: Counterpart) -> BothVersions | str:
-        how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
-        return compiled_both(how, file)
-
 
 @dataclass(frozen=True, slots=True)
 class _TextFindings:
@@ -129,57 +127,62 @@ class _TextFindings:
 
 
 def sources(
-    versions: Versions, recipe: CompileRequest, asked_for: Collection[str], progress: Progress
+    versions: Versions, recipe: CompileRequest, requested: Collection[str], progress: Progress
 ) -> RevisionSources:
-    """The records that differ between the versions, and those called ``asked_for`` where they are seen.
+    """The records that differ between the versions, and those called ``requested`` where they are seen.
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
     ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
     but not judged, is said.
     """
     with recipe.deadline.running():
-        files = _files(versions, asked_for)
+        files = _files(versions, requested)
     with overlays(versions) as laid:
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
         with recipe.deadline.running():
             here = [one for one in files if compiler.is_here(one)]
             environment = compiler.environment(files)
         shown = compiler.compiled(here[:MOST_FILES])
-        both = joined(shown.both, asked_for)
-        further = _holders(compiler, both, files, environment)
-    both = joined((*shown.both, *further.both), asked_for)
+        records = joined(shown.records, requested)
+        further = _holders(compiler, records, files, environment)
+    records = joined((*shown.records, *further.records), requested)
     unjudged = shown.unjudged or further.unjudged
     text = _TextFindings({}, {})
     try:
         with recipe.deadline.running():
-            text = _text(versions, both, asked_for, progress)
+            text = _text(versions, records, requested, progress)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
-    remarks = (*shown.remarks, *further.remarks, *_elsewhere(len(files) - len(here)), *text.remarks)
+    remarks = [*shown.remarks, *further.remarks]
+    if others := len(files) - len(here):
+        counted = "1 file of another machine was" if others == 1 else f"{others} files of other machines were"
+        remarks.append(f"{counted} not compiled; --on names one, such as arm64")
+    prepared = environment.build.preparation if environment else None
     linted = Linted(
         versions.head,
-        _side(both.new, environment),
-        both.pairs,
+        _side(records.new, environment),
+        records.pairs,
         versions.base,
-        _side(with_gone(both.old, text.gone), environment),
-        both.compared,
-        both.changed,
+        _side(with_gone(records.old, text.gone), environment),
+        records.compared,
+        records.changed,
         text.facts,
         text.docs,
-        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *_limits(here, environment)),
+        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
-    return RevisionSources(linted, _symbols(environment), environment.title if environment else "")
+    symbols = symbols_in(prepared.configured().text) if prepared else None
+    return RevisionSources(linted, symbols, environment.title if environment else "")
 
 
-def _text(versions: Versions, both: JoinedRecords, asked_for: Collection[str], progress: Progress) -> _TextFindings:
-    found = initialised(versions, both.pairs, progress)
+def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
+    found = initialised(versions, records.pairs, progress)
     texts = _documents(versions)
     return _TextFindings(
         found.facts,
         group_docs(texts),
-        gone_for_good(versions, asked_for),
-        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*asked_for, *both.renamed})),
+        gone_for_good(versions, requested),
+        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*requested, *records.renamed})),
     )
 
 
@@ -187,15 +190,14 @@ def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
     """What the deadline left out."""
     if files:
         counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
-        more = ", …" if len(files) > _SHOWN else ""
-        named = ", ".join(files[:_SHOWN])
-        yield f"{counted} not judged within {deadline.seconds:g} s: {named}{more}; --deadline gives more time"
+        names = listed(files, _SHOWN)
+        yield f"{counted} not judged within {deadline.seconds:g} s: {names}; --deadline gives more time"
 
 
-def _files(versions: Versions, asked_for: Collection[str]) -> tuple[Counterpart, ...]:
+def _files(versions: Versions, requested: Collection[str]) -> tuple[Counterpart, ...]:
     """What is compiled: first what was declared elsewhere, so that it is not taken for new; last what is new."""
     found = counterparts(versions.changes)
-    changed = (Counterpart(file, file) for file in declaring(versions, asked_for))
+    changed = (Counterpart(file, file) for file in declaring(versions, requested))
     new = {one.new for one in found}
     return (
         *(one for one in found if one.old),
@@ -211,10 +213,14 @@ def _side(layouts: LayoutTable, environment: Environment | None) -> LintedBuild:
 
 
 def _holders(
-    compiler: _Compiler, both: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
+    compiler: _Compiler, records: JoinedRecords, known: Sequence[Counterpart], environment: Environment | None
 ) -> _CompiledFiles:
     """What holds a record by value that takes other room than before, as far as few files show it."""
-    grown = {new.title for old, new in both.pairs if old and new and new.name and _room(old) != _room(new)}
+    grown = set()
+    for old, new in records.pairs:
+        rooms = {(one.size, max(one.natural_alignment, one.alignment or 1)) for one in (old, new) if one}
+        if old and new and new.name and len(rooms) > 1:
+            grown.add(new.title)
     served = served_records(environment.slabs.release) if environment and environment.slabs else ()
     names = {name for one in known for name in (one.old, one.new)}
     try:
@@ -224,25 +230,11 @@ def _holders(
         return _CompiledFiles(unjudged=tuple(one.new for one in known))
     found = [one for one in (Counterpart(file, file) for file in others) if compiler.is_here(one)]
     shown = compiler.compiled(found[:MOST_HOLDING])
-    left = len(found) - len(shown.both)
-    return replace(shown, remarks=(_uncompiled(left, ", ".join(sorted(grown)[:3])),) if left else ())
-
-
-def _uncompiled(count: int, held: str) -> str:
-    if count == 1:
-        return f"1 more file that holds {held} by value was not compiled"
-    return f"{count} more files that hold {held} by value were not compiled"
-
-
-def _room(layout: Layout) -> tuple[int, int]:
-    return layout.size, max(layout.natural_alignment, layout.alignment or 1)
-
-
-def _elsewhere(count: int) -> list[str]:
-    if not count:
-        return []
-    files = "1 file of another machine was" if count == 1 else f"{count} files of other machines were"
-    return [f"{files} not compiled; --on names one, such as arm64"]
+    left, held = len(found) - len(shown.records), ", ".join(sorted(grown)[:3])
+    remark = f"{left} more files that hold {held} by value were not compiled"
+    if left == 1:
+        remark = f"1 more file that holds {held} by value was not compiled"
+    return replace(shown, remarks=(remark,) if left else ())
 
 
 def _limits(files: Sequence[Counterpart], environment: Environment | None) -> Iterator[str]:
@@ -260,8 +252,3 @@ def _documents(versions: Versions) -> dict[str, str]:
     files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
     texts = {file: text for file in files if (text := versions.now(file)) is not None}
     return {file: text.decode("utf-8", "replace") for file, text in texts.items()}
-
-
-def _symbols(environment: Environment | None) -> frozenset[str] | None:
-    prepared = environment.build.preparation if environment else None
-    return symbols_in(prepared.configured().text) if prepared else None

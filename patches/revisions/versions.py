@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two versions of a tree: the files of the first, and what differs in the second."""
+"""Two versions of a tree: the files of the first, and what differs in the second.
+
+Changed files are laid out once for all that is compiled of them. What a checkout has that is not committed is no part
+of any revision, and only mentioned.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
+from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.git import Difference, Git, IndexEntry
-from linesmith.patches.revisions.image import Progress, image
+from linesmith.patches.revisions.image import image
 from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside, submodule
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000
+_NO_CODE = (".rst", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +73,12 @@ def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Ve
     changes, remarks = _taken(git, found)
     if old == new:
         remarks = (f"base ({base}) and head ({head}) are the same commit: there is nothing to compare", *remarks)
+    titles = []
+    for name, commit in ((base, old), (head, new)):
+        short = commit[:12]
+        titles.append(short if commit.startswith(name) or name.startswith(short) else f"{name} ({short})")
     with image(git, old, progress) as root:
-        yield Versions(_title(base, old), _title(head, new), root, changes, remarks)
-
-
-def _title(name: str, commit: str) -> str:
-    short = commit[:12]
-    return short if commit.startswith(name) or name.startswith(short) else f"{name} ({short})"
+        yield Versions(titles[0], titles[1], root, changes, remarks)
 
 
 def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
@@ -84,7 +90,10 @@ def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...
         raise TreeError(message)
     named = [(of, one, name) for of, one in wanted if (name := plain(one.path)) is not None]
     usable = [each for each in named if _is_regular(each[1])]
-    contents = _contents([(of, side.blob) for of, one, _ in usable for side in (one.old, one.new) if side])
+    blobs = [(of, side.blob) for of, one, _ in usable for side in (one.old, one.new) if side]
+    # The blobs of one repository lie behind those of the other.
+    runs = (of.contents((blob for _, blob in some), MOST_BYTES) for of, some in groupby(blobs, key=itemgetter(0)))
+    contents = chain.from_iterable(runs)
     changes: dict[str, FileChange] = {}
     large = []
     for _, one, name in usable:
@@ -110,14 +119,7 @@ def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Diffe
     """What differs with the repository that has it; of a submodule what differs within, where that is known."""
     modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
     yield from ((git, one) for one in found if modules.get(one.path) is None)
-    for module in filter(None, modules.values()):
-        yield from ((module.repository, one) for one in module.differences)
-
-
-def _contents(blobs: Sequence[tuple[Git, str]]) -> Iterator[bytes | None]:
-    """Those of each blob, which lie one repository behind the other."""
-    for git, some in groupby(blobs, key=itemgetter(0)):
-        yield from git.contents((blob for _, blob in some), MOST_BYTES)
+    yield from chain.from_iterable(filter(None, modules.values()))
 
 
 def _remarks(
@@ -129,8 +131,8 @@ def _remarks(
     build = sorted(one.path.decode("utf-8", "replace") for one in found if is_of_the_build(one.path))
     if build:
         yield (
-            f"{_counted(build, 'file')} of the build differ{_s(build)}: what they would do was not run, both versions "
-            "are compiled as the base is built"
+            f"{_counted(build, 'file')} of the build differ{'' if len(build) > 1 else 's'}: what they would do was not "
+            "run, both versions are compiled as the base is built"
         )
     if odd:
         names = sorted(repr(one.path.decode("utf-8", "replace")) for one in odd)
@@ -148,16 +150,8 @@ def _remarks(
         yield f"{_counted(large, 'file')} left out, larger than {MOST_BYTES >> 20} MiB or missing in the repository"
 
 
-def _s(several: Sequence[str]) -> str:
-    return "" if len(several) > 1 else "s"
-
-
 def _counted(names: Sequence[str], one: str) -> str:
-    called = one if len(names) == 1 else f"{one}s"
-    return f"{len(names)} {called} ({names[0]}{', …' if len(names) > 1 else ''})"
-
-
-# Files of a checkout that are not as the commit has them that is checked out: no revision shows them.
+    return f"{len(names)} {one}{'s' if len(names) > 1 else ''} ({listed(names, 1)})"
 
 
 def uncommitted(git: Git) -> Iterator[str]:
@@ -165,9 +159,7 @@ def uncommitted(git: Git) -> Iterator[str]:
     paths = {one.path for one in git.staged()} | {one.entry.path for one in git.noted() if _is_changed(git.top, one)}
     names = sorted(plain(path) or repr(os.fsdecode(path)) for path in paths if is_of_interest(path))
     if names:
-        counted = f"{len(names)} files" if len(names) > 1 else "1 file"
-        more = ", …" if len(names) > 1 else ""
-        yield f"changes of {counted} ({names[0]}{more}) are not committed, and not judged: HEAD is"
+        yield f"changes of {_counted(names, 'file')} are not committed, and not judged: HEAD is"
 
 
 def _is_changed(top: Path, noted: IndexEntry) -> bool:
@@ -180,18 +172,11 @@ def _is_changed(top: Path, noted: IndexEntry) -> bool:
         if (now.st_mtime_ns, now.st_size) == (noted.time, noted.size):
             return False
     text = read_inside(top, name, MOST_BYTES)
-    return text is None or _blob(text, noted.entry.blob) != noted.entry.blob
-
-
-def _blob(text: bytes, like: str) -> str:
-    """The name that git gives to a content, in the kind of hash that the repository has."""
-    make = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return make(b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest()
-
-
-# The changed files of two versions, laid out once for all that is compiled of them.
-
-_NO_CODE = (".rst", ".toml")
+    if text is None:
+        return True
+    # The name that git gives to a content, in the kind of hash that the repository has.
+    make = hashlib.sha256 if len(noted.entry.blob) == 64 else hashlib.sha1
+    return make(b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest() != noted.entry.blob
 
 
 class Overlays:
@@ -205,22 +190,18 @@ class Overlays:
             for side in (versions.before, versions.after)
         )
         self._lock = Lock()
-        self._of = lru_cache(maxsize=None)(self._laid_out)
+        self._of: dict[tuple[Path, int], Overlay] = {}
         self._quotes = lru_cache(maxsize=None)(Quotes)
 
-    def before(self, build: TreeBuild) -> Overlay:
-        """The first version over the tree that the build compiles in."""
+    def of(self, build: TreeBuild, side: int) -> Overlay:
+        """The first version (``side`` 0) or the second one (1) over the tree that the build compiles in."""
+        key = build.tree, side
         with self._lock:
-            return self._of(build.tree, build.sources, 0)
-
-    def after(self, build: TreeBuild) -> Overlay:
-        """The second version over it."""
-        with self._lock:
-            return self._of(build.tree, build.sources, 1)
-
-    def _laid_out(self, tree: Path, sources: Path, side: int) -> Overlay:
-        root = Path(tempfile.mkdtemp(dir=self._root))
-        return lay_out(root, tree, self._contents[side], quotes=self._quotes(sources))
+            if key not in self._of:
+                root = Path(tempfile.mkdtemp(dir=self._root))
+                quotes = self._quotes(build.sources)
+                self._of[key] = lay_out(root, build.tree, self._contents[side], quotes=quotes)
+            return self._of[key]
 
 
 @contextmanager

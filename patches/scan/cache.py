@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Answers that are kept in the cache: a unit is parsed again only when a file that it reads, or its command, changed.
+"""What the cache keeps of a scan, so that only what changed is read again.
 
-One file for each record of a build. Units share most of what they say, since they share headers: a file holds each
+Answers: a unit is parsed again only when a file that it reads, or its command, changed. There is one file for each
+record of a build. Units share most of what they say, since they share headers: a file holds each
 text once, in a table that grows from line to line, and units refer to it by number. A line is added as soon as its
 unit is parsed, so that an interrupted scan goes on where it ended.
+
+What the files of a tree show, with a stamp of each file that was seen. Later only files are read whose stamp differs:
+the inode, the size, or the time that the file system gives, which nobody can set back (st_ctime, inode(7)). That time
+alone would not do: it stays as it is when a folder above the file is renamed, or another tree comes to its place.
+
+Which units count for a record: it stays true as long as no file and no command changes, nor what chooses them, all of
+which is in this package: its own text is part of the name. What units include, where no compiler recorded it, is found
+in the text, of both arms of each ``#if``, so rather too much than too little; ``#include`` of a macro is left out.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Generic, TypeVar
@@ -26,6 +34,7 @@ import msgspec
 from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import CacheError
 from linesmith.analyzer.layouts.store import keep
+from linesmith.patches.build.preparation import wait_for_lock
 from linesmith.patches.scan.carriers import Files, digest_of
 from linesmith.patches.scan.program import UnitAnswer, record_of
 from linesmith.patches.scan.units import Database, Unit, selected
@@ -65,8 +74,23 @@ class AnswerStore:
         self._file = file
         self._numbers: dict[str, int] = {}
         self._lines: dict[str, AnswerLine] = {}
-        self._written = 0
-        self._load()
+        self._written = end = 0
+        # What is sound is read; what a killed process left behind it is cut off.
+        self._file.seek(0)
+        for text in self._file:
+            try:
+                line = _DECODER.decode(text)
+            except msgspec.MsgspecError:
+                break
+            if line.first != len(self.texts) or not text.endswith(b"\n"):
+                break
+            for one in line.texts:
+                self._number(one)
+            self._lines[line.key] = line
+            self._written += 1
+            end += len(text)
+        self._file.truncate(end)
+        self._file.seek(end)
 
     def sound(self, unit: Unit, files: Files) -> AnswerLine | None:
         """The answer for ``unit``, if all that it was made of is as it was."""
@@ -77,15 +101,8 @@ class AnswerStore:
 
     def add(self, unit: Unit, found: UnitAnswer, files: Files) -> AnswerLine:
         """The answer as a line; it is written down when it says all that it was made of."""
-        first = len(self.texts)
-        records, dependencies, uses = (
-            self._number_all(self._own(one)) for one in (found.records, found.dependencies, found.uses)
-        )
-        includes = self._number_all(found.includes)
-        digest = digest_of(files, found.includes)
-        told, named = tuple(self.texts[first:]), key_of(unit)
-        made = includes, records, dependencies, uses
-        line = AnswerLine(first, told, named, digest, *made, found.complaint, found.fatal)
+        parts = (found.includes, *(self._own(one) for one in (found.records, found.dependencies, found.uses)))
+        line = self._numbered(key_of(unit), digest_of(files, found.includes), parts, found.complaint, found.fatal)
         # What ended the parser may be a file that is not there yet.
         if found.includes and not found.fatal:
             self._write(line)
@@ -100,13 +117,18 @@ class AnswerStore:
         self._file.seek(0)
         self._file.truncate()
         for line in live:
-            first = len(self.texts)
-            parts = (line.includes, line.records, line.dependencies, line.uses)
-            includes, records, dependencies, uses = (self._number_all(texts[one] for one in part) for part in parts)
-            made = includes, records, dependencies, uses
-            self._write(
-                AnswerLine(first, tuple(self.texts[first:]), line.key, line.digest, *made, line.complaint, line.fatal)
-            )
+            numbers = (line.includes, line.records, line.dependencies, line.uses)
+            parts = ([texts[one] for one in some] for some in numbers)
+            self._write(self._numbered(line.key, line.digest, parts, line.complaint, line.fatal))
+
+    def _numbered(
+        self, key: str, digest: str, parts: Iterable[Iterable[str]], complaint: str, fatal: bool
+    ) -> AnswerLine:
+        """A line for the texts of each of the four ``parts``."""
+        first = len(self.texts)
+        includes, records, dependencies, uses = (tuple(map(self._number, part)) for part in parts)
+        fresh = tuple(self.texts[first:])
+        return AnswerLine(first, fresh, key, digest, includes, records, dependencies, uses, complaint, fatal)
 
     def _own(self, parts: Iterable[msgspec.Raw]) -> Iterator[str]:
         for part in parts:
@@ -114,29 +136,11 @@ class AnswerStore:
             if text in self._numbers or record_of(text.encode()) == self.record:
                 yield text
 
-    def _number_all(self, texts: Iterable[str]) -> tuple[int, ...]:
-        return tuple(self._number(text) for text in texts)
-
     def _number(self, text: str) -> int:
         number = self._numbers.setdefault(text, len(self.texts))
         if number == len(self.texts):
             self.texts.append(text)
         return number
-
-    def _load(self) -> None:
-        """Read what is sound; what a killed process left behind it is cut off."""
-        end = 0
-        self._file.seek(0)
-        for text in self._file:
-            line = _line(text)
-            if line is None or line.first != len(self.texts):
-                break
-            self._number_all(line.texts)
-            self._lines[line.key] = line
-            self._written += 1
-            end += len(text)
-        self._file.truncate(end)
-        self._file.seek(end)
 
     def _write(self, line: AnswerLine) -> None:
         self._lines[line.key] = line
@@ -147,17 +151,13 @@ class AnswerStore:
 
 
 @contextmanager
-def kept_answers(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[AnswerStore]:
+def answer_store(database: Database, record: str, program: str, tell: Callable[[str], None]) -> Iterator[AnswerStore]:
     """The answers for ``record``; ``program`` identifies what gave them. Another process is waited for.
 
     Where there is no cache directory to be used, they are kept for this scan alone.
     """
-    with _opened(database.cache_name(record, program) + SUFFIX, tell) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            tell(f"waiting for another process that scans for {record}")
-            fcntl.flock(file, fcntl.LOCK_EX)
+    with _opened(name_of(SUFFIX, database.tree, database.build, record, program), tell) as file:
+        wait_for_lock(file, f"scans for {record}", tell)
         yield AnswerStore(record, file)
 
 
@@ -170,13 +170,6 @@ def _opened(name: str, tell: Callable[[str], None]) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "a+b")
 
 
-def _line(text: bytes) -> AnswerLine | None:
-    try:
-        return _DECODER.decode(text) if text.endswith(b"\n") else None
-    except msgspec.MsgspecError:
-        return None
-
-
 def key_of(unit: Unit) -> str:
     """Names a unit with its command."""
     words = (unit.command,) if isinstance(unit.command, str) else unit.command
@@ -184,28 +177,22 @@ def key_of(unit: Unit) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
 
 
-# What the files of a tree told, kept in the cache with a stamp of each file that was seen.
-#
-# Later only files are read whose stamp is another: its inode, its size, or the time that the file system gives, which
-# nobody can set back (st_ctime, inode(7)). That time alone would not do: it stays as it is when a folder above the
-# file is renamed, or another tree comes to its place.
-
 # A file may change again within one tick of the file system's clock, which may be a little behind.
 _SLACK_NS = 2_000_000_000
 
-_Told = TypeVar("_Told")
+_Shown = TypeVar("_Shown")
 Stamp = tuple[int, int, int]
 
 
-class Stamped(msgspec.Struct, Generic[_Told], frozen=True, array_like=True):
-    """The ``stamps`` of all files (change time in ns, inode, size), and what those told that were ``found`` to tell.
+class Stamped(msgspec.Struct, Generic[_Shown], frozen=True, array_like=True):
+    """The ``stamps`` of all files (change time in ns, inode, size), and what was ``found`` in some of them.
 
     The search began at ``since_ns``; a file that changed later may have changed behind it.
     """
 
     since_ns: int
     stamps: dict[str, Stamp]
-    found: dict[str, _Told]
+    found: dict[str, _Shown]
 
     def is_current(self, file: str, stamp: Stamp) -> bool:
         """Whether the file is still as it was read."""
@@ -238,91 +225,50 @@ def name_of(suffix: str, *parts: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24] + suffix
 
 
-def load(decoder: msgspec.json.Decoder[Stamped[_Told]], name: str) -> Stamped[_Told]:
+def load(decoder: msgspec.json.Decoder[Stamped[_Shown]], name: str) -> Stamped[_Shown]:
     """What is kept under the name; nothing where nothing sound is."""
     with suppress(CacheError, OSError, msgspec.MsgspecError):
         return decoder.decode((cache_directory() / name).read_bytes())
     return Stamped(0, {}, {})
 
 
-def save(name: str, found: Stamped[_Told]) -> None:
+def save(name: str, found: Stamped[_Shown]) -> None:
     """Keep it. Names that are no UTF-8 are not kept: such a tree is read each time."""
     with suppress(CacheError, OSError, UnicodeError):
         keep(cache_directory(), name, (msgspec.json.encode(found),))
 
-
-# What units include, found in the text: of both arms of each ``#if``, so rather too much than too little.
-#
-# It stands in for a compiler's record where there is none; ``#include`` of a macro is left out.
 
 _OPTION = re.compile(r"(-I|-isystem|-iquote|-idirafter|-include|-imacros)(?:\s*|=)(\S+)")
 _FORCED = ("-include", "-imacros")
 _OF_THE_SYSTEM = ("/usr/local/include", "/usr/include")
 
 
-@dataclass(frozen=True, slots=True)
-class _IncludeSearch:
-    """Where a compiler call looks for files: ``forced`` ones come first of all."""
+def followed(units: Iterable[Unit], files: Files) -> Iterator[Unit]:
+    """The units with what they include, where that is not recorded; a file is read once for each list of folders."""
+    is_file = lru_cache(maxsize=None)(os.path.isfile)
 
-    path: IncludePath
-    forced: tuple[str, ...]
+    @cache
+    def search(directory: Path, options: Sequence[tuple[str, str]], bare: bool) -> tuple[IncludePath, tuple[str, ...]]:
+        """Where a compiler call looks for files, and those that it is forced to read first of all."""
+        places = [(name, os.path.normpath(directory / value)) for name, value in options]
+        forced = tuple(place for name, place in places if name in _FORCED)
+        folders = dict.fromkeys(place for name, place in places if name not in _FORCED)
+        return IncludePath((*folders, *(() if bare else _OF_THE_SYSTEM)), files.content, is_file), forced
 
-
-class IncludeWalk:
-    """Follows ``#include``; what a file includes is worked out once for each list of folders."""
-
-    def __init__(self, files: Files) -> None:
-        self.files = files
-        self._searches: dict[tuple[str, str], _IncludeSearch] = {}
-        self._is_file: dict[str, bool] = {}
-
-    def followed(self, units: Iterable[Unit]) -> Iterator[Unit]:
-        """The units with what they include, where that is not recorded."""
-        for unit in units:
-            yield unit if unit.includes is not None else replace(unit, includes=self._all_of(unit))
-
-    def _all_of(self, unit: Unit) -> frozenset[str]:
-        search = self._search(unit)
-        seen = {unit.file}
-        waiting = [unit.file, *search.forced]
-        seen.update(search.forced)
+    for unit in units:
+        if unit.includes is not None:
+            yield unit
+            continue
+        text = unit.command if isinstance(unit.command, str) else " ".join(unit.command)
+        path, forced = search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
+        seen = {unit.file, *forced}
+        waiting = [unit.file, *forced]
         while waiting:
-            fresh = set(search.path.of(waiting.pop())) - seen
+            fresh = set(path.of(waiting.pop())) - seen
             seen |= fresh
             waiting += fresh
-        return frozenset(seen - {unit.file})
+        yield replace(unit, includes=frozenset(seen - {unit.file}))
 
-    def _search(self, unit: Unit) -> _IncludeSearch:
-        options = " ".join(f"{name}\0{value}" for name, value in _OPTION.findall(_text(unit)))
-        key = str(unit.directory), options
-        found = self._searches.get(key)
-        if found is None:
-            found = self._searches[key] = self._searched(unit)
-        return found
-
-    def _searched(self, unit: Unit) -> _IncludeSearch:
-        text = _text(unit)
-        places = [(name, os.path.normpath(unit.directory / value)) for name, value in _OPTION.findall(text)]
-        forced = tuple(place for name, place in places if name in _FORCED)
-        folders = [place for name, place in places if name not in _FORCED]
-        system = () if "-nostdinc" in text else _OF_THE_SYSTEM
-        path = IncludePath((*dict.fromkeys(folders), *system), self.files.content, self._exists)
-        return _IncludeSearch(path, forced)
-
-    def _exists(self, path: str) -> bool:
-        found = self._is_file.get(path)
-        if found is None:
-            found = self._is_file[path] = os.path.isfile(path)  # noqa: PTH113 - false for a name that no file can have
-        return found
-
-
-def _text(unit: Unit) -> str:
-    return unit.command if isinstance(unit.command, str) else " ".join(unit.command)
-
-
-# Which units count for a record, kept in the cache: it stays true as long as no file and no command changes.
-#
-# Nor must what chooses them change, all of which is in this package: its own text is part of the name.
 
 SELECTION_SUFFIX = ".units"
 
@@ -341,10 +287,10 @@ _SELECTION_DECODER = msgspec.json.Decoder(_SelectedUnits)
 @cache
 def stamp() -> str:
     """What changes when the way of choosing does, or the format of what is kept."""
-    told = hashlib.blake2b(digest_size=12)
+    digest = hashlib.blake2b(digest_size=12)
     for module in sorted(Path(__file__).parent.glob("*.py")):
-        told.update(module.read_bytes())
-    return told.hexdigest()
+        digest.update(module.read_bytes())
+    return digest.hexdigest()
 
 
 class Selections:
@@ -357,29 +303,22 @@ class Selections:
 
     def units(self, record: str) -> tuple[Unit, ...]:
         """The units that count for ``record``."""
-        name = self.database.cache_name(record, stamp()) + SELECTION_SUFFIX
+        name = name_of(SELECTION_SUFFIX, self.database.tree, self.database.build, record, stamp())
         with suppress(CacheError, OSError, msgspec.MsgspecError):
             kept = _SELECTION_DECODER.decode((cache_directory() / name).read_bytes())
             if kept.digest == self._digest(kept.files):
                 return tuple(unit for key, unit in self.keys.items() if key in kept.keys)
-        chosen = selected(self._followed, record, self.files)
-        self._keep(name, chosen)
-        return chosen
+        units = selected(self._followed, record, self.files)
+        files = tuple(sorted({file for unit in self._followed for file in (*(unit.includes or ()), unit.file)}))
+        found = _SelectedUnits(self._digest(files), frozenset(map(key_of, units)), files)
+        with suppress(CacheError, OSError):
+            keep(cache_directory(), name, (msgspec.json.encode(found),))
+        return units
 
     @cached_property
     def _followed(self) -> tuple[Unit, ...]:
-        return tuple(IncludeWalk(self.files).followed(self.database.units))
-
-    @cached_property
-    def _everything(self) -> tuple[str, ...]:
-        return tuple(sorted({file for unit in self._followed for file in (*(unit.includes or ()), unit.file)}))
+        return tuple(followed(self.database.units, self.files))
 
     def _digest(self, names: Sequence[str]) -> str:
-        told = (digest_of(self.files, names), *self.keys)
-        return hashlib.blake2b("".join(told).encode(), digest_size=16).hexdigest()
-
-    def _keep(self, name: str, chosen: Sequence[Unit]) -> None:
-        keys = frozenset(key_of(unit) for unit in chosen)
-        kept = _SelectedUnits(self._digest(self._everything), keys, self._everything)
-        with suppress(CacheError, OSError):
-            keep(cache_directory(), name, (msgspec.json.encode(kept),))
+        text = "".join((digest_of(self.files, names), *self.keys))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

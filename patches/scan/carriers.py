@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Words by which code comes to a record: its names, what is declared with its type, and macros that lead there.
 
-They are found in the text and rather too many than too few: they only decide which units are worth parsing.
+They are looked for in the text of files that a scan reads once, and are rather too many than too few: they only decide
+which units are worth parsing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from linesmith.patches.build.confinement import SYSTEM
@@ -78,15 +80,12 @@ class Carriers:
             return True
         if self.named.is_in(text, words) or self.initialised.is_in(text, words):
             return True
-        return not words.isdisjoint(self.bearers) and self._used(text, reaching=not words.isdisjoint(self.reaching))
-
-    def _used(self, text: bytes, *, reaching: bool) -> bool:
-        """Whether a member of what a word yields is reached, or, by a macro that is ``reaching``, can be."""
-        for found in each_word(text, self.bearers):
-            use = _use(text, found.end())
-            if (reaching and use.is_passed) or use.member in self.members:
-                return True
-        return False
+        if words.isdisjoint(self.bearers):
+            return False
+        # A member of what a word yields is reached, or can be by a macro.
+        reaching = not words.isdisjoint(self.reaching)
+        uses = (_use(text, found.end()) for found in each_word(text, self.bearers))
+        return any((reaching and use.is_passed) or use.member in self.members for use in uses)
 
 
 def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
@@ -97,7 +96,7 @@ def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
         return None
     macros = [macro for text in texts for macro in text.macros]
     bearers = _bearers(called, texts) - {macro.name for macro in macros}
-    bearers |= {one.name for one in macros if _yields(one, bearers)}
+    bearers |= {one.name for one in macros if not one.words.isdisjoint(bearers) and _yields(one.body, bearers)}
     members = words_inside(record.encode(), texts)
     named = TextMatch(called.words, called.pattern())
     initialised = TextMatch(holders, re.compile(rb"\b%s\b%s" % (one_of(holders), _INITIALISED)))
@@ -145,12 +144,10 @@ def _closing(text: bytes, at: int) -> int | None:
     return None
 
 
-def _yields(macro: Macro, bearers: frozenset[bytes]) -> bool:
-    """Whether what the macro expands to is what one of the words yields."""
-    if macro.words.isdisjoint(bearers):
-        return False
-    end = len(macro.body.rstrip())
-    return any(_use(macro.body, found.end()).end >= end for found in each_word(macro.body, bearers))
+def _yields(body: bytes, bearers: frozenset[bytes]) -> bool:
+    """Whether what a macro expands to is what one of the words yields."""
+    end = len(body.rstrip())
+    return any(_use(body, found.end()).end >= end for found in each_word(body, bearers))
 
 
 def _bearers(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:
@@ -170,7 +167,10 @@ def _holders(called: Titles, texts: Sequence[HeaderText]) -> frozenset[bytes] | 
     for _ in range(_MOST_LEVELS):
         if len(called.words) > _MOST_NAMES:
             return None
-        further = _holding(called, texts) - holders
+        # Records with a member of the type itself.
+        by_value = called.pattern(rb"\s+\w+\s*[;,\[]")
+        around = (around for text in texts for _, around in surroundings(text.code, by_value))
+        further = frozenset(one.record for one in around if one.record and not one.in_code) - holders
         if not further:
             return holders
         holders |= further
@@ -178,13 +178,6 @@ def _holders(called: Titles, texts: Sequence[HeaderText]) -> frozenset[bytes] | 
             return None
         called = titles(further, texts)
     return None
-
-
-def _holding(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:
-    """Records with a member of the type itself."""
-    by_value = called.pattern(rb"\s+\w+\s*[;,\[]")
-    around = (around for text in texts for _, around in surroundings(text.code, by_value))
-    return frozenset(one.record for one in around if one.record and not one.in_code)
 
 
 def _users(macros: Iterable[Macro]) -> Mapping[bytes, Sequence[bytes]]:
@@ -207,54 +200,37 @@ def _closure(start: Collection[bytes], users: Mapping[bytes, Iterable[bytes]]) -
     return frozenset(reached)
 
 
-# Files that a scan reads, each once: what they hold, and a digest of it.
-
-
 class Files:
     """Contents and digests, kept for the time of one scan so that every part of it sees the same bytes."""
 
     def __init__(self, roots: Iterable[Path]) -> None:
         """``roots`` are the folders whose files may be read besides the system's: records can name any file."""
         self._roots = tuple(dict.fromkeys(root.resolve() for root in (*roots, *map(Path, SYSTEM))))
-        self._contents: dict[str, bytes | None] = {}
-        self._digests: dict[str, bytes] = {}
-        self._words: dict[str, frozenset[bytes]] = {}
-        self._texts: dict[str, HeaderText] = {}
+        self.content = lru_cache(maxsize=None)(self._content)
+        self.digest = lru_cache(maxsize=None)(self._digest)
+        self.words = lru_cache(maxsize=None)(self._words)
+        self.text = lru_cache(maxsize=None)(self._text)
 
-    def content(self, path: str) -> bytes | None:
+    def _content(self, path: str) -> bytes | None:
         """The bytes of the file; ``None`` where there is none, or where it is no source for its size."""
-        if path not in self._contents:
-            self._contents[path] = self._read(path)
-        return self._contents[path]
-
-    def _read(self, path: str) -> bytes | None:
         place = Path(os.path.realpath(path))
         root = next((root for root in self._roots if place.is_relative_to(root)), None)
         return None if root is None else source_bytes(root, place.relative_to(root))
 
-    def digest(self, path: str) -> bytes:
+    def _digest(self, path: str) -> bytes:
         """A digest of the path and its content."""
-        found = self._digests.get(path)
-        if found is None:
-            content = self.content(path)
-            told = b"absent" if content is None else b"%d\0" % len(content) + content
-            name = path.encode("utf-8", "surrogateescape")
-            found = self._digests[path] = hashlib.blake2b(name + b"\0" + told, digest_size=16).digest()
-        return found
+        content = self.content(path)
+        text = b"absent" if content is None else b"%d\0" % len(content) + content
+        name = path.encode("utf-8", "surrogateescape")
+        return hashlib.blake2b(name + b"\0" + text, digest_size=16).digest()
 
-    def words(self, path: str) -> frozenset[bytes]:
+    def _words(self, path: str) -> frozenset[bytes]:
         """Every identifier in the file, comments included."""
-        found = self._words.get(path)
-        if found is None:
-            found = self._words[path] = frozenset(_WORD.findall(self.content(path) or b""))
-        return found
+        return frozenset(_WORD.findall(self.content(path) or b""))
 
-    def text(self, path: str) -> HeaderText:
+    def _text(self, path: str) -> HeaderText:
         """The file without comments, its macros apart."""
-        found = self._texts.get(path)
-        if found is None:
-            found = self._texts[path] = header_text(self.content(path) or b"")
-        return found
+        return header_text(self.content(path) or b"")
 
     def line(self, path: str, number: int) -> str:
         """Line ``number`` (from 1) without the blanks at its ends, empty where the file has none."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""C text without a parser: comments blanked, macros apart from code, and what braces enclose.
+"""C text without a parser: comments blanked, macros apart from code, what braces enclose, where records are declared.
 
 It holds for all arms of ``#if`` at once, and where braces do not match because of them it recovers at the next brace
 in the first column.
@@ -42,7 +42,8 @@ def header_text(content: bytes) -> HeaderText:
     """The parts of a file."""
     text = _without_comments(content)
     macros = (_MACRO.match(one[0]) for one in _DIRECTIVE.finditer(text) if b"define" in one[0])
-    return HeaderText(_DIRECTIVE.sub(b"", text), tuple(_macro(one) for one in macros if one))
+    parts = (Macro(one[1], one[2], frozenset(_WORD.findall(one[2]))) for one in macros if one)
+    return HeaderText(_DIRECTIVE.sub(b"", text), tuple(parts))
 
 
 def _without_comments(content: bytes) -> bytes:
@@ -59,10 +60,6 @@ def _without_comments(content: bytes) -> bytes:
         parts += (content[position:start], b" ")
         position = at
     return b"".join((*parts, content[position:]))
-
-
-def _macro(found: re.Match[bytes]) -> Macro:
-    return Macro(found[1], found[2], frozenset(_WORD.findall(found[2])))
 
 
 def each_word(text: bytes, wanted: frozenset[bytes]) -> Iterator[re.Match[bytes]]:
@@ -119,8 +116,6 @@ def _close(enclosing: list[Surroundings], *, in_first_column: bool) -> None:
     elif len(enclosing) > 1:
         enclosing.pop()
 
-
-# How many values an initialiser gives by their place, read from its text.
 
 # Initialisers of a record lie in fewer others of the same record; those deeper are not looked at.
 MOST_LEVELS = 4
@@ -180,8 +175,6 @@ def _elements(code: bytes, start: int, end: int) -> Iterator[Span]:
         yield since, end
 
 
-# Where text declares a record: by its tag, or by the typedef behind an unnamed body.
-
 _TYPEDEF = re.compile(rb"\btypedef\s+(?:struct|union)\s+(\w+)\s+\**(\w+)\s*;")
 _BRACE = re.compile(rb"[{}]")
 _TAIL = re.compile(rb"[^;{}]*;")
@@ -227,27 +220,22 @@ def titles(records: frozenset[bytes], texts: Iterable[HeaderText]) -> Titles:
     typedefs: set[bytes] = set()
     for code in (text.code for text in texts if any(one in text.code for one in records)):
         typedefs.update(name for tag, name in _TYPEDEF.findall(code) if tag in records)
-        for body in _bodies(records, code):
-            typedefs.update(body.typedefs)
+        for _, names in _bodies(records, code):
+            typedefs.update(names)
     return Titles(records, frozenset(typedefs))
 
 
 def words_inside(record: bytes, texts: Iterable[HeaderText]) -> frozenset[bytes]:
     """Every word in the body of ``record``, of each declaration: its members are among them."""
-    bodies = (body for text in texts if record in text.code for body in _bodies((record,), text.code))
-    return frozenset(word for body in bodies for word in _WORD.findall(body.text))
+    bodies = (body for text in texts if record in text.code for body, _ in _bodies((record,), text.code))
+    return frozenset(word for body in bodies for word in _WORD.findall(body))
 
 
-@dataclass(frozen=True, slots=True)
-class _RecordBody:
-    """The ``text`` between the braces of a declaration, and the names that ``typedef`` gives it."""
+def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[tuple[bytes, list[bytes]]]:
+    """The text between the braces of each declaration of ``records``, and the names that ``typedef`` gives it.
 
-    text: bytes
-    typedefs: frozenset[bytes]
-
-
-def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_RecordBody]:
-    """The bodies of ``records``, found forward from its tag, or back from its typedef; none within another one."""
+    They are found forward from a tag, or back from a typedef; none is within another one.
+    """
     behind = 0
     for opening, end, tagged in sorted(_enclosed(records, code)):
         if opening < behind:
@@ -256,8 +244,7 @@ def _bodies(records: Iterable[bytes], code: bytes) -> Iterator[_RecordBody]:
         head = re.split(rb"[;{}]", code[max(0, opening - _MOST_HEAD) : max(0, opening)])[-1]
         typedefs = _TAIL.match(code, end + 1) if b"typedef" in head.split() else None
         if typedefs is not None or tagged:
-            names = _WORD.findall(typedefs[0]) if typedefs is not None else ()
-            yield _RecordBody(code[opening + 1 : end], frozenset(names))
+            yield code[opening + 1 : end], _WORD.findall(typedefs[0]) if typedefs is not None else []
 
 
 def _enclosed(records: Iterable[bytes], code: bytes) -> Iterator[tuple[int, int, bool]]:

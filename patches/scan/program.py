@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program that parses units: where it is installed, what it is asked, and what identifies its build."""
+"""The program that parses units: where it is installed, what it is asked, what it says, and children that run it.
+
+It answers with a JSON line for each unit. Children parse side by side, each one unit at a time, so that one that dies
+costs its unit only.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,15 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
 
     Raises ``TreeError`` where the command is no lone call of a C compiler from outside of the trees ``outside``.
     """
-    words = unit.command if isinstance(unit.command, tuple) else tuple(_words(unit))
+    words: Sequence[str] = unit.command
+    if isinstance(unit.command, str):
+        command = unit.command
+        for mark in _FURTHER:
+            command = command.partition(mark)[0]
+        try:
+            words = shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
+        except ValueError as error:
+            raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
     flags = from_words(words, unit.origin, unit.directory, outside)
     own = () if "-nostdinc" in flags.options else own_headers()
     asked = {
@@ -91,41 +103,20 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
 def own_headers() -> tuple[str, ...]:
     """Options that find the headers a compiler brings along (stddef.h): Clang's of the latest release, else GCC's."""
     for pattern in _OWN_HEADERS:
-        found = sorted(Path("/").glob(pattern), key=_release)
+        found = sorted(Path("/").glob(pattern), key=lambda path: list(map(int, re.findall(r"\d+", str(path.parent)))))
         if found:
             return ("-isystem", str(found[-1].parent))
     return ()
 
 
-def _release(path: Path) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", str(path.parent))]
-
-
-def _words(unit: Unit) -> list[str]:
-    command = str(unit.command)
-    for mark in _FURTHER:
-        command = command.partition(mark)[0]
-    try:
-        return shlex.split(command.replace("$(pound)", "#").replace("$$", "$"))
-    except ValueError as error:
-        raise TreeError(f"{unit.origin}: the recorded command cannot be read ({error})") from error
-
-
-# What the program says of one unit: a JSON line.
-
-
 class MemberPart(msgspec.Struct, frozen=True):
-    """A member, its atom's bytes from ``start`` to ``end``.
-
-    ``file`` is empty where it is the record's; ``inside`` is the member that holds it, -1 for none.
-    """
+    """A member, its atom's bytes from ``start`` to ``end``; ``file`` is empty where it is the record's."""
 
     name: str
     line: int
     start: int
     end: int
     file: str = ""
-    inside: int = -1
     macro: str = ""
     others: tuple[str, ...] = ()
 
@@ -170,12 +161,11 @@ class UsePart(msgspec.Struct, frozen=True):
 class UnitAnswer(msgspec.Struct, frozen=True):
     """All of one unit, its parts as they were written.
 
-    ``complaint`` is the first of the ``errors``, ``fatal`` tells that the parser gave up; ``includes`` are all files
-    that were read, empty where the program said nothing.
+    ``complaint`` is the first error, ``fatal`` tells that the parser gave up; ``includes`` are all files that were
+    read, empty where the program said nothing.
     """
 
     unit: str
-    errors: int = 0
     complaint: str = ""
     fatal: bool = False
     records: tuple[msgspec.Raw, ...] = ()
@@ -204,8 +194,6 @@ def record_of(part: bytes) -> str:
     """The record that a part is of; raises ``msgspec.MsgspecError`` for what is none."""
     return _NAMED.decode(part).record
 
-
-# Children that parse units side by side, each one at a time, so that one that dies costs its unit only.
 
 UNIT_SECONDS = 120
 _MOST_BYTES = 256 << 20
@@ -241,6 +229,12 @@ class _Child:
             raise ScanFailed("the program that parses sources has no output")
         return self.process.stdout
 
+    @property
+    def input(self) -> IO[bytes]:
+        if self.process.stdin is None:
+            raise ScanFailed("the program that parses sources has no input")
+        return self.process.stdin
+
 
 def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterator[tuple[Unit, UnitAnswer]]:
     """The answer for each unit, in the order in which they come.
@@ -254,16 +248,14 @@ def parsed(program: Parser, units: Sequence[Unit], progress: Progress) -> Iterat
             yield unit, found
 
 
+@dataclass(slots=True)
 class _ParserPool:
     """The children, and the units that wait for one."""
 
-    def __init__(
-        self, program: Parser, waiting: list[Unit], selector: selectors.BaseSelector, everything: ExitStack
-    ) -> None:
-        self.program = program
-        self.waiting = waiting
-        self.selector = selector
-        self.everything = everything
+    program: Parser
+    waiting: list[Unit]
+    selector: selectors.BaseSelector
+    everything: ExitStack
 
     def run(self) -> Iterator[tuple[Unit, UnitAnswer]]:
         for _ in range(min(len(os.sched_getaffinity(0)), len(self.waiting))):
@@ -294,10 +286,13 @@ class _ParserPool:
             try:
                 line = question(one.unit, self.program.outside)
             except TreeError as error:
-                yield one.unit, _failed(one.unit, str(error))
+                yield one.unit, UnitAnswer(one.unit.file, str(error), fatal=True)
                 continue
             one.deadline = time.monotonic() + UNIT_SECONDS
-            if not _told(one, line):
+            try:
+                one.input.write(line)
+                one.input.flush()
+            except BrokenPipeError:
                 yield from self._lose(one, "the program that parses it ended")
             return
         self._dismiss(one)
@@ -316,7 +311,7 @@ class _ParserPool:
     def _lose(self, one: _Child, reason: str) -> Iterator[tuple[Unit, UnitAnswer]]:
         """Give the unit up with its child; another takes its place."""
         if one.unit is not None:
-            yield one.unit, _failed(one.unit, reason)
+            yield one.unit, UnitAnswer(one.unit.file, reason, fatal=True)
         self._dismiss(one)
         if self.waiting:
             yield from self._employ()
@@ -324,18 +319,3 @@ class _ParserPool:
     def _dismiss(self, one: _Child) -> None:
         self.selector.unregister(one.output)
         one.closing.close()
-
-
-def _told(one: _Child, line: bytes) -> bool:
-    if one.process.stdin is None:
-        return False
-    try:
-        one.process.stdin.write(line)
-        one.process.stdin.flush()
-    except BrokenPipeError:
-        return False
-    return True
-
-
-def _failed(unit: Unit, complaint: str) -> UnitAnswer:
-    return UnitAnswer(unit.file, 1, complaint, fatal=True)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scans the units of a build for what they show of records."""
+"""Scans the units of a build for what they show of records.
+
+What single units say is joined: each place once, paths as a user of the tree writes them. What that says about the
+freedom of a record are facts for proposals.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -24,11 +27,10 @@ from linesmith.analyzer.model import (
     SourceScan,
     SourceSpan,
 )
-from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, kept_answers
+from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, answer_store
 from linesmith.patches.scan.carriers import Files
 from linesmith.patches.scan.program import (
     DependencyPart,
-    MemberPart,
     Parser,
     Progress,
     RecordPart,
@@ -41,8 +43,6 @@ from linesmith.patches.scan.text_scan import text_places, with_text
 from linesmith.patches.scan.units import Database, Unit, database
 from linesmith.patches.source.tree import visible_files
 
-# Joins what single units say of a record: each place once, paths as a user of the tree writes them.
-
 _RECORDS = msgspec.json.Decoder(RecordPart)
 _DEPENDENCIES = msgspec.json.Decoder(DependencyPart)
 _USES = msgspec.json.Decoder(UsePart)
@@ -52,41 +52,25 @@ def merged(
     record: str, answers: Sequence[tuple[Unit, AnswerLine]], texts: Sequence[str], database: Database, files: Files
 ) -> SourceScan:
     """All of ``record`` that the ``answers`` say, whose numbers count ``texts``; ``database`` is what they are of."""
-    shorten = _Shorten(database)
-    sources = _texts((line.records for _, line in answers), texts)
-    dependencies = _texts((line.dependencies for _, line in answers), texts)
-    uses = _texts((line.uses for _, line in answers), texts)
-    sound = [(unit, line) for unit, line in answers if not line.fatal]
+    shorten = database.relative
+    records = {number for _, line in answers for number in line.records}
+    dependencies = {number for _, line in answers for number in line.dependencies}
+    uses = (_USES.decode(texts[one]) for one in {number for _, line in answers for number in line.uses})
+    found = {
+        MemberUse(one.record, one.member, one.kind, f"{shorten(one.file)}:{one.line}", one.function) for one in uses
+    }
     failed = dict.fromkeys((shorten(unit.file), line.complaint) for unit, line in answers if line.complaint)
     return SourceScan(
         record,
-        tuple(_sources((_RECORDS.decode(one) for one in sources), shorten)),
-        tuple(_dependencies((_DEPENDENCIES.decode(one) for one in dependencies), shorten, files)),
-        tuple(sorted(set(_uses((_USES.decode(one) for one in uses), shorten)), key=_by_place)),
-        len(sound),
+        tuple(_sources((_RECORDS.decode(texts[one]) for one in sorted(records)), shorten)),
+        tuple(_dependencies((_DEPENDENCIES.decode(texts[one]) for one in sorted(dependencies)), shorten, files)),
+        tuple(sorted(found, key=_by_place)),
+        sum(not line.fatal for _, line in answers),
         tuple(failed),
     )
 
 
-def _texts(numbers: Iterable[Sequence[int]], texts: Sequence[str]) -> list[str]:
-    """The texts that any unit refers to, each once, in order."""
-    return [texts[number] for number in sorted({one for some in numbers for one in some})]
-
-
-class _Shorten:
-    """Absolute paths as paths relative to the tree or its image, or to the build for what make generated there."""
-
-    def __init__(self, database: Database) -> None:
-        places = (database.image, database.tree, database.build)
-        roots = dict.fromkeys(str(place) for place in places if place)
-        self.prefixes = tuple(root + os.sep for root in roots)
-
-    def __call__(self, file: str) -> str:
-        found = next((prefix for prefix in self.prefixes if file.startswith(prefix)), "")
-        return file[len(found) :]
-
-
-def _sources(parts: Iterable[RecordPart], shorten: _Shorten) -> Iterator[RecordSource]:
+def _sources(parts: Iterable[RecordPart], shorten: Callable[[str], str]) -> Iterator[RecordSource]:
     """Each declaration once, as the unit sees it that has most of its members."""
     best: dict[tuple[str, int], RecordPart] = {}
     for part in parts:
@@ -94,16 +78,15 @@ def _sources(parts: Iterable[RecordPart], shorten: _Shorten) -> Iterator[RecordS
         if place not in best or len(best[place].members) < len(part.members):
             best[place] = part
     for _, part in sorted(best.items()):
+        members = []
+        for one in part.members:
+            span = SourceSpan(shorten(one.file or part.file), one.start, one.end, one.line)
+            members.append(MemberSource(one.name, span, one.macro, one.others))
         span = SourceSpan(shorten(part.file), part.start, part.end, part.line)
-        yield RecordSource(part.record, span, tuple(_member(one, part.file, shorten) for one in part.members))
+        yield RecordSource(part.record, span, tuple(members))
 
 
-def _member(part: MemberPart, around: str, shorten: _Shorten) -> MemberSource:
-    span = SourceSpan(shorten(part.file or around), part.start, part.end, part.line)
-    return MemberSource(part.name, span, part.macro, part.others)
-
-
-def _dependencies(parts: Iterable[DependencyPart], shorten: _Shorten, files: Files) -> Iterator[Dependency]:
+def _dependencies(parts: Iterable[DependencyPart], shorten: Callable[[str], str], files: Files) -> Iterator[Dependency]:
     """Each place once for each kind and members; the order is that of kinds, then places."""
     found: dict[tuple[object, ...], Dependency] = {}
     for part in parts:
@@ -117,11 +100,6 @@ def _dependencies(parts: Iterable[DependencyPart], shorten: _Shorten, files: Fil
             found[key] = one
     kinds = list(DependencyKind)
     yield from sorted(found.values(), key=lambda one: (kinds.index(one.kind), *_by_place(one), one.members))
-
-
-def _uses(parts: Iterable[UsePart], shorten: _Shorten) -> Iterator[MemberUse]:
-    for part in parts:
-        yield MemberUse(part.record, part.member, part.kind, f"{shorten(part.file)}:{part.line}", part.function)
 
 
 def _by_place(one: Dependency | MemberUse) -> tuple[str, int, str]:
@@ -159,18 +137,15 @@ def scanned(tree: Path, build: Path | None, records: Sequence[str], watch: Watch
     with ExitStack() as closing:
         wanted = []
         for record in sorted(set(records)):
-            kept = closing.enter_context(kept_answers(compiled, record, stamp(executable), watch.tell))
-            wanted.append(_wanted(record, selections.units(record), kept, files))
+            kept = closing.enter_context(answer_store(compiled, record, stamp(executable), watch.tell))
+            units = selections.units(record)
+            lines = {unit: line for unit in units if (line := kept.sound(unit, files)) is not None}
+            wanted.append(_RecordAnswers(record, units, kept, lines))
         readable = (executable, *visible_files(compiled.tree, compiled.builds))
         _parse(Parser((str(executable),), (compiled.tree, compiled.build), readable), wanted, files, watch)
         found = {one.record: _scan(one, compiled, files) for one in wanted}
     texts = text_places(compiled.tree, tuple(found), watch.tell)
     return tuple(with_text(found[record], texts[record]) for record in records)
-
-
-def _wanted(record: str, units: tuple[Unit, ...], kept: AnswerStore, files: Files) -> _RecordAnswers:
-    lines = {unit: kept.sound(unit, files) for unit in units}
-    return _RecordAnswers(record, units, kept, {unit: line for unit, line in lines.items() if line is not None})
 
 
 def _parse(parser: Parser, wanted: Sequence[_RecordAnswers], files: Files, watch: Watch) -> None:
@@ -194,8 +169,6 @@ def _scan(one: _RecordAnswers, compiled: Database, files: Files) -> SourceScan:
     return found
 
 
-# What a scan says about the freedom of a record: each dependency that binds as a fact for proposals.
-
 # Assertions about these markers say that a group holds its members, which rules of the layout know already.
 _GROUP_MARK = "__cacheline_group_"
 _FIRST = (DependencyKind.FIRST_MEMBER_CAST, DependencyKind.CONTAINER_OF_FIRST)
@@ -214,21 +187,15 @@ _REASONS = {
 
 
 def facts_of(scans: Iterable[SourceScan]) -> SourceFacts:
-    """The facts of all records of ``scans``."""
-    return SourceFacts(tuple((scan.record, tuple(_facts(scan))) for scan in scans))
-
-
-def _facts(scan: SourceScan) -> Iterator[SourceFact]:
-    order = _order(scan)
-    for one in scan.dependencies:
-        if one.binds or one.kind is DependencyKind.RANDOMIZED:
-            yield from _of_dependency(one, order)
-
-
-def _order(scan: SourceScan) -> tuple[str, ...]:
-    """The members in the order in which they are declared, those of anonymous records too."""
-    known = max(scan.sources, key=lambda source: len(source.members), default=None)
-    return tuple(dict.fromkeys(member.name for member in known.members if member.name)) if known else ()
+    """The facts of all records of ``scans``: one for each dependency that binds."""
+    found = []
+    for scan in scans:
+        # The members in the order in which they are declared, those of anonymous records too.
+        known = max(scan.sources, key=lambda source: len(source.members), default=None)
+        order = tuple(dict.fromkeys(member.name for member in known.members if member.name)) if known else ()
+        binding = (one for one in scan.dependencies if one.binds or one.kind is DependencyKind.RANDOMIZED)
+        found.append((scan.record, tuple(fact for one in binding for fact in _of_dependency(one, order))))
+    return SourceFacts(tuple(found))
 
 
 def _of_dependency(one: Dependency, order: Sequence[str]) -> Iterator[SourceFact]:
@@ -238,20 +205,16 @@ def _of_dependency(one: Dependency, order: Sequence[str]) -> Iterator[SourceFact
         case DependencyKind.POSITIONAL:
             yield SourceFact(FactKind.POSITIONAL, one.members, "an initialiser gives it by position", one.place)
         case DependencyKind.ASSERTION:
-            yield from _asserted(one)
+            if not one.members:
+                yield SourceFact(FactKind.SIZE, (), "its size is asserted", one.place, one.bytes)
+            elif not any(member.startswith(_GROUP_MARK) for member in one.members):
+                yield SourceFact(FactKind.OFFSET, one.members, "its offset is asserted", one.place)
         case kind if kind in _RANGES:
             yield _range(one, order)
         case kind if kind in _FIRST:
             yield SourceFact(FactKind.FIRST, one.members, _REASONS[kind], one.place)
         case kind if kind in _FIXED:
             yield SourceFact(FactKind.OFFSET, one.members or tuple(order), _REASONS[kind], one.place)
-
-
-def _asserted(one: Dependency) -> Iterator[SourceFact]:
-    if not one.members:
-        yield SourceFact(FactKind.SIZE, (), "its size is asserted", one.place, one.bytes)
-    elif not any(member.startswith(_GROUP_MARK) for member in one.members):
-        yield SourceFact(FactKind.OFFSET, one.members, "its offset is asserted", one.place)
 
 
 def _range(one: Dependency, order: Sequence[str]) -> SourceFact:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Adds to a scan what only the text of the tree shows."""
+"""Adds to a scan what only the text of the tree shows: other machines, drivers not built, code that nobody compiles.
+
+Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
+``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
+"""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -18,11 +22,6 @@ from linesmith.patches.scan.cache import Stamped
 from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
 from linesmith.patches.source.macros import LineCounter, closings, within, without_comments, without_directives
 from linesmith.patches.source.tree import source_bytes
-
-# What the text of one file shows of a record, for code that no build at hand compiles.
-#
-# Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
-# ``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
 
 _ASSERTS = re.compile(rb"\b(?:BUILD_BUG_ON\w*|_?[Ss]tatic_assert|compiletime_assert\w*)\s*\(")
 _COPIES = re.compile(rb"\b(?=\w*?(?:memset|memcpy|memmove|memcmp|copy_to_user|copy_from_user|bzero|bcopy))\w++\s*+\(")
@@ -171,8 +170,6 @@ class _TextPlaceMaker:
         return TextPlace(kind, self._lines.number(at), text, names, given, binds)
 
 
-# Looks through all sources of a tree for what text alone shows of records: other machines, drivers not built.
-
 SUFFIX = ".places"
 _SUFFIXES = (".c", ".h")
 _MOST_BYTES = 8 << 20
@@ -185,7 +182,7 @@ _DECODER = msgspec.json.Decoder(Stamped[TextPlaces])
 def text_places(
     tree: Path, records: Sequence[str], tell: Callable[[str], None]
 ) -> Mapping[str, Mapping[str, TextPlaces]]:
-    """What the files of ``tree`` show of each record, by record and by file relative to the tree."""
+    """What the sources of ``tree`` show of each record, by record and by file relative to the tree."""
     began = cache.begun()
     names = {record: cache.name_of(SUFFIX, _FORMAT, tree, record) for record in records}
     kept = {record: cache.load(_DECODER, name) for record, name in names.items()}
@@ -214,57 +211,34 @@ _NEAR = 8
 def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
     """The scan with the ``places`` in the tree, by file, that the parser did not see."""
     known = max(scan.sources, key=lambda source: len(source.members), default=None)
-    others = {str(PurePosixPath(file).parent) for file in _other_declarations(scan, places)}
+    own = {source.span.file for source in scan.sources}
+    # Files that declare another record of the same name: what is beside them may mean that.
+    others = {PurePosixPath(file).parent for file, found in places.items() if found.declares and file not in own}
+    seen: dict[tuple[DependencyKind, str], list[int]] = {}
+    for one in scan.dependencies:
+        file, line = _place(one)
+        insort(seen.setdefault((one.kind, file), []), line)
     added = []
-    seen = _seen(scan)
     for file, found in sorted(places.items()):
-        for one in found.places:
-            elsewhere = one.binds and one.kind is not DependencyKind.USER_ABI and _folder(file) in others
-            if not elsewhere and not _is_seen(seen, file, one):
-                added.append(_dependency(scan.record, file, one, known))
+        for place in found.places:
+            if place.binds and place.kind is not DependencyKind.USER_ABI and PurePosixPath(file).parent in others:
+                continue
+            lines = seen.get((place.kind, file), [])
+            near = bisect_right(lines, place.line - _NEAR)
+            if near < len(lines) and lines[near] < place.line + _NEAR:
+                continue
+            members = _first(known, place.given) if place.given and known is not None else place.members
+            at = f"{file}:{place.line}"
+            added.append(Dependency(place.kind, scan.record, members, at, place.text, binds=place.binds))
     kinds = list(DependencyKind)
     everything = sorted((*scan.dependencies, *added), key=lambda one: (kinds.index(one.kind), *_place(one)))
     unread = tuple((file, TOO_LARGE) for file, found in sorted(places.items()) if found.unread)
     return replace(scan, dependencies=tuple(everything), failed=(*scan.failed, *unread))
 
 
-_Seen = Mapping[tuple[DependencyKind, str], Sequence[int]]
-
-
-def _seen(scan: SourceScan) -> _Seen:
-    """The lines at which the parser found dependencies, sorted, by kind and file."""
-    lines: dict[tuple[DependencyKind, str], list[int]] = {}
-    for one in scan.dependencies:
-        file, line = _place(one)
-        lines.setdefault((one.kind, file), []).append(line)
-    return {key: sorted(found) for key, found in lines.items()}
-
-
-def _is_seen(seen: _Seen, file: str, one: TextPlace) -> bool:
-    """Whether the parser has told of it."""
-    lines = seen.get((one.kind, file), ())
-    first = bisect_right(lines, one.line - _NEAR)
-    return first < len(lines) and lines[first] < one.line + _NEAR
-
-
-def _folder(file: str) -> str:
-    return str(PurePosixPath(file).parent)
-
-
 def _place(one: Dependency) -> tuple[str, int]:
     file, _, line = one.place.rpartition(":")
     return file, int(line)
-
-
-def _other_declarations(scan: SourceScan, places: Mapping[str, TextPlaces]) -> Iterator[str]:
-    """Files that declare another record of the same name: what is beside them may mean that."""
-    own = {source.span.file for source in scan.sources}
-    return (file for file, found in places.items() if found.declares and file not in own)
-
-
-def _dependency(record: str, file: str, one: TextPlace, known: RecordSource | None) -> Dependency:
-    members = _first(known, one.given) if one.given and known is not None else one.members
-    return Dependency(one.kind, record, members, f"{file}:{one.line}", one.text, binds=one.binds)
 
 
 def _first(known: RecordSource, count: int) -> tuple[str, ...]:

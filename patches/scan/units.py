@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds the compilations of a build: Kbuild's records, else compile_commands.json, else what make would run."""
+"""Finds the compilations of a build: Kbuild's records, else compile_commands.json, else what make would run.
+
+Kbuild records them beside the objects (scripts/Kbuild.include, scripts/basic/fixdep.c): ``.NAME.o.cmd`` holds
+``cmd_TARGET :=`` (``savedcmd_TARGET :=`` since 6.4), ``source_TARGET :=`` and ``deps_TARGET :=``, with a path on each
+line. Of all units those can show something of a record that include its declaration, and of these a part does.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ScanFailed, TreeError
@@ -18,8 +23,6 @@ from linesmith.patches.build.preparation import unit_commands
 from linesmith.patches.scan.carriers import Files, carriers
 from linesmith.patches.scan.header_text import declares
 from linesmith.patches.source.tree import source_bytes
-
-# One compilation of a build, as it was recorded.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +55,11 @@ class Database:
     image: Path | None = None
     builds: tuple[Path, ...] = ()
 
-    def cache_name(self, *further: str) -> str:
-        """A file's name for what is kept of this build and what ``further`` names."""
-        text = "\0".join((str(self.tree), str(self.build), *further))
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    def relative(self, file: str) -> str:
+        """An absolute path, relative to the tree or its image, or to the build for what make generated there."""
+        prefixes = (f"{place}{os.sep}" for place in (self.image, self.tree, self.build) if place)
+        return file.removeprefix(next((prefix for prefix in prefixes if file.startswith(prefix)), ""))
 
-
-# The compilations that Kbuild recorded beside the objects of a kernel build.
-#
-# Source: scripts/Kbuild.include and scripts/basic/fixdep.c: ``.NAME.o.cmd`` holds ``cmd_TARGET :=`` (``savedcmd_TARGET
-# :=`` since 6.4), ``source_TARGET :=`` and ``deps_TARGET :=``, a path on each line of the latter.
 
 _COMMAND = re.compile(rb"(?:saved)?cmd_\S+ *:= *(.*)")
 _SOURCE = re.compile(rb"^source_\S+ *:= *(\S+\.c)$", re.MULTILINE)
@@ -71,44 +69,27 @@ _SUFFIXES = (".o.cmd", ".s.cmd")
 _MOST_BYTES = 8 << 20
 
 
-class _Absolute(dict[bytes, str]):
-    """Recorded paths as absolute ones, each worked out once."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__()
-        self.directory = directory
-
-    def __missing__(self, path: bytes) -> str:
-        absolute = self[path] = os.path.normpath(self.directory / os.fsdecode(path))
-        return absolute
-
-
 def kbuild_units(build: Path) -> Iterator[Unit]:
     """Every C unit that was compiled in ``build``, in the order of its folders; records that cannot be read fall away.
 
     A build that was moved has records of files that are not there.
     """
     directory = build.resolve()
-    absolute = _Absolute(directory)
-    for path in _records(directory):
-        unit = _unit(path, directory, absolute)
-        if unit is not None:
-            yield unit
 
+    @cache
+    def absolute(path: bytes) -> str:
+        return os.path.normpath(directory / os.fsdecode(path))
 
-def _records(directory: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(directory):
         folders[:] = sorted(name for name in folders if not name.startswith(".git"))
-        yield from (Path(place, name) for name in sorted(names) if name.startswith(".") and name.endswith(_SUFFIXES))
-
-
-def _unit(path: Path, directory: Path, absolute: _Absolute) -> Unit | None:
-    text = (source_bytes(directory, path.relative_to(directory)) or b"")[:_MOST_BYTES]
-    command, source = _COMMAND.match(text), _SOURCE.search(text)
-    if command is None or source is None:
-        return None
-    includes = frozenset(map(absolute.__getitem__, _DEPENDENCY.findall(text, source.end())))
-    return Unit(absolute[source[1]], directory, os.fsdecode(command[1]), path, includes)
+        for name in sorted(name for name in names if name.startswith(".") and name.endswith(_SUFFIXES)):
+            path = Path(place, name)
+            text = (source_bytes(directory, path.relative_to(directory)) or b"")[:_MOST_BYTES]
+            command, source = _COMMAND.match(text), _SOURCE.search(text)
+            if command is None or source is None:
+                continue
+            includes = frozenset(map(absolute, _DEPENDENCY.findall(text, source.end())))
+            yield Unit(absolute(source[1]), directory, os.fsdecode(command[1]), path, includes)
 
 
 def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
@@ -147,19 +128,18 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
         known = unit_commands(made.preparation, tell)
     except TreeError as error:
         raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
-    image, origin = made.preparation.farm, known.directory / "Makefile"
+    image, origin = made.preparation.image, known.directory / "Makefile"
     units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
     builds = (known.directory, image)
     return Database(tree.resolve(), known.directory, tuple(units), "what make would run", image, builds)
 
 
-def _prefixes(place: Path) -> tuple[str, ...]:
-    return tuple(f"{root}{os.sep}" for root in dict.fromkeys((place.resolve(), place.absolute())))
-
-
 def _of_tree(units: Sequence[Unit], tree: Path, made: Path) -> Iterator[Unit]:
     """The units whose files are there, each once with each command; of generated ones those that lie in the build."""
-    roots, generated = _prefixes(tree), _prefixes(made)
+    roots, generated = (
+        tuple(f"{root}{os.sep}" for root in dict.fromkeys((place.resolve(), place.absolute())))
+        for place in (tree, made)
+    )
     seen: set[tuple[str, object]] = set()
     if not any(unit.file.startswith(roots) for unit in units):
         return
@@ -182,8 +162,6 @@ def _entries(recorded: Path) -> Iterator[Unit]:
             yield Unit(file, directory, entry.arguments or entry.command, recorded)
 
 
-# Which units of a build can show something of a record: a part of those that include its declaration.
-
 # A file that so few units include is looked at as a part of each of them.
 _FEW = 8
 _DEFINED = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
@@ -198,14 +176,11 @@ def selected(units: Sequence[Unit], record: str, files: Files) -> tuple[Unit, ..
     until each header whose inline functions can is seen by one.
     """
     everything = {file for unit in units for file in (*(unit.includes or ()), unit.file)}
-    pattern = declares((record.encode(),))
-    declaring = {file for file in everything if _declares(pattern, record.encode(), files.content(file) or b"")}
+    name, pattern = record.encode(), declares((record.encode(),))
+    contents = ((file, files.content(file) or b"") for file in everything)
+    declaring = {file for file, content in contents if name in content and pattern.search(content)}
     including = [unit for unit in units if not declaring.isdisjoint((*(unit.includes or ()), unit.file))]
     return tuple(_choice(including, record, files))
-
-
-def _declares(pattern: re.Pattern[bytes], name: bytes, content: bytes) -> bool:
-    return name in content and pattern.search(content) is not None
 
 
 def _choice(units: Sequence[Unit], record: str, files: Files) -> Iterator[Unit]:

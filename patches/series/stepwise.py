@@ -72,7 +72,9 @@ def _state(candidate: Candidate, confirmed: Confirmed, done: int) -> _State | No
     kernel = original.build.is_kernel
     try:
         for source in edits(part, original.declared, original.build.sources, kernel=kernel, remarks=remarks):
-            built = compiled(for_unit(original.build, original.probe.unit), original.probe, source)
+            built = compiled(
+                for_unit(original.build, original.probe.unit), original.probe, {original.declared.file: source}
+            )
             return _State(done, source, locate(candidate, built.layouts))
     except (EditRefused, VerificationFailed):
         return None

@@ -15,10 +15,9 @@ from itertools import zip_longest
 
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.source.atoms import AtomKind, Declaration, MemberScope, scope
-from linesmith.patches.source.columns import SourcePiece, SourceText, find, pieces, width
-from linesmith.patches.source.comments import Heading, headings
 from linesmith.patches.source.grammar import Declarator
 from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.pieces import Heading, SourcePiece, SourceText, find, headings, pieces, width
 from linesmith.patches.source.records import RecordSpan
 
 WIDTH = 80

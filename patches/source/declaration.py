@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.grammar import unreadable
@@ -57,7 +58,6 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
     ``layout`` may be that of an anonymous struct inside the record. Raises ``DeclarationNotFound``, and
     ``EditRefused`` with the places when several declarations fit equally well.
     """
-    near: list[Declared] = []
     unread: list[str] = []
     recorded = recorded_file(tree, layout.file)
     if recorded is not None:
@@ -69,7 +69,12 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
         near = _fitting(one for file in files for one in _declared(tree, file, name, layout, unread))
         if near:
             return _only(near, name)
-    raise _not_found(tree, name, layout, unread)
+    remedy = "check that --tree is the source the ELF file was built from"
+    if recorded is not None:
+        remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
+    said = f" (the debug information says {layout.place})" if layout.file else ""
+    said += "".join(f"; {one}" for one in unread[:_SHOWN])
+    raise DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")
 
 
 def recorded_file(tree: Path, recorded: str | None) -> str | None:
@@ -112,22 +117,13 @@ def _fitting(found: Iterable[Declared]) -> list[Declared]:
 def _only(found: list[Declared], name: str) -> Declared:
     if len(found) == 1:
         return found[0]
-    places = ", ".join(one.place for one in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+    places = listed([one.place for one in found], _SHOWN)
     reason = (
         f"{name} is declared {len(found)} times with the same members ({places}), and the debug information "
         "does not say which one is meant"
     )
     lift = "use an ELF file built from this tree"
     raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, found[0].place, reason, lift))
-
-
-def _not_found(tree: Path, name: str, layout: Layout, unread: Sequence[str]) -> DeclarationNotFound:
-    remedy = "check that --tree is the source the ELF file was built from"
-    if recorded_file(tree, layout.file) is not None:
-        remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
-    said = f" (the debug information says {layout.place})" if layout.file else ""
-    said += "".join(f"; {one}" for one in unread[:_SHOWN])
-    return DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")
 
 
 def staged_files(tree: Path) -> Iterator[str]:

@@ -16,7 +16,7 @@ from linesmith_command import linesmith
 from patch_cases import write_files
 
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.patches.build.options import chosen, from_words
+from linesmith.patches.build.options import from_words, used_options
 from linesmith.patches.edit.unified import unified_diff
 
 OPTIONS = tomllib.loads(Path(__file__).with_name("sources").joinpath("options.toml").read_text())
@@ -26,28 +26,27 @@ GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong more[9];\n")
 
 @pytest.mark.parametrize("words", OPTIONS["loads"])
 def test_what_loads_code_or_options_is_left_out(words: str) -> None:
-    found = chosen(["-DA", *words.split(), "-DB"])
-    assert found.options == ("-DA", "-DB")
-    assert found.left_out
+    options, left_out = used_options(["-DA", *words.split(), "-DB"])
+    assert options == ("-DA", "-DB")
+    assert left_out
 
 
 @pytest.mark.parametrize("word", OPTIONS["files"])
 def test_what_reads_or_writes_a_file_is_left_out(word: str) -> None:
-    found = chosen(["-DA", word, "-DB"])
-    assert found.options == ("-DA", "-DB")
+    options, _ = used_options(["-DA", word, "-DB"])
+    assert options == ("-DA", "-DB")
 
 
 @pytest.mark.parametrize("word", OPTIONS["used"])
 def test_what_a_layout_or_a_header_needs_is_used(word: str) -> None:
-    assert chosen([word]) == chosen([word, "-o", "a.o", "-c", "-MD", "-MF", "x.d", "a.c"])
-    assert chosen([word]).options == (word,)
-    assert chosen([word]).left_out == ()
+    assert used_options([word]) == used_options([word, "-o", "a.o", "-c", "-MD", "-MF", "x.d", "a.c"])
+    assert used_options([word]) == ((word,), ())
 
 
 def test_a_value_in_the_next_word_is_no_option_of_its_own() -> None:
     words = "-D -fplugin=x -I -B/x -isystem -specs=x -include -wrapper -target x86_64 -D"
     used = "-D-fplugin=x -I-B/x -isystem -specs=x -include -wrapper --target=x86_64"
-    assert chosen(words.split()).options == tuple(used.split())
+    assert used_options(words.split())[0] == tuple(used.split())
 
 
 PROGRAMS = ("-o", "-B", "-specs", "-wrapper", "-fplugin", "-Wa", "-Wp", "-Wl", "-X", "-load")
@@ -58,7 +57,7 @@ PROGRAMS = ("-o", "-B", "-specs", "-wrapper", "-fplugin", "-Wa", "-Wp", "-Wl", "
 def test_each_word_that_is_used_is_allowed(words: list[str]) -> None:
     """A word that is no value is a macro, a place for headers, or one without a path; what takes a value has it."""
     takes = ("-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-isysroot")
-    options = iter(chosen(words).options)
+    options = iter(used_options(words)[0])
     for word in options:
         if word in takes:
             assert next(options)
@@ -72,7 +71,7 @@ WITHOUT_VALUE = [one for one in OPTIONS["used"] if not re.match("-D|-U|-I|-i|--s
 
 @pytest.mark.parametrize("word", [*WITHOUT_VALUE, "-Wa", "-W", "-fx=", "-m", "-O"])
 def test_no_option_takes_a_path_or_a_list_of_options(word: str) -> None:
-    assert [end for end in (",-x", "=/x", "/x", "=a b") if chosen([word + end]).options] == []
+    assert [end for end in (",-x", "=/x", "/x", "=a b") if used_options([word + end])[0]] == []
 
 
 @pytest.fixture

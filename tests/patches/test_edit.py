@@ -22,7 +22,7 @@ from text_cases import TextCase, text_cases
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Move, MoveKind
 from linesmith.patches.edit.insertions import AddedText
-from linesmith.patches.source.comments import followed
+from linesmith.patches.source.pieces import followed
 from linesmith.patches.source.records import records_named
 
 CASES = Path(__file__).with_name("cases")

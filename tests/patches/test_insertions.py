@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Candidate, FactKind, Move, MoveKind, Refusa
 from linesmith.patches.edit.edit import check_positions, edit, grouped, padded
 from linesmith.patches.edit.insertions import AddedText, spellings
 from linesmith.patches.edit.patch import confirm
-from linesmith.patches.source.columns import SourceText
+from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.records import records_named
 from linesmith.patches.source.tree import Tree
 

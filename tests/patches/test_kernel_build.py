@@ -17,7 +17,7 @@ from linesmith.analyzer.model import Candidate, Move, MoveKind, Patch
 from linesmith.patches.build.kbuild import kernel_build, planned
 from linesmith.patches.build.kconfig import architecture, read_configuration, toolchain
 from linesmith.patches.build.options import Flags, from_cmd_file
-from linesmith.patches.edit.patch import write
+from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
 
 RECORD = "arch/x86/kernel/.asm-offsets.s.cmd"
@@ -47,14 +47,15 @@ def proposal() -> Candidate:
     return candidate(before, layout("s", AFTER, 24), [behind("a", "c")])
 
 
-def patch_of(tree: Path, chosen: Candidate, build: Path | None = None) -> Patch:
-    return write(chosen, finding(), Tree(tree, build), 1, excerpt, lambda _: None)
+def patched(tree: Path, chosen: Candidate, build: Path | None = None) -> Patch:
+    confirmed = confirm(chosen, Tree(tree, build), lambda _: None)
+    return patch_of(chosen, finding(), Tree(tree, build), 1, excerpt, confirmed)
 
 
 def test_the_flags_of_the_trees_own_build_are_used(tmp_path: Path) -> None:
     tree = write_files(tmp_path, BUILT)
     before = sorted(str(path) for path in tree.rglob("*"))
-    patch = patch_of(tree, proposal())
+    patch = patched(tree, proposal())
     assert patch.exact
     assert "-D__KERNEL__" in patch.commands[-1]
     assert "the tree's own Kbuild flags for its .config" in " ".join(str(patch.message).split())
@@ -69,16 +70,16 @@ def test_a_build_directory_is_used(tmp_path: Path) -> None:
     made = {name: BUILT[name] for name in (".config", "include/config/auto.conf", "include/generated/asm-offsets.h")}
     call = CALL.replace("./include", "../tree/include")
     build = write_files(tmp_path / "out", {**made, RECORD: f"cmd_arch/x86/kernel/asm-offsets.s := {call}\n"})
-    assert patch_of(tree, proposal(), build).exact
+    assert patched(tree, proposal(), build).exact
     with pytest.raises(TreeError, match=r"has no \.config"):
-        patch_of(tree, proposal())
+        patched(tree, proposal())
 
 
 def test_a_header_that_is_included_before_the_probe_is_the_patched_one(tmp_path: Path) -> None:
     included = {"include/linux/kconfig.h": "#define CONFIG_B 1\n#include <linux/s.h>\n"}
     guarded = {"include/linux/s.h": f"#ifndef S_H\n#define S_H\n{BUILT['include/linux/s.h']}#endif\n"}
     chosen = proposal()
-    assert patch_of(write_files(tmp_path, {**BUILT, **included, **guarded}), chosen).exact
+    assert patched(write_files(tmp_path, {**BUILT, **included, **guarded}), chosen).exact
 
 
 def test_an_alignment_uses_the_kernels_word_where_the_header_sees_it(tmp_path: Path) -> None:
@@ -87,13 +88,13 @@ def test_an_alignment_uses_the_kernels_word_where_the_header_sees_it(tmp_path: P
     before = layout("s", BEFORE, 24, file="include/linux/s.h", line=1)
     chosen = candidate(before, aligned, [Move(MoveKind.ALIGN, "b", align=64)])
     seeing = {**BUILT, "include/linux/s.h": "#include <linux/cache.h>\n" + header}
-    assert "+\tlong b ____cacheline_aligned_in_smp;\n" in patch_of(write_files(tmp_path / "1", seeing), chosen).diff
+    assert "+\tlong b ____cacheline_aligned_in_smp;\n" in patched(write_files(tmp_path / "1", seeing), chosen).diff
     blind = {
         **BUILT,
         "include/linux/s.h": header,
         "include/linux/kconfig.h": "#define __aligned(x) __attribute__((aligned(x)))\n",
     }
-    assert "+\tlong b __aligned(64);\n" in patch_of(write_files(tmp_path / "2", blind), chosen).diff
+    assert "+\tlong b __aligned(64);\n" in patched(write_files(tmp_path / "2", blind), chosen).diff
 
 
 def test_a_unit_that_was_built_brings_the_flags_of_its_makefile(tmp_path: Path) -> None:
@@ -101,14 +102,14 @@ def test_a_unit_that_was_built_brings_the_flags_of_its_makefile(tmp_path: Path) 
     call = CALL.replace("-D__KERNEL__", "-D__KERNEL__ -DLOCAL").replace("-S -o", "-c -o")
     record = f"savedcmd_lib/s.o := {call} ; ./tools/objtool/objtool --orc lib/s.o\n"
     tree = write_files(tmp_path, {**BUILT, "include/linux/s.h": "", "lib/s.c": source, "lib/.s.o.cmd": record})
-    patch = patch_of(tree, proposal())
+    patch = patched(tree, proposal())
     assert (patch.file, patch.exact) == ("lib/s.c", True)
 
 
 def test_a_recorded_command_with_more_than_a_compiler_is_not_run(tmp_path: Path) -> None:
     evil = {RECORD: f"cmd_arch/x86/kernel/asm-offsets.s := {CALL}; touch {tmp_path}/ran\n"}
     with pytest.raises(TreeError, match="more than one compiler call; it was not run"):
-        patch_of(write_files(tmp_path, {**BUILT, **evil}), proposal())
+        patched(write_files(tmp_path, {**BUILT, **evil}), proposal())
     assert not (tmp_path / "ran").exists()
 
 

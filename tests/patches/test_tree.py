@@ -11,7 +11,7 @@ from patch_cases import layout, write_files
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, TreeError
 from linesmith.analyzer.model import FactKind, Layout
-from linesmith.patches.build.preparation import plant
+from linesmith.patches.build.preparation import link_sources
 from linesmith.patches.edit.patch import held_together, readiness
 from linesmith.patches.source.declaration import declaration, recorded_file
 from linesmith.patches.source.tree import Tree
@@ -145,12 +145,12 @@ def tree(tmp_path: Path) -> Path:
 def test_the_image_holds_sources_only_and_follows_the_tree(tree: Path, tmp_path: Path) -> None:
     before = {str(path): path.lstat().st_mtime_ns for path in tree.rglob("*")}
     farm = tmp_path / "farm"
-    plant(tree, farm, "x86")
+    link_sources(tree, farm, "x86")
     assert {str(path): path.lstat().st_mtime_ns for path in tree.rglob("*")} == before
     assert [name for name in [*SOURCES, *MADE] if (farm / name).is_file()] == SOURCES
     (tree / "kernel" / "e.c").unlink()
     write_files(tree, {"kernel/new.c": "", "include/linux/new.h": ""})
-    plant(tree, farm, "x86")
+    link_sources(tree, farm, "x86")
     assert not (farm / "kernel" / "e.c").is_symlink()
     assert (farm / "kernel" / "new.c").is_file()
     assert (farm / "include" / "linux" / "new.h").is_file()
@@ -161,6 +161,6 @@ def test_a_tree_of_links_to_folders_is_followed(tree: Path, tmp_path: Path) -> N
     linked.mkdir()
     for entry in tree.iterdir():
         (linked / entry.name).symlink_to(entry)
-    plant(linked, tmp_path / "farm", "x86")
+    link_sources(linked, tmp_path / "farm", "x86")
     assert not (tmp_path / "farm" / "include" / "config").exists()
     assert (tmp_path / "farm" / "include" / "linux" / "a.h").is_file()

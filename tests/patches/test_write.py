@@ -29,7 +29,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     VariableRow,
 )
-from linesmith.patches.edit.patch import confirm, draft, file_text, patch_of, write
+from linesmith.patches.edit.patch import confirm, draft, file_text, patch_of
 from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, FurtherChecks
 from linesmith.patches.source.tree import Tree
 
@@ -80,7 +80,11 @@ def patched(
 ) -> Patch:  # fmt: skip
     """The patch in a tree of ``FILES``, of which some are ``changed``."""
     made = Tree(write_files(tree, FILES | (changed or {})), **options)  # type: ignore[arg-type]
-    return write(chosen or proposal(), line or finding(), made, 1, excerpt, lambda _: None)
+    return written(made, chosen or proposal(), line or finding())
+
+
+def written(tree: Tree, chosen: Candidate, line: Finding) -> Patch:
+    return patch_of(chosen, line, tree, 1, excerpt, confirm(chosen, tree, lambda _: None))
 
 
 def flowing(text: str) -> str:
@@ -90,7 +94,7 @@ def flowing(text: str) -> str:
 def test_a_patch_is_written_confirmed_and_applies(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", FILES)
     before = stamps(tree)
-    patch = write(proposal(), finding(), Tree(tree), 1, excerpt, lambda _: None)
+    patch = written(Tree(tree), proposal(), finding())
     assert stamps(tree) == before
     assert (patch.file, patch.exact, patch.notes) == ("src/cache.h", True, ())
     assert "compiled with" in patch.verified
@@ -242,7 +246,7 @@ def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
     tree = write_files(tmp_path, FILES)
     source = HEADER.encode().replace(b"read by", b"read\xff by").replace(b"\n", b"\r\n")
     (tree / "src" / "cache.h").write_bytes(source)
-    content = file_text(write(proposal(), finding(), Tree(tree), 1, excerpt, lambda _: None))
+    content = file_text(written(Tree(tree), proposal(), finding()))
     assert b" \tstruct part *root;\t/* read\xff by everyone */\r\n" in content
     (tmp_path / "p").write_bytes(content)
     subprocess.run(["git", "apply", "p"], cwd=tree, check=True, capture_output=True, timeout=300)

@@ -21,7 +21,7 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Point, TunePlan, Variant, Workplace
 from linesmith.analyzer.report.layout import excerpt
 from linesmith.analyzer.sharing.analysis import explain
-from linesmith.patches.edit.patch import write
+from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.plugins import registry
 from linesmith.tuner.run.plan_file import read_plan
@@ -86,7 +86,8 @@ def _proposals(plan: TunePlan, baseline: Built, work: Path) -> Proposals:
 
 def _diff(plan: TunePlan, found: Proposals, point: Point) -> str:
     tree = Tree(plan.recipe.tree)
-    return write(found.candidates(point)[0], found.finding(point), tree, 1, excerpt, _unheard).diff
+    candidate = found.candidates(point)[0]
+    return patch_of(candidate, found.finding(point), tree, 1, excerpt, confirm(candidate, tree, _unheard)).diff
 
 
 def _named(point: Point) -> str:

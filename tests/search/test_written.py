@@ -13,7 +13,7 @@ from patch_cases import write_files
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
-from linesmith.patches.edit.patch import write
+from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.space.proposals import Proposals, proposals
 
@@ -67,7 +67,8 @@ def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: f
 
 def written(proposed: Proposals, point: Point, tree: Path) -> Patch:
     (candidate,) = proposed.candidates(point)
-    return write(candidate, proposed.finding(point), Tree(tree), 1, excerpt, lambda _: None)
+    confirmed = confirm(candidate, Tree(tree), lambda _: None)
+    return patch_of(candidate, proposed.finding(point), Tree(tree), 1, excerpt, confirmed)
 
 
 @pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.study)])

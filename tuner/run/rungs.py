@@ -34,11 +34,11 @@ from linesmith.analyzer.model import (
     Variant,
     VerdictKind,
 )
-from linesmith.patches.edit.patch import edited, file_text, is_kernel_code
+from linesmith.patches.build.kbuild import is_kernel_code
+from linesmith.patches.edit.patch import edited, file_text
 from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
 from linesmith.patches.message.paragraphs import style
-from linesmith.patches.source.tree import Tree
 from linesmith.tuner.replay.plan import ReplayPlan, at_every_start, plan_for, unchanged
 from linesmith.tuner.replay.replayer import open_trace
 from linesmith.tuner.replay.scene import scene
@@ -152,7 +152,7 @@ class Points:
         before = locate(candidate, self.proposals.layouts)
         seen = verify(candidate, before, locate(candidate, layouts))
         declared = edited(candidate, self._tree).declared
-        kernel = is_kernel_code(Tree(self._tree), declared)
+        kernel = is_kernel_code(self._tree, declared.file)
         title, usual = declared.record.title, style(self._tree, declared.file)
         message = commit_message(
             candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What follows a member that moves, and what stays: comments, descriptions, its column, the empty line beside it.
+"""A body cut into pieces that can change places without losing a byte, and what follows a piece that moves.
 
 - A comment that seems to head several members stays when the first of these leaves.
 - The comment above the record that describes its members has its entries in their order. Plain comments that describe
   members as ``@name:`` are taken alike. Source: Documentation/doc-guide/kernel-doc.rst.
 - A declaration takes the column of its new neighbours for its name, where its old ones had its own column and its new
-  ones agree on another, so that moving back gives the same bytes.
+  ones agree on another, so that moving back gives the same bytes. Tab stops are at every eighth column.
 - Where two empty lines would meet, one of them goes along.
 """
 
@@ -16,15 +16,100 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
-from linesmith.patches.source.columns import SourcePiece, blanks, replaced_blanks, width
+from linesmith.analyzer.base.errors import EditRefused
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope, line_number
 from linesmith.patches.source.records import RecordSpan
 
+TAB = 8
+_TRAILING = re.compile(rb"(?P<code>[^\n]*?;)(?P<blanks>[ \t]+)(?=/[/*])")
+_BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
+_MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
 _COMMENT = (b"/*", b"//")
 _FOLLOWERS = 2
 
 Heading = tuple[bytes, str]
 """A line of comment, and the first member that it heads."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePiece:
+    """Whole lines: those of an atom, or what lies between two atoms (a loose atom without names then)."""
+
+    text: bytes
+    atom: Atom = _BETWEEN
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Members that the piece declares directly."""
+        return self.atom.names
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """Where pieces come from: the bytes of the file and the name that messages call it by."""
+
+    source: bytes
+    file: str
+
+    def refuse(self, code: RefusalCode, offset: int, reason: str, lift: str = "") -> EditRefused:
+        """The error for the line that holds ``offset``; ``lift`` is what a person can do about it."""
+        return EditRefused(Refusal(code, self.place(offset), reason, lift))
+
+    def place(self, offset: int) -> str:
+        """``file:line`` of an offset."""
+        return f"{self.file}:{line_number(self.source, offset)}"
+
+
+def pieces(origin: SourceText, scope: MemberScope) -> list[SourcePiece]:
+    """The lines of ``scope`` as pieces; their texts put together are the scope's."""
+    cut: list[SourcePiece] = []
+    position = scope.start
+    for atom in scope.atoms:
+        if atom.start < scope.start or atom.end > scope.end:
+            reason = "a member shares its line with a brace of the record"
+            raise origin.refuse(RefusalCode.BRACE_LINE, atom.start, reason, "give it its own line")
+        if atom.start > position:
+            cut.append(SourcePiece(origin.source[position : atom.start]))
+        cut.append(SourcePiece(origin.source[atom.start : atom.end], atom))
+        position = atom.end
+    return [*cut, SourcePiece(origin.source[position : scope.end])]
+
+
+def find(origin: SourceText, scope: MemberScope, cut: Sequence[SourcePiece], name: str) -> int:
+    """Index of the piece that declares ``name``; raises ``EditRefused`` where it is no atom that can move."""
+    found = [index for index, piece in enumerate(cut) if piece.atom.declares(name)]
+    if not found:
+        reason = (
+            f"no declaration of `{name}` is written in the body: a macro expands to it, or the tree is another version"
+        )
+        raise origin.refuse(RefusalCode.NOT_WRITTEN, scope.start - 1, reason)
+    atom = cut[found[0]].atom
+    if len(found) > 1:
+        reason = f"`{name}` is declared in several places of the body"
+        raise origin.refuse(RefusalCode.DECLARED_TWICE, scope.start - 1, reason)
+    if atom.kind not in _MOVABLE:
+        raise origin.refuse(RefusalCode.NOT_C, atom.start, f"`{name}` belongs to {atom.kind.value}")
+    return found[0]
+
+
+def with_attribute(origin: SourceText, piece: SourcePiece, name: str, attribute: str) -> SourcePiece:
+    """The piece with ``attribute`` behind the declarator of ``name``, which it then holds for alone.
+
+    Raises ``EditRefused`` where the piece is no plain declaration. Source: GCC manual, 6.39 Attribute Syntax.
+    """
+    atom = piece.atom
+    if atom.kind is not AtomKind.DECLARATION or name not in atom.names or len(atom.declarations) > 1:
+        reason = f"`{name}` is not the only member of {atom.kind.value}, so it cannot be aligned by itself"
+        raise origin.refuse(RefusalCode.NOT_ALONE, atom.start, reason, "give it a declaration of its own")
+    declaration = atom.declarations[0]
+    one = next(part for part in declaration.declarators if part.name == name)
+    behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
+    start = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
+    line, place = piece.text[start:], behind - atom.start - start
+    longer = line[:place] + b" " + attribute.encode() + line[place:]
+    # A comment behind the code stays in its column if it can.
+    return replace(piece, text=piece.text[:start] + (_realigned(line, longer, place) or longer))
 
 
 def headings(source: bytes, scope: MemberScope) -> Iterator[Heading]:
@@ -53,7 +138,7 @@ def heading(text: bytes, atom: Atom) -> bytes:
     return line + b"\n" if whole and not named and not _is_headed(rest) else b""
 
 
-def parted(cut: Sequence[SourcePiece], index: int, known: frozenset[Heading]) -> list[SourcePiece]:
+def heading_apart(cut: Sequence[SourcePiece], index: int, known: frozenset[Heading]) -> list[SourcePiece]:
     """The pieces with the comment above the member of ``cut[index]`` apart, where it is one of ``known``."""
     piece = cut[index]
     line = heading(piece.text, piece.atom)
@@ -81,7 +166,7 @@ _BLANK = re.compile(rb"[ \t]*\*?[ \t]*\r?\n?\Z")
 # After an empty line a text that is not indented describes the record again.
 _UNINDENTED = re.compile(rb"[ \t]*\*[ \t]?[^\s@]")
 _SECTION = re.compile(rb"[ \t]*\*[ \t]?(?:description|context|returns?|notes?|examples?|locking)[ \t]*:", re.IGNORECASE)
-_BETWEEN = re.compile(rb"\s*(?:\#[^\n]*\n\s*)*(?:(?:typedef|static|const|volatile|__\w+)\s+)*\Z")
+_ABOVE_RECORD = re.compile(rb"\s*(?:\#[^\n]*\n\s*)*(?:(?:typedef|static|const|volatile|__\w+)\s+)*\Z")
 _MOST_COMMENTS = 3
 
 
@@ -123,7 +208,7 @@ def _entries(source: bytes, record: RecordSpan, names: Collection[str]) -> list[
     for _ in range(_MOST_COMMENTS):
         end = source.rfind(b"*/", 0, position)
         start = source.rfind(b"/*", 0, end)
-        if start < 0 or not _BETWEEN.match(source, end + 2, position):
+        if start < 0 or not _ABOVE_RECORD.match(source, end + 2, position):
             return []
         found = list(_entries_of(source, start, end, names))
         if found:
@@ -189,8 +274,8 @@ def fitted(piece: SourcePiece, old: Sequence[SourcePiece | None], new: Sequence[
     used = width(piece.text[own.line : own.start])
     if column != _ONE_SPACE and used >= column:
         return piece
-    gap = b" " if column == _ONE_SPACE else blanks(used, column, b"\t")
-    text = replaced_blanks(piece.text[own.line :], own.start - own.line, own.end - own.line, gap)
+    gap = b" " if column == _ONE_SPACE else _blanks(used, column, b"\t")
+    text = _replaced_blanks(piece.text[own.line :], own.start - own.line, own.end - own.line, gap)
     return piece if text is None else replace(piece, text=piece.text[: own.line] + text)
 
 
@@ -217,7 +302,7 @@ def _split(piece: SourcePiece) -> _Split | None:
     if gap == b" ":
         return _Split(line, start, end, _ONE_SPACE)
     column = width(piece.text[line:end])
-    canonical = gap == blanks(width(piece.text[line:start]), column, b"\t") and not gap.strip(b"\t")
+    canonical = gap == _blanks(width(piece.text[line:start]), column, b"\t") and not gap.strip(b"\t")
     return _Split(line, start, end, column) if canonical else None
 
 
@@ -236,3 +321,38 @@ def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiec
         return rest, ()
     shortened = replace(rest[index - 1], text=rest[index - 1].text.removesuffix(front))
     return [*rest[: index - 1], shortened, *rest[index:]], (SourcePiece(front),)
+
+
+def width(text: bytes) -> int:
+    """The columns that ``text``, which begins a line, takes."""
+    return len(text.decode("utf-8", "replace").expandtabs(TAB))
+
+
+def _blanks(start: int, end: int, like: bytes) -> bytes:
+    """Blanks from column ``start`` to ``end``, of the kind of ``like``; at least one where there is no room."""
+    if b"\t" not in like:
+        return b" " * max(end - start, 1)
+    if end % TAB == 0 or end <= start:
+        return b"\t" * max(-(-end // TAB) - start // TAB, 1)
+    stop = end // TAB * TAB
+    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
+
+
+def _replaced_blanks(line: bytes, start: int, end: int, gap: bytes) -> bytes | None:
+    """``line`` with ``gap`` from ``start`` to ``end``; ``None`` where a comment behind it would lose its column."""
+    changed = line[:start] + gap + line[end:]
+    if _TRAILING.match(line) is None:
+        return changed
+    moved = _realigned(line, changed, start)
+    before, after = _TRAILING.match(line), _TRAILING.match(moved or b"")
+    same = before is not None and after is not None and width(before[0]) == width(after[0])
+    return moved if same else None
+
+
+def _realigned(line: bytes, changed: bytes, place: int) -> bytes | None:
+    """``changed`` with the comment behind its code in the column that it has in ``line``, as far as there is room."""
+    before, after = _TRAILING.match(line), _TRAILING.match(changed)
+    if before is None or after is None or before.end("code") < place:
+        return None
+    gap = _blanks(width(after["code"]), width(before[0]), before["blanks"])
+    return after["code"] + gap + changed[after.end() :]
