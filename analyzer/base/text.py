@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from unicodedata import category
 
 # Control, format (the marks of direction among them), surrogates, unassigned, private, separators.
@@ -40,6 +41,12 @@ def _shown(found: re.Match[str]) -> str:
 def _escaped(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first ``most`` of ``names``, and how many more there are: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 # Text of a commit message in lines that a terminal and a mail show whole.

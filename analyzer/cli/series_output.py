@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import ConfigurationCheck, PatchSeries
     from linesmith.patches.build.confinement import Deadline
     from linesmith.patches.matrix.choice import MatrixRequest
-    from linesmith.patches.series.files import PatchFile
+    from linesmith.patches.series.mails import PatchFile
     from linesmith.patches.source.tree import Tree
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
-from linesmith.analyzer.base.text import WIDTH, paragraph, visible
+from linesmith.analyzer.base.text import WIDTH, few, paragraph, visible
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -141,8 +141,7 @@ def _members(finding: Finding) -> str:
 def _member(member: LineMember, *, with_stores: bool) -> str:
     ranked = sorted(member.functions, key=lambda one: one.contended + one.stores, reverse=True)
     names = list(dict.fromkeys(one.name for one in ranked))
-    more = f" and {len(names) - _FUNCTIONS} more" if len(names) > _FUNCTIONS else ""
-    where = f" in {', '.join(names[:_FUNCTIONS])}{more}" if names else ""
+    where = f" in {few(names, _FUNCTIONS)}" if names else ""
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
     counts = [(member.reads, "load"), *([(member.writes, "store")] if with_stores else [])]
     seen = ", ".join(f"{count:,} {thing}{'s' * (count != 1)}" for count, thing in counts)
@@ -175,9 +174,7 @@ def _phases(candidate: Candidate, title: str, finding: Finding, seen: Verificati
     # The slab caches that do not keep to the alignment, where that is why objects start elsewhere.
     loose = ""
     if candidate.loose and seen.granules[1] != seen.after.granule:
-        more = f" and {len(candidate.loose) - _CACHES} more" if len(candidate.loose) > _CACHES else ""
-        few = f"{', '.join(candidate.loose[:_CACHES])}{more}"
-        loose = f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few}."
+        loose = f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few(candidate.loose, _CACHES)}."
     head = paragraph(
         f"Which members share a line also depends on where an object starts; {starts}.{loose} "
         "The members meet in these shares of the possible starts, "

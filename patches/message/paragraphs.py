@@ -15,7 +15,7 @@ from itertools import groupby
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import paragraph
+from linesmith.analyzer.base.text import few, paragraph
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -324,8 +324,8 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):
-            others = [(pair, _other(pair, name)) for pair in pairs if name in (pair.first, pair.second)]
-            mine = [(pair, other) for pair, other in others if other not in found]
+            others = [(one, {one.first, one.second} - {name}) for one in pairs if name in (one.first, one.second)]
+            mine = [(pair, other) for pair, (other,) in others if other not in found]
             if mine and name not in found:
                 found[name] = _remark(move.kind, name, mine, finding)
     if not found and pairs:
@@ -344,10 +344,6 @@ def _separated(residuals: Sequence[Residual]) -> list[Residual]:
     return list(found.values())
 
 
-def _other(pair: Residual, name: str) -> str:
-    return pair.second if name == pair.first else pair.first
-
-
 def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], finding: Finding) -> str:
     written = frozenset(member.top for member in finding.members if member.written)
     read = frozenset(member.top for member in finding.members if member.reads)
@@ -355,9 +351,8 @@ def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], fi
     head = "Kept off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "Kept away from"
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
-    if len(others) > _NAMES:
-        names = f"{', '.join(others[:_NAMES])} and {len(others) - _NAMES} more"
-    else:
+    names = few(others, _NAMES)
+    if len(others) <= _NAMES:
         names = " and ".join(filter(None, (", ".join(others[:-1]), others[-1])))
     if finding.objects and finding.objects[0].doubt:
         return f"{head} {names}."

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from linesmith.analyzer.base.text import few
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
@@ -264,9 +265,7 @@ def bases(record: RuledRecord) -> Iterator[RuleRemark]:
         if not one.member.offset and one.holder.name and one.holder.kind is RecordKind.STRUCT
     )
     if named:
-        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        holders = ", ".join(list(named)[:_MOST_NAMED]) + more
-        reason = f"in {holders} the other members move when it changes size"
+        reason = f"in {few(list(named), _MOST_NAMED)} the other members move when it changes size"
         yield RuleRemark(Constraint(ConstraintKind.BASE, record.layout.title, reason, "C11 6.7.2.1p15"))
 
 

@@ -256,25 +256,19 @@ def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 
         for size in LINE_SIZES
         for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
     ]
-    return tuple(
-        _proof(contact, starts, place, size, alone)
-        for contact in sorted(heat.sampled, key=lambda one: -one.weight)
-        for size, place, alone in places
-    )
+    found = []
+    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
+        names = contact.first.name, contact.second.name
+        for size, place, alone in places:
+            met = [share_together(contact, starts, one, size) > 0 for one in alone]
+            share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
+            found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(share, 1.0)))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1024)
 def _one_phase(phase: int, line_bytes: int) -> PhaseMix:
     return phase_mix([PlacePhases("", line_bytes, ((phase, 1.0),))])
-
-
-def _proof(
-    contact: Contact, starts: Sequence[int], place: PlacePhases, line_bytes: int, alone: Sequence[PhaseMix]
-) -> PhaseProof:
-    met = [share_together(contact, starts, one, line_bytes) > 0 for one in alone]
-    share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
-    names = contact.first.name, contact.second.name
-    return PhaseProof(*names, place.place, line_bytes, len(met), sum(met), min(share, 1.0))
 
 
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
@@ -295,18 +289,12 @@ def record_heat(
     # Members that were hot on one line: if they cost each other anything, the line says so.
     hot = [{member.top for member in own_members(line) if member.top in found} for line in lines]
     peaceful = {frozenset(pair) for names in hot for pair in combinations(names, 2)}
-    contacts = [
-        one if one.sampled else _by_chance(one, shares)
-        for one in _added(heats)
-        if one.sampled or one.names not in peaceful
-    ]
+    contacts = [one for one in _added(heats) if one.sampled or one.names not in peaceful]
     total = sum(max(contended_on(line), 1) for line in lines)
     pairs = zip(heats, lines, strict=True)
     known = tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
-    heat = RecordHeat(
-        tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known
-    )
-    return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
+    heat = RecordHeat(tuple(found.values()), (), _seen(heats, lines), granule, lines[0].bytes, mixes, known)
+    return replace(heat, contacts=tuple(_weighed(one, heat, shares, starts) for one in contacts))
 
 
 def contention(name: str, lines: Iterable[Finding]) -> float:
@@ -329,7 +317,12 @@ def _added(heats: Sequence[RecordHeat]) -> tuple[Contact, ...]:
     return tuple(contacts.values())
 
 
-def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
+def _weighed(contact: Contact, heat: RecordHeat, shares: Mapping[str, float], starts: Sequence[int]) -> Contact:
+    """What the contact costs where its spots are always together; of one never seen, what it may cost by chance."""
+    if contact.sampled:
+        share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
+        weight = contact.weight / (share or 1.0)
+        return replace(contact, weight=weight, most=weight)
     least = min(shares[contact.first.name], shares[contact.second.name])
     return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
 
@@ -343,11 +336,3 @@ def _seen(heats: Sequence[RecordHeat], lines: Sequence[Finding]) -> tuple[tuple[
         weights[heat.seen[0][0]] += max(line.contended, 1)
     total = sum(weights.values())
     return tuple((phase, weight / total) for phase, weight in sorted(weights.items()))
-
-
-def _always(heat: RecordHeat, contact: Contact, starts: Sequence[int]) -> Contact:
-    if not contact.sampled:
-        return contact
-    share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
-    weight = contact.weight / (share or 1.0)
-    return replace(contact, weight=weight, most=weight)

@@ -28,7 +28,7 @@ class JudgedOrder:
     order: tuple[int, ...]
 
     @property
-    def merit(self) -> tuple[float, ...]:
+    def rank(self) -> tuple[float, ...]:
         """What orders packings; equals keep the present order as far as they can."""
         return (self.units, self.size, self.moved, self.lines, *self.order)
 

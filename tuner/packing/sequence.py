@@ -106,7 +106,7 @@ class Sequences:
         orders = (tuple(reversed([*_backwards(way.link)])) for way in layer.values())
         judged = [one for order in orders if (one := self._scene.judge(order))]
         cheapest = min([self._dropped, *(way.units for way in layer.values())])
-        return SearchedOrder(min(judged, key=lambda one: one.merit, default=None), cheapest)
+        return SearchedOrder(min(judged, key=lambda one: one.rank, default=None), cheapest)
 
     def _longer(self, layer: Layer) -> Layer:
         """The beginnings with one item more."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import Move, MoveKind, Optimality
-from linesmith.tuner.constraints.freedom import Stretch
 from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
@@ -90,7 +89,11 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
     work = work // LINES if scene.lines_priced else work
     best = scene.judge(tuple(range(len(problem.items))))
     found = [scene.packing(best, best.units)] if best else []
-    first = _by_places(scene, work, best)
+    # Places for hot items; where lines are priced, what the lines cost if everything fits.
+    if scene.lines_priced:
+        first = SearchedOrder(None, scene.lines_priced.least())
+    else:
+        first = Positions(scene, work // 5, _units(best)).run()
     bound = first.bound
     for moves in range(1, FEW_MOVES + 1):
         if _units(best) > bound:
@@ -112,13 +115,6 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
 
 def _units(best: JudgedOrder | None) -> int:
     return best.units if best else NOTHING_KNOWN
-
-
-def _by_places(scene: PricedProblem, work: int, best: JudgedOrder | None) -> SearchedOrder:
-    """Places for hot items; where lines are priced, what the lines cost if everything fits."""
-    if scene.lines_priced:
-        return SearchedOrder(None, scene.lines_priced.least())
-    return Positions(scene, work // 5, _units(best)).run()
 
 
 def _few(scene: PricedProblem, moves: int) -> Few:
@@ -149,7 +145,8 @@ def _problem_of(subject: ContendedRecord) -> PackingProblem:
     freedom, size, turns = subject.freedom, subject.layout.size, subject.turns
     by_lines = turns is not None and not subject.heat.exact
     hotspots, clashes, line_price = _by_turns(subject, turns) if turns and by_lines else _by_contacts(subject)
-    bans = [_ban(subject, stretch) for one in freedom.apart for stretch in (one.first, one.second)]
+    ends = [end for one in freedom.apart for end in (one.first, one.second)]
+    bans = [_hotspot(subject, end.position, end.start, max(end.size, 1)) for end in ends]
     first = len(hotspots)
     return PackingProblem(
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
@@ -215,10 +212,6 @@ def _item(subject: ContendedRecord, atom: int) -> Item:
         movable=bool(subject.parts[atom].name),
         latest=min(latest, default=None),
     )
-
-
-def _ban(subject: ContendedRecord, stretch: Stretch) -> Hotspot:
-    return _hotspot(subject, stretch.position, stretch.start, max(stretch.size, 1))
 
 
 def _hotspot(subject: ContendedRecord, position: int, start: int, size: int) -> Hotspot:

@@ -25,30 +25,30 @@ from linesmith.analyzer.model import (
     Move,
     MoveKind,
     PhaseProof,
+    Saving,
     Strategy,
 )
 from linesmith.analyzer.sharing.triage import doubted
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.constraints.freedom import Constraint
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.meetings import prediction, proofs, residuals
 from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
-from linesmith.tuner.propose.merit import (
+from linesmith.tuner.propose.notes import doubt, notes, split
+from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
+from linesmith.tuner.propose.search import Option, options, price
+from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
+from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
     disturbed,
     elsewhere,
     left,
-    merit,
     smallest_first,
+    tradeoff,
     undominated,
 )
-from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
-from linesmith.tuner.propose.search import Option, options, price
-from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 
 # More than a handful for one line helps nobody to decide.
 MOST_CANDIDATES = 5
@@ -100,7 +100,7 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     ]
     counted = "accesses" if finding.simulated else "loads"
     best = recommended(front) if sure else None
-    made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
+    made = [candidate(finding, target, one.option, layouts, one.saving) for one in _handful(front, best, limit)]
     if best is None:
         return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
     return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
@@ -147,23 +147,26 @@ def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
         groups.setdefault(key, []).append(option)
     shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
     best = min(left(option.cost) for option in found)
-    return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+    return [min((tradeoff(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
 def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
-    """The part of the merits that is quickly known, then how much the change disturbs."""
+    """The part of the tradeoff that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
     left_over = option.cost.here + option.cost.anywhere
-    return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
+    return moved, left_over, option.cost.anywhere, elsewhere(target, option), len(disturbed(target, option))
 
 
-def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
-    """The option with its layout and all that is said of it."""
+def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts, saved: Saving) -> Candidate:
+    """The option with its layout and all that is said of it; ``saved`` is what it saves."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     after = _after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
     objects = _object_starts(target, option)
+    # Of the constraints, those that limit every order, or the members that move or meet.
+    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
+    names = {name for atom in touched for name in (target.parts[atom].name, target.parts[atom].last)}
     return Candidate(
         type=target.type,
         before=before,
@@ -172,7 +175,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         residuals=residuals(target.heat, target.starts, option.starts, objects),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
-        constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
+        constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
         notes=notes(finding, target, option),
         doubt=doubt(finding, target),
         considered=_considered(target, option),
@@ -181,7 +184,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
             layout_cost(target, target.starts, target.layout.size, target.heat.granule),
             layout_cost(target, option.starts, option.size, option.granule),
         ),
-        saving=saving(target, option.starts, option.size, option.granule),
+        saving=saved,
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
         optimality=option.arrangement.optimality,
@@ -224,14 +227,6 @@ def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     if not rest and first.kind is MoveKind.MOVE and still:
         return (replace(first, kind=MoveKind.FILL_HOLE),)
     return option.arrangement.moves
-
-
-def _binds(target: ContendedRecord, option: Option, constraint: Constraint) -> bool:
-    """Whether the constraint limits every order, or the members that move or meet."""
-    if constraint.everywhere:
-        return True
-    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
-    return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
 
 
 def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ...]:

@@ -63,7 +63,9 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
         if not any(_as_good(subject, one, option) for one in single):
             found.setdefault(layout, option)
-    for layout, option in _helpful(subject, _packed(subject)).items():
+    packings = [replace(one.arrangement, optimality=one.optimality) for one in packed(subject)]
+    named = [replace(one, purpose=Strategy.PACKED if len(one.moves) > 1 else None) for one in packings]
+    for layout, option in _helpful(subject, named).items():
         found.setdefault(layout, option)
     return tuple(found.values())
 
@@ -136,13 +138,6 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
     yield from _grouped(subject, start)
     yield from _among_cold(subject, start, written)
     yield from _isolated(subject, start, written)
-
-
-def _packed(subject: ContendedRecord) -> Iterator[Arrangement]:
-    """The record packed anew for each number of moves that is worth it."""
-    for one in packed(subject):
-        several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
-        yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
 
 def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:

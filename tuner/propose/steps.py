@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import (
@@ -232,8 +233,8 @@ def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tup
 def _table(finding: Finding, turn: Turn, candidate: Candidate, shift: Mapping[str, int]) -> StepTable:
     """One turn before and after; ``shift`` is by how many bytes members move, those outside the record do not."""
     touches = turn.write, turn.wait
-    phase = _phase(finding, touches, _alignment(candidate.before))
-    phase_after = phase if phase % _alignment(candidate.after) == 0 else 0
+    phase = _phase(finding, touches, record_alignment(candidate.before))
+    phase_after = phase if phase % record_alignment(candidate.after) == 0 else 0
     moved = [touch.offset + shift.get(touch.top, 0) for touch in touches]
     return StepTable(
         turn.victim,
@@ -250,12 +251,6 @@ def _table(finding: Finding, turn: Turn, candidate: Candidate, shift: Mapping[st
 def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
     places = visible_places(layout, layouts)
     return {name: layout.members[place.member].offset + place.start for name, place in places.items()}
-
-
-def _alignment(layout: Layout) -> int:
-    """What objects' addresses are multiples of, in bytes, as far as the layout says it."""
-    members = [member.alignment or 1 for member in layout.members]
-    return max(layout.natural_alignment, layout.alignment or 1, *members, 1)
 
 
 def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> int:
