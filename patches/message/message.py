@@ -154,7 +154,7 @@ def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:
     moved = frozenset(name for move in candidate.moves for name in (move.member, move.partner) if name)
     blocks = []
     for when, one in (("Before", seen.before), ("After", seen.after)):
-        lines = narrow(excerpt(one.moved, one.layouts, frozenset(names), moved), WIDTH - len(INDENT))
+        lines = within_width(excerpt(one.moved, one.layouts, frozenset(names), moved), WIDTH - len(INDENT))
         blocks.append("\n".join((f"{when}:", *(f"{INDENT}{line}".rstrip() for line in lines))))
     return "\n\n".join(blocks)
 
@@ -246,7 +246,7 @@ class _MemberRow:
         return f"{self.lead + self.type:<{widest}} {self.name}" if self.type else f"{self.lead}{self.name}"
 
 
-def narrow(lines: Sequence[str], width: int) -> list[str]:
+def within_width(lines: Sequence[str], width: int) -> list[str]:
     """The lines of an excerpt, which begin with a mark of two characters and have tabs of eight, in ``width`` columns.
 
     Where that takes more than narrow tabs, columns are as wide as they have to be, and a place that still has no room

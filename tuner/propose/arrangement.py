@@ -170,13 +170,13 @@ LINES = 2
 def churn(subject: ContendedRecord, arrangement: Arrangement) -> Churn:
     """Members that move or are newly aligned, each taken to be one line of the source."""
     sizes = [len(part.members) for part in subject.parts]
-    still = kept(arrangement.order, sizes)
+    still = staying_atoms(arrangement.order, sizes)
     moved = sum(size for atom, size in enumerate(sizes) if atom not in still)
     members = moved + sum(1 for atom in arrangement.aligned if atom in still)
     return Churn(members, LINES * members)
 
 
-def kept(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
+def staying_atoms(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
     """Atoms that can stay while the others move: of all that are in their old order, those with most members.
 
     ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has.

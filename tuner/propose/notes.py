@@ -18,7 +18,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layou
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import ContendedRecord, told_elsewhere
+from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
 # Things of one kind that are listed by name.
 MOST_NAMED = 3
@@ -36,7 +36,7 @@ def notes(finding: Finding, target: ContendedRecord, option: Option) -> tuple[st
         *_unexplained(finding, target),
         *_size(target, option),
         *_origins(finding, target),
-        *told_elsewhere(target, option.arrangement.moves),
+        *notes_elsewhere(target, option.arrangement.moves),
         _unchecked(target),
     )
 

@@ -171,13 +171,7 @@ def _sharings(finding: Finding) -> list[_Sharing]:
     usual = Latencies()
     waits = Waits(usual.hitm_local, usual.taken_local)
     return [
-        _Sharing(
-            pair.second if pair.writer == pair.first else pair.first,
-            pair.writer,
-            Bounds(pair.weight, pair.weight),
-            waits,
-        )
-        for pair in finding.triage.pairs
+        _Sharing(pair.reader, pair.writer, Bounds(pair.weight, pair.weight), waits) for pair in finding.triage.pairs
     ]
 
 

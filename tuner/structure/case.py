@@ -36,7 +36,7 @@ from linesmith.analyzer.slab.possible import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH
-from linesmith.tuner.structure.reshape import around
+from linesmith.tuner.structure.reshape import laid_out_around
 
 NOTHING_ASKED = Asked()
 
@@ -67,7 +67,7 @@ class Allocation:
         """The cache of the changed objects, by the rules: nobody has measured it."""
         if self.kernel is None:
             return None
-        outer = around(self._outer(layout), layout, self.containment.layouts)
+        outer = laid_out_around(self._outer(layout), layout, self.containment.layouts)
         return cache_of(outer, replace(self.kernel, measured={}), self.asked)
 
     def of_another(self, layout: Layout, alignment: int = 0) -> tuple[MemoryUse, ...]:

@@ -117,7 +117,7 @@ def behind(layout: Layout, position: int, cold: Sequence[int]) -> Layout:
     return lay_out(layout, tuple(layout.members[place] for place in (*rest, position, *sorted(cold))))
 
 
-def around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> Layout:
+def laid_out_around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> Layout:
     """``outer`` laid out anew around the record that ``changed`` replaces, however deep that lies in it.
 
     Raises ``StructureRefused`` where a record on the way does not follow C's rules. ``depth`` keeps damaged debug
@@ -139,7 +139,7 @@ def around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> 
 def _resized(member: Member, changed: Layout, layouts: Layouts, depth: int) -> Member:
     """The member with the size and alignment of the record it holds, changed."""
     old = layouts.by_id(member.record) if member.record is not None else None
-    new = old and around(old, changed, layouts, depth)
+    new = old and laid_out_around(old, changed, layouts, depth)
     if old is None or new is None or new is old:
         return member
     alignment = record_alignment(new)
