@@ -43,7 +43,7 @@ class Hotspot:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two hotspots, by number, that cost ``weight`` while they are on one line; what is below 0 is saved there."""
+    """Two hotspots, by number, that cost ``weight``, which is not negative, while they are on one line."""
 
     first: int
     second: int
@@ -54,12 +54,11 @@ class Clash:
 class Grid:
     """Lines of ``line_bytes`` over objects that start at ``phases`` (byte, share of the objects).
 
-    A clash costs ``weight`` times its own weight times the share of the phases in which its hotspots meet.
+    A clash costs its weight times the share of the phases in which its hotspots meet.
     """
 
     line_bytes: int
     phases: tuple[tuple[int, float], ...]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

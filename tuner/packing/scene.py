@@ -91,13 +91,13 @@ class PricedProblem:
             end += step.end
         return (found, end) if end <= self.placer.limit else None
 
-    def begins(self, order: Sequence[int]) -> dict[int, int]:
-        """First bit of each item in this order."""
+    def begins(self) -> list[int]:
+        """First bit of each item in the present order."""
         end = 0
-        found = {}
-        for item in order:
+        found = []
+        for item in range(len(self.problem.items)):
             step = self.placer.step(item, end)
-            found[item] = end + step.starts[0]
+            found.append(end + step.starts[0])
             end += step.end
         return found
 
@@ -131,8 +131,6 @@ class PricedProblem:
 
     def lines(self, places: dict[int, int]) -> float:
         """Lines that hold hotspots, averaged over the phases of the first grid."""
-        if not self.problem.grids:
-            return 0.0
         grid = self.problem.grids[0]
         total = sum(share for _, share in grid.phases) or 1.0
         found = 0.0
@@ -148,16 +146,16 @@ class PricedProblem:
     def packing(self, judged: JudgedOrder, bound: int) -> Packing:
         """The order as an answer."""
         leaving = moved(judged.order, self.fixed)
-        cost = judged.units * self.unit + self.prices.offset
+        cost = judged.units * self.unit
         answer = Packing(judged.order, cost, 0.0, False, judged.size, leaving, judged.lines)
         return self.with_bound(answer, bound)
 
     def with_bound(self, packing: Packing, bound: int) -> Packing:
         """The answer with this bound, in units; one beyond its cost is its cost."""
-        units = round((packing.cost - self.prices.offset) / self.unit)
+        units = round(packing.cost / self.unit)
         if bound >= units:
             return replace(packing, bound=packing.cost, proven=True)
-        return replace(packing, bound=bound * self.unit + self.prices.offset, proven=False)
+        return replace(packing, bound=bound * self.unit, proven=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ which search is for what, and how often each had the best order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linesmith.analyzer.model import Move, MoveKind, Optimality
 from linesmith.tuner.cost.turns import LineFetches
@@ -148,15 +148,20 @@ def _problem_of(subject: ContendedRecord) -> PackingProblem:
     ends = [end for one in freedom.apart for end in (one.first, one.second)]
     bans = [_hotspot(subject, end.position, end.start, max(end.size, 1)) for end in ends]
     first = len(hotspots)
+    # The phases in which the cost counts: those of all objects as much as those that the profile has seen. Objects of
+    # another size start in others, so the size stays.
+    heat, size_of_lines = subject.heat, subject.heat.line_bytes
+    everywhere = heat.mix(heat.granule).phases(size_of_lines)
+    here = heat.here(heat.granule).phases(size_of_lines)
     return PackingProblem(
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
         hotspots=(*hotspots, *bans),
         clashes=clashes,
-        grids=_grids(subject, 0),
+        grids=(Grid(size_of_lines, everywhere), Grid(size_of_lines, here)),
         size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
         alignment=subject.layout.alignment or 1,
         base=subject.base,
-        size_floor=max(_least_size(subject), freedom.floor),
+        size_floor=max(size, freedom.floor),
         apart=tuple(
             ApartHotspots(first + 2 * at, first + 2 * at + 1, one.line_bytes) for at, one in enumerate(freedom.apart)
         ),
@@ -217,29 +222,6 @@ def _item(subject: ContendedRecord, atom: int) -> Item:
 def _hotspot(subject: ContendedRecord, position: int, start: int, size: int) -> Hotspot:
     atom = subject.owners[position]
     return Hotspot(atom, subject.positions[atom].index(position), start, size)
-
-
-def _grids(subject: ContendedRecord, growth: int) -> tuple[Grid, ...]:
-    """The phases in which the cost counts: those of all objects as much as those that the profile has seen.
-
-    Those of objects of another size are not known: what they cost changes as much as what all objects cost.
-    """
-    heat, now = subject.heat, subject.now
-    line_bytes = heat.line_bytes
-    anywhere = Grid(line_bytes, heat.mix(heat.granule, growth).phases(line_bytes))
-    if growth and now.anywhere:
-        return (replace(anywhere, weight=1 + now.here / now.anywhere),)
-    return (anywhere, Grid(line_bytes, heat.here(heat.granule, growth).phases(line_bytes)))
-
-
-def _least_size(subject: ContendedRecord) -> int:
-    """The smallest size in bytes from which on objects start in the same phases as now."""
-    step, here = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.layout.size
-    size, now = here, _grids(subject, 0)
-    least = sum(member.size for member in subject.layout.members if not member.is_bit_field)
-    while size - step >= least and _grids(subject, size - step - here) == now:
-        size -= step
-    return size if size - step >= least else 0
 
 
 def _arrangement(subject: ContendedRecord, packing: Packing) -> Arrangement:

@@ -167,6 +167,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
     # Of the constraints, those that limit every order, or the members that move or meet.
     touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
     names = {name for atom in touched for name in (target.parts[atom].name, target.parts[atom].last)}
+    in_doubt, torn = doubt(finding, target), split(target, option)
     return Candidate(
         type=target.type,
         before=before,
@@ -176,8 +177,8 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
-        notes=notes(finding, target, option),
-        doubt=doubt(finding, target),
+        notes=notes(finding, target, option, in_doubt, torn),
+        doubt=in_doubt,
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
         costs=(
@@ -192,7 +193,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
-        split=split(target, option),
+        split=torn,
     )
 
 
@@ -259,54 +260,41 @@ class Suggestion:
     declined: str = ""
 
 
-def answers(
-    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
-) -> tuple[Suggestion, ...]:
-    """One suggestion per record, for its hottest line; a line without candidates tells why.
-
-    ``limit`` is the number of candidates for one record.
-    """
+def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES) -> tuple[Suggestion, ...]:
+    """One suggestion per record, for its hottest line; a line without candidates says why."""
     given: list[Suggestion] = []
     for finding in found:
-        if not any(_tells(answer, finding) for answer in given):
-            given.append(_suggestion(finding, found, layouts, limit, premises))
+        if any(_holds(answer, finding) for answer in given):
+            continue
+        others = [one for one in found if one is not finding]
+        try:
+            made = proposal(finding, layouts, MOST_CANDIDATES, others, premises)
+            given.append(Suggestion(finding, made.candidates, declined=made.declined))
+        except NothingToSuggest as refusal:
+            given.append(Suggestion(finding, (), str(refusal)))
     return tuple(given)
 
 
-def _tells(answer: Suggestion, finding: Finding) -> bool:
+def _holds(answer: Suggestion, finding: Finding) -> bool:
     """Whether an answer for another line of the same record holds for this one: candidates have all lines in view."""
     mine, theirs = (one.objects[0].layout if one.objects else None for one in (finding, answer.finding))
     if mine is None or mine != theirs:
         return False
-    same = _meeting(finding) == _meeting(answer.finding)
-    whole = any(one.before.id == mine for one in answer.candidates)
-    return whole or (same and bool(_meeting(finding)))
-
-
-def _meeting(finding: Finding) -> frozenset[str]:
-    return frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
+    here, there = (
+        {name for pair in one.triage.pairs for name in (pair.first, pair.second)} for one in (finding, answer.finding)
+    )
+    return any(one.before.id == mine for one in answer.candidates) or (here == there and bool(here))
 
 
 def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
     """The same answers with ``limit`` candidates in all, so that the numbers of those that stay do not change."""
-    kept: list[Suggestion] = []
+    found: list[Suggestion] = []
     for answer in answers:
         candidates = answer.candidates[:limit]
         limit -= len(candidates)
         if candidates or not answer.candidates:
-            kept.append(replace(answer, candidates=candidates))
-    return tuple(kept)
-
-
-def _suggestion(
-    finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int, premises: Premises
-) -> Suggestion:
-    others = [one for one in found if one is not finding]
-    try:
-        made = proposal(finding, layouts, limit, others, premises)
-    except NothingToSuggest as refusal:
-        return Suggestion(finding, (), str(refusal))
-    return Suggestion(finding, made.candidates, declined=made.declined)
+            found.append(replace(answer, candidates=candidates))
+    return tuple(found)
 
 
 def reasons(answers: Sequence[Suggestion]) -> str:

@@ -25,14 +25,19 @@ MOST_NAMED = 3
 IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
 
-def notes(finding: Finding, target: ContendedRecord, option: Option) -> tuple[str, ...]:
-    """Sentences on what stays, what it costs, what is assumed and what was not checked."""
+def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: str, torn: str) -> tuple[str, ...]:
+    """Sentences on what stays, what it costs, what is assumed and what was not checked.
+
+    ``in_doubt`` and ``torn`` are what ``doubt`` and ``split`` say.
+    """
+    locks = dict.fromkeys(spot for one in target.heat.sampled for spot in (one.first, one.second) if spot.lock)
+    whole = (spot.name for spot in locks if target.layout.members[spot.member].size <= CACHE_LINE_BYTES)
     return (
-        *filter(None, (doubt(finding, target),)),
+        *filter(None, (in_doubt,)),
         *_phases(target, option),
         *_new_contacts(target, option),
-        *filter(None, (split(target, option),)),
-        *_locks(target),
+        *filter(None, (torn,)),
+        *(f"{name} is a lock and stays in one piece: waiting for it does not become shorter." for name in whole),
         *_unexplained(finding, target),
         *_size(target, option),
         *_origins(finding, target),
@@ -107,12 +112,6 @@ def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectSta
 def _objects(target: ContendedRecord, option: Option) -> ObjectStarts:
     """Where objects start in the new layout."""
     return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
-
-
-def _locks(target: ContendedRecord) -> Iterator[str]:
-    for spot in dict.fromkeys(spot for contact in target.heat.sampled for spot in (contact.first, contact.second)):
-        if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
-            yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
 
 
 def _unexplained(finding: Finding, target: ContendedRecord) -> Iterator[str]:
