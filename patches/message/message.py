@@ -74,6 +74,8 @@ def commit_message(
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
     check = seen.verification
+    others = seen.further.other_builds("other configurations and architectures" if seen.is_kernel else "other builds")
+    missed = ", and ".join(filter(None, (others, seen.further.other_code())))
     split = candidate.split if check.exact else f"In the layouts of the profiled build: {candidate.split}"
     found = CommitMessage(
         subject=subject(candidate, title, usual, doubted(finding)),
@@ -90,7 +92,7 @@ def commit_message(
         configurations=seen.further.configurations,
         code=seen.further.code,
         compiled=_verified(candidate, seen),
-        unchecked=_unverified(seen),
+        unchecked=paragraph(f"{_NOT_CHECKED} {missed}. {_NOT_MEASURED}"),
     )
     return CommitMessage(*map(visible, astuple(found)))
 
@@ -196,12 +198,6 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
         )
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: {result}"
     return paragraph(f"{text} {seen.further.profile}".rstrip())
-
-
-def _unverified(seen: Confirmation) -> str:
-    others = "other configurations and architectures" if seen.is_kernel else "other builds"
-    left = [one for one in (seen.further.other_builds(others), seen.further.other_code()) if one]
-    return paragraph(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")
 
 
 def with_evidence(text: str, evidence: str) -> str:

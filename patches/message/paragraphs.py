@@ -292,16 +292,13 @@ def _relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
         blocks.append((checked, f"{rely} on the order of its members, and still {hold}:"))
     if missed:
         rely, was = ("relies", "was") if len(missed) == 1 else ("rely", "were")
-        reason = "on the order of members that the build at hand does not have"
-        blocks.append((missed, f"{rely} {reason}, and {was} not checked:"))
-    return "\n\n".join(
-        f"{paragraph(f'In the {units}{failed}, {len(places):,} place{_plural(places)} {text}')}\n\n{_places(places)}"
-        for places, text in blocks
-    )
-
-
-def _plural(things: Sequence[object]) -> str:
-    return "s" * (len(things) != 1)
+        absent = "on the order of members that the build at hand does not have"
+        blocks.append((missed, f"{rely} {absent}, and {was} not checked:"))
+    parts = []
+    for places, text in blocks:
+        counted = f"{len(places):,} place{'s' * (len(places) != 1)}"
+        parts += [paragraph(f"In the {units}{failed}, {counted} {text}"), _places(places)]
+    return "\n\n".join(parts)
 
 
 def _places(places: Sequence[Dependency]) -> str:
