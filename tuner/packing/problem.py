@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from linesmith.analyzer.layouts.placement import BYTE, Shape, bit_field_start, round_up
+from linesmith.analyzer.model import Optimality
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +108,12 @@ class PackingProblem:
 class Packing:
     """An order of the items with its cost, and a bound that no legal order is below.
 
-    ``size`` is in bytes; ``moved`` are the fewest items that, taken out and put elsewhere, give this order.
-    ``lines`` is how many lines hold hotspots, on average. ``proven`` says that cost and bound are equal.
+    ``moved`` are the fewest items that, taken out and put elsewhere, give this order.
     """
 
     order: tuple[int, ...]
-    cost: float
-    bound: float
-    proven: bool
-    size: int
     moved: tuple[int, ...]
-    lines: float
+    optimality: Optimality
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from linesmith.analyzer.layouts.placement import BYTE
+from linesmith.analyzer.model import Optimality
 from linesmith.tuner.packing.prices import FORBIDDEN, LinePrices, Prices, most
 from linesmith.tuner.packing.problem import Packing, PackingProblem, Placer, moved
 
@@ -144,18 +145,10 @@ class PricedProblem:
         return found / total
 
     def packing(self, judged: JudgedOrder, bound: int) -> Packing:
-        """The order as an answer."""
-        leaving = moved(judged.order, self.fixed)
-        cost = judged.units * self.unit
-        answer = Packing(judged.order, cost, 0.0, False, judged.size, leaving, judged.lines)
-        return self.with_bound(answer, bound)
-
-    def with_bound(self, packing: Packing, bound: int) -> Packing:
-        """The answer with this bound, in units; one beyond its cost is its cost."""
-        units = round(packing.cost / self.unit)
-        if bound >= units:
-            return replace(packing, bound=packing.cost, proven=True)
-        return replace(packing, bound=bound * self.unit, proven=False)
+        """The order as an answer with this bound, in units; one beyond its cost is its cost."""
+        proven = bound >= judged.units
+        optimality = Optimality(judged.units * self.unit, min(bound, judged.units) * self.unit, proven)
+        return Packing(judged.order, moved(judged.order, self.fixed), optimality)
 
 
 @dataclass(frozen=True, slots=True)

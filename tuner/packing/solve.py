@@ -7,9 +7,7 @@ which search is for what, and how often each had the best order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from linesmith.analyzer.model import Move, MoveKind, Optimality
+from linesmith.analyzer.model import Move, MoveKind, Strategy
 from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
@@ -49,15 +47,7 @@ MOST_MOVES = 12
 MOST_SPOT_BYTES = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """An order of a subject's atoms, and how good it is among those with no more moves (all, if it is the last)."""
-
-    arrangement: Arrangement
-    optimality: Optimality
-
-
-def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Packed, ...]:
+def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Arrangement, ...]:
     """The cheapest orders by number of moved atoms, fewest first; none where the present one is best or none is legal.
 
     ``work`` limits the orders that are begun for each of the answers.
@@ -71,11 +61,7 @@ def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Packed, ...]:
         found = front(problem, work)
     except ValueError:
         return ()
-    return tuple(
-        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven))
-        for one in found
-        if 0 < len(one.moved) <= MOST_MOVES
-    )
+    return tuple(_arrangement(subject, one) for one in found if 0 < len(one.moved) <= MOST_MOVES)
 
 
 def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
@@ -88,7 +74,7 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
     scene = PricedProblem(problem)
     work = work // LINES if scene.lines_priced else work
     best = scene.judge(tuple(range(len(problem.items))))
-    found = [scene.packing(best, best.units)] if best else []
+    found = [(best, best.units)] if best else []
     # Places for hot items; where lines are priced, what the lines cost if everything fits.
     if scene.lines_priced:
         first = SearchedOrder(None, scene.lines_priced.least())
@@ -100,17 +86,17 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
             few = Sequences(scene, work, _units(best), _few(scene, moves)).run()
             if few.best:
                 best = few.best
-                found.append(scene.packing(best, max(few.bound, bound)))
+                found.append((best, max(few.bound, bound)))
     if best and best.units > bound:
-        for step in chain(scene, best, round(found[0].cost / scene.unit), work // 5):
+        for step in chain(scene, best, found[0][0].units, work // 5):
             best = step
-            found.append(scene.packing(best, bound))
+            found.append((best, bound))
     whole = _all_orders(scene, work, first if _units(first.best) < _units(best) else SearchedOrder(best, bound))
     if whole.best and whole.best.units < _units(best):
-        found.append(scene.packing(undone(scene, whole.best), whole.bound))
+        found.append((undone(scene, whole.best), whole.bound))
     if not found:
         raise ValueError("no legal order was found")
-    return (*found[:-1], scene.with_bound(found[-1], whole.bound))
+    return tuple(scene.packing(one, bound) for one, bound in (*found[:-1], (found[-1][0], whole.bound)))
 
 
 def _units(best: JudgedOrder | None) -> int:
@@ -232,4 +218,5 @@ def _arrangement(subject: ContendedRecord, packing: Packing) -> Arrangement:
         after = subject.parts[packing.order[place - 1]].last if place else None
         together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
         moves.append(Move(MoveKind.MOVE, part.name, after=after, members=together))
-    return Arrangement(packing.order, moves=tuple(moves), moved=packing.moved)
+    purpose = Strategy.PACKED if len(moves) > 1 else None
+    return Arrangement(packing.order, {}, tuple(moves), packing.moved, purpose, packing.optimality)

@@ -61,10 +61,15 @@ SHORTLIST = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """Candidates, the recommended one first; ``declined`` is a sentence why none is, empty where one is."""
+class Suggestion:
+    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
 
+    ``declined`` is a sentence why no candidate is recommended, empty where one is.
+    """
+
+    finding: Finding
     candidates: tuple[Candidate, ...]
+    refusal: str = ""
     declined: str = ""
 
 
@@ -79,7 +84,9 @@ def propose(
     return proposal(finding, layouts, limit, others, premises).candidates
 
 
-def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises) -> Proposal:
+def proposal(
+    finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises
+) -> Suggestion:
     """At most ``limit`` candidates for the record of the finding's first object.
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
@@ -102,8 +109,9 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     best = recommended(front) if sure else None
     made = [candidate(finding, target, one.option, layouts, one.saving) for one in _handful(front, best, limit)]
     if best is None:
-        return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
-    return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
+        return Suggestion(finding, tuple(made), declined=declined(front, counted) if sure else nothing_sure(names))
+    first = replace(made[0], recommended=reason(best, front, counted, made[0].doubt))
+    return Suggestion(finding, (first, *made[1:]))
 
 
 def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> list[Tradeoff]:
@@ -247,19 +255,6 @@ def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ..
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
-
-    ``declined`` is a sentence why no candidate is recommended, empty where one is.
-    """
-
-    finding: Finding
-    candidates: tuple[Candidate, ...]
-    refusal: str = ""
-    declined: str = ""
-
-
 def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES) -> tuple[Suggestion, ...]:
     """One suggestion per record, for its hottest line; a line without candidates says why."""
     given: list[Suggestion] = []
@@ -268,8 +263,7 @@ def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_
             continue
         others = [one for one in found if one is not finding]
         try:
-            made = proposal(finding, layouts, MOST_CANDIDATES, others, premises)
-            given.append(Suggestion(finding, made.candidates, declined=made.declined))
+            given.append(proposal(finding, layouts, MOST_CANDIDATES, others, premises))
         except NothingToSuggest as refusal:
             given.append(Suggestion(finding, (), str(refusal)))
     return tuple(given)

@@ -63,9 +63,7 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
         if not any(_as_good(subject, one, option) for one in single):
             found.setdefault(layout, option)
-    packings = [replace(one.arrangement, optimality=one.optimality) for one in packed(subject)]
-    named = [replace(one, purpose=Strategy.PACKED if len(one.moves) > 1 else None) for one in packings]
-    for layout, option in _helpful(subject, named).items():
+    for layout, option in _helpful(subject, packed(subject)).items():
         found.setdefault(layout, option)
     return tuple(found.values())
 
