@@ -7,7 +7,7 @@ which search is for what, and how often each had the best order.
 
 from __future__ import annotations
 
-from linesmith.analyzer.model import Move, MoveKind, Strategy
+from linesmith.analyzer.model import Strategy
 from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
@@ -24,7 +24,7 @@ from linesmith.tuner.packing.problem import (
 )
 from linesmith.tuner.packing.scene import JudgedOrder, PricedProblem, SearchedOrder
 from linesmith.tuner.packing.sequence import Few, Sequences
-from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.arrangement import Arrangement, move_in
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Beginnings of orders looked at by one search: about a second for all of them.
@@ -211,12 +211,6 @@ def _hotspot(subject: ContendedRecord, position: int, start: int, size: int) -> 
 
 
 def _arrangement(subject: ContendedRecord, packing: Packing) -> Arrangement:
-    moves = []
-    for item in packing.moved:
-        place = packing.order.index(item)
-        part = subject.parts[item]
-        after = subject.parts[packing.order[place - 1]].last if place else None
-        together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
-        moves.append(Move(MoveKind.MOVE, part.name, after=after, members=together))
+    moves = tuple(move_in(subject, item, packing.order) for item in packing.moved)
     purpose = Strategy.PACKED if len(moves) > 1 else None
-    return Arrangement(packing.order, {}, tuple(moves), packing.moved, purpose, packing.optimality)
+    return Arrangement(packing.order, {}, moves, packing.moved, purpose, packing.optimality)

@@ -84,12 +84,15 @@ def moves(
 
 
 def _moved(subject: ContendedRecord, start: Arrangement, atom: int, order: tuple[int, ...]) -> Arrangement:
-    part = subject.parts[atom]
-    place = order.index(atom)
+    moves = (*start.moves, move_in(subject, atom, order))
+    return replace(start, order=order, moves=moves, moved=_also(start.moved, atom))
+
+
+def move_in(subject: ContendedRecord, atom: int, order: tuple[int, ...]) -> Move:
+    """The move that says where ``atom`` is in ``order``."""
+    part, place = subject.parts[atom], order.index(atom)
     after = subject.parts[order[place - 1]].last if place else None
-    together = part.names if len(part.members) > 1 else ()
-    move = Move(MoveKind.MOVE, part.name, after=after, members=together)
-    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom))
+    return Move(MoveKind.MOVE, part.name, after=after, members=part.names if len(part.members) > 1 else ())
 
 
 def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
