@@ -13,7 +13,6 @@ from linesmith.tuner.cost.saving import (
     exposure_cost,
     likely_savings,
     saved,
-    saved_everywhere,
     widened,
 )
 from linesmith.tuner.cost.turns import co_access
@@ -32,8 +31,10 @@ def layout_cost(target: ContendedRecord, starts: Sequence[int], size: int, granu
     total = heat.contended
     # How much more or less the record costs over all phases than in those of the profile's objects.
     anywhere = total * (target.now.anywhere / target.now.here if target.now.here else 1.0)
-    here = _left(total, widened(saved(before, after).contended, exposed, likely.here))
-    contended = _left(anywhere, widened(saved_everywhere(before, after).contended, exposed, likely.anywhere))
+    # In the phases of the profile's objects, and over all phases that objects have.
+    gone = saved(before, after, before.here).contended, saved(before, after, lambda _: before.everywhere).contended
+    here = _left(total, widened(gone[0], exposed, likely.here))
+    contended = _left(anywhere, widened(gone[1], exposed, likely.anywhere))
     return LayoutCost(
         contended=contended,
         likely=max(anywhere - likely.anywhere, 0.0),

@@ -79,23 +79,19 @@ def saving(target: ContendedRecord, starts: Sequence[int], size: int, granule: i
     before, after = before_and_after(target, starts, size, granule)
     # By how much two runs of the present layout may differ, of what its contacts cost.
     noise = difference(sum(one.weight for one in target.heat.sampled))
-    likely, known, exposed = likely_savings(target, after).here, saved(before, after), exposure_cost(target, after)
+    likely, exposed = likely_savings(target, after).here, exposure_cost(target, after)
+    known = saved(before, after, before.here)
     total, each = target.heat.contended, target.heat.mean_cycles
-    contended = _limits(known.contended, exposed, likely, noise)
-    cycles = _limits(known.cycles, exposed * each, likely * each, noise * each)
-    most = max(total, noise)
-    return Saving(_within(contended, most), _within(cycles, most * each), likely, noise, total, total * each)
+    contended = _limits(widened(known.contended, exposed, likely), noise, max(total, noise))
+    cycles = widened(known.cycles, exposed * each, likely * each)
+    return Saving(
+        contended, _limits(cycles, noise * each, max(total, noise) * each), likely, noise, total, total * each
+    )
 
 
-def _limits(known: Bounds, exposed: float, likely: float, noise: float) -> Bounds:
-    """Those of what is known, of what members without samples may cost, of what is likely, and of chance."""
-    limits = widened(known, exposed, likely)
-    return Bounds(limits.least - noise, limits.most + noise)
-
-
-def _within(limits: Bounds, total: float) -> Bounds:
-    """The limits, at most twice as much as now and at least nothing left: of more, nobody knows anything."""
-    return Bounds(max(limits.least, -total), min(limits.most, total))
+def _limits(limits: Bounds, noise: float, most: float) -> Bounds:
+    """The limits with what is chance, at most twice as much as now and at least nothing left: nobody knows of more."""
+    return Bounds(max(limits.least - noise, -most), min(limits.most + noise, most))
 
 
 def before_and_after(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> tuple[Placed, Placed]:
@@ -125,20 +121,8 @@ def widened(known: Bounds, exposed: float, likely: float) -> Bounds:
     return Bounds(min(known.least - exposed, likely), max(known.most, likely))
 
 
-def saved(before: Placed, after: Placed) -> WaitingCost:
-    """The limits of what is saved in the phases of the profile's objects, line by line."""
-    return _summed(before, after, before.here)
-
-
-def saved_everywhere(before: Placed, after: Placed) -> WaitingCost:
-    """The same over all phases that objects have."""
-    return _summed(before, after, lambda _: before.everywhere)
-
-
-def _summed(
-    before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]
-) -> WaitingCost:
-    """What is saved on all lines, each in its phases, by their shares."""
+def saved(before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]) -> WaitingCost:
+    """The limits of what is saved on all lines, each in its phases, by their shares."""
     regrouped = Regroupings(before, after)
     return sum(
         (
