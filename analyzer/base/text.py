@@ -48,6 +48,12 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
+def few(names: Sequence[str], most: int) -> str:
+    """The first ``most`` of ``names``, and how many more there are: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def paragraph(text: str, *, first: str = "", then: str = "") -> str:
     """``text`` in lines of at most 75 characters; the first begins with ``first``, the others with ``then``.
 

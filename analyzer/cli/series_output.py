@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal
     from linesmith.patches.matrix.choice import MatrixRequest
-    from linesmith.patches.series.files import PatchFile
+    from linesmith.patches.series.mails import PatchFile
     from linesmith.patches.source.tree import Tree
 
 

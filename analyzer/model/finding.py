@@ -239,6 +239,11 @@ class ConflictPair(MemberPair):
     writer: str
     weight: int
 
+    @property
+    def reader(self) -> str:
+        """The member that waits for stores to the written one."""
+        return self.second if self.writer == self.first else self.first
+
 
 @dataclass(frozen=True, slots=True)
 class Triage:

@@ -107,7 +107,7 @@ class ChosenUnits:
     seeing: int | None
 
 
-def chosen(environment: Environment, units: Units, change: CheckedChange, count: int | None) -> ChosenUnits:
+def units_to_compile(environment: Environment, units: Units, change: CheckedChange, count: int | None) -> ChosenUnits:
     """The units that the change edits, and ``count`` more that include a changed file: all where it is ``None``.
 
     Those that the change prefers come first, then those that name the record most often.

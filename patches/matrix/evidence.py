@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import gcd
 
-from linesmith.analyzer.base.text import WIDTH, paragraph
+from linesmith.analyzer.base.text import WIDTH, few, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
 
 # Holders and complaints that are listed; a reader of a message wants no more.
@@ -18,15 +18,16 @@ _MOST_OF_A_REASON = 160
 
 def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
     """The paragraphs, with empty lines between them; ``title`` is the record as C names it. Empty without checks."""
-    told = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
-    rows = _grouped(told)
+    done = [one for one in checks if one.records]
+    texts = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
+    left_out = _grouped(texts)
     blocks = (
-        _table(checks, title),
-        _holders(checks, title),
-        _worse(checks),
+        _table(done, title),
+        _holders(done, title),
+        _worse(done),
         _users(checks),
         _failures(checks),
-        ("\n".join(("Left out:", "", *rows)) if rows else ""),
+        "\n".join(("Left out:", "", *left_out)) if left_out else "",
     )
     return "\n\n".join(block for block in blocks if block)
 
@@ -49,28 +50,23 @@ def _share(share: float, pair: Residual, size: CompiledSize | None) -> str:
 
 
 def _bytes(record: CompiledRecord) -> str:
-    return _both(record, lambda size: str(size.size))
+    return _before_after(record, lambda size: str(size.size))
 
 
 def _slabs(record: CompiledRecord) -> str:
     """Objects in the pages of a slab; empty where nothing is known of its cache."""
     if not any(size and size.objects for size in (record.before, record.after)):
         return ""
-    return _both(record, lambda size: f"{size.objects}/{size.pages}")
+    return _before_after(record, lambda size: f"{size.objects}/{size.pages}")
 
 
-def _both(record: CompiledRecord, say: Callable[[CompiledSize], str]) -> str:
-    """What is told of it, twice where it changes."""
-    told = [say(size) if size else "none" for size in (record.before, record.after)]
-    return told[0] if told[0] == told[1] else f"{told[0]}->{told[1]}"
+def _before_after(record: CompiledRecord, say: Callable[[CompiledSize], str]) -> str:
+    """What is said of it, twice where it changes."""
+    before, after = (say(size) if size else "none" for size in (record.before, record.after))
+    return before if before == after else f"{before}->{after}"
 
 
-def _compiled(checks: Sequence[ConfigurationCheck]) -> list[ConfigurationCheck]:
-    return [one for one in checks if one.records]
-
-
-def _table(checks: Sequence[ConfigurationCheck], title: str) -> str:
-    done = _compiled(checks)
+def _table(done: Sequence[ConfigurationCheck], title: str) -> str:
     if not done:
         return ""
     pair = next((one.residuals[0] for one in done if one.residuals), None)
@@ -99,10 +95,10 @@ def _joined(parts: Sequence[str]) -> str:
 
 def _row(check: ConfigurationCheck, pair: Residual | None) -> tuple[str, ...]:
     own = check.records[0]
-    wanted = pair and (pair.first, pair.second, pair.line_bytes)
-    found = next((one for one in check.residuals if (one.first, one.second, one.line_bytes) == wanted), None)
+    this = pair and (pair.first, pair.second, pair.line_bytes)
+    found = next((one for one in check.residuals if (one.first, one.second, one.line_bytes) == this), None)
     met = starts(found, own) if found else ("not there" if pair else "")
-    return check.title, _bytes(own), _both(own, lambda size: str(size.lines)), _slabs(own), met
+    return check.title, _bytes(own), _before_after(own, lambda size: str(size.lines)), _slabs(own), met
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
@@ -112,11 +108,11 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(line if len(line) <= WIDTH else paragraph(line, then="      ") for line in lines)
 
 
-def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
+def _holders(done: Sequence[ConfigurationCheck], title: str) -> str:
     """What embeds the record and costs something else than before; that nothing does, where nothing does."""
     rows = [
         (record.record, _bytes(record), _slabs(record), one.title)
-        for one in _compiled(checks)
+        for one in done
         for record in one.records[1:]
         if record.before != record.after
     ]
@@ -124,46 +120,42 @@ def _holders(checks: Sequence[ConfigurationCheck], title: str) -> str:
         shown = [("", "bytes", "slab", ""), *rows[: 2 * _SHOWN]]
         more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
         return f"Others that change with it:\n\n{_columns(shown)}{more}"
-    held = {record.record: record for one in _compiled(checks) for record in one.records if record.holder}
+    held = {record.record: record for one in done for record in one.records if record.holder}
     slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
-    kept = f"What embeds {title} keeps its size{slabs} under all of them: {_listed(sorted(held))}."
+    kept = f"What embeds {title} keeps its size{slabs} under all of them: {few(sorted(held), _SHOWN)}."
     return paragraph(kept) if held else ""
 
 
-def _worse(checks: Sequence[ConfigurationCheck]) -> str:
+def _worse(done: Sequence[ConfigurationCheck]) -> str:
     """Pairs that meet more often than before somewhere."""
-    told = [
+    pairs = [
         f"{pair.first} and {pair.second} on {pair.line_bytes} bytes under {one.title} ({starts(pair, one.records[0])})"
-        for one in _compiled(checks)
+        for one in done
         for pair in one.residuals
         if pair.after > pair.before
     ]
-    return paragraph(f"More starts than before have {_listed(told)}.") if told else ""
+    return paragraph(f"More starts than before have {few(pairs, _SHOWN)}.") if pairs else ""
 
 
 def _users(checks: Sequence[ConfigurationCheck]) -> str:
-    told = [one for one in checks if one.users]
-    if not told:
+    compiled = [one for one in checks if one.users]
+    if not compiled:
         return ""
-    text = f"Objects that include the change, compiled before and after: {_counts(told)}."
-    rows = _grouped((complaint, one.title) for one in told for complaint in _complaints(one))
-    if not rows:
-        return paragraph(f"{text} All compile, without a new warning.")
-    return "\n".join((paragraph(f"{text} New with it:"), "", *rows))
-
-
-def _counts(checks: Sequence[ConfigurationCheck]) -> str:
-    counts = [len(one.users) for one in checks]
+    counts = [len(one.users) for one in compiled]
     if len(set(counts)) == 1:
-        return f"{counts[0]} under {_joined([one.title for one in checks])}"
-    return _joined([f"{count} under {one.title}" for count, one in zip(counts, checks, strict=True)])
-
-
-def _complaints(check: ConfigurationCheck) -> Iterator[str]:
-    for user in check.users:
-        if user.failed:
-            yield f"{user.unit} fails: {user.failed[:_MOST_OF_A_REASON]}"
-        yield from (warning[:_MOST_OF_A_REASON] for warning in user.warnings)
+        counted = f"{counts[0]} under {_joined([one.title for one in compiled])}"
+    else:
+        counted = _joined([f"{count} under {one.title}" for count, one in zip(counts, compiled, strict=True)])
+    head = f"Objects that include the change, compiled before and after: {counted}."
+    complaints = []
+    for one in compiled:
+        for user in one.users:
+            failed = [f"{user.unit} fails: {user.failed[:_MOST_OF_A_REASON]}"] if user.failed else []
+            warnings = (warning[:_MOST_OF_A_REASON] for warning in user.warnings)
+            complaints += [(text, one.title) for text in (*failed, *warnings)]
+    if not complaints:
+        return paragraph(f"{head} All compile, without a new warning.")
+    return "\n".join((paragraph(f"{head} New with it:"), "", *_grouped(complaints)))
 
 
 def _failures(checks: Sequence[ConfigurationCheck]) -> str:
@@ -175,15 +167,10 @@ def _failures(checks: Sequence[ConfigurationCheck]) -> str:
     return "\n".join(("Could not be checked:", "", *rows)) if rows else ""
 
 
-def _grouped(told: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each text, with the configurations that it is told of."""
+def _grouped(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each text, with the configurations that it holds for."""
     seen: dict[str, list[str]] = {}
-    for text, title in told:
+    for text, title in texts:
         seen.setdefault(text, []).append(title)
     rows = [paragraph(f"  {text} ({_joined(where)})", then="      ") for text, where in islice(seen.items(), _SHOWN)]
     return rows + ([f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else [])
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

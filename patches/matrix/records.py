@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import TreeError, VerificationFailed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import lines, meeting_phases
-from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache, SlabMachine
+from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
 from linesmith.patches.build.kbuild import TreeBuild, for_unit
 from linesmith.patches.build.overlay import Contents
@@ -39,14 +39,6 @@ class Tables:
     after: Layouts
 
 
-@dataclass(frozen=True, slots=True)
-class SizedMachine:
-    """The machine that sizes are for: bytes of a line, and its slab allocator where that is known."""
-
-    line_bytes: int
-    slabs: SlabMachine | None
-
-
 def find(layouts: Layouts, name: str, file: str = "") -> Layout | None:
     """The record called ``name``, that of ``file`` (the end of a path) where several are."""
     found = layouts.variants(name)
@@ -63,25 +55,16 @@ class RecordRole(Enum):
 
 
 def compared(
-    tables: Tables, name: str, target: SizedMachine, role: RecordRole, file: str = ""
+    tables: Tables, name: str, environment: Environment, role: RecordRole, file: str = ""
 ) -> CompiledRecord | None:
     """The record before and after; ``None`` where it is on neither side."""
     before, after = find(tables.before, name, file), find(tables.after, name, file)
     if before is None and after is None:
         return None
-    caches = _cache(before, target, role), _cache(after, target, role)
-    sizes = _size(before, caches[0], target), _size(after, caches[1], target)
+    caches = _cache(before, environment, role), _cache(after, environment, role)
+    sizes = _size(before, caches[0], environment), _size(after, caches[1], environment)
     called = next((cache.name for cache in caches if cache), "")
     return CompiledRecord(name, sizes[0], sizes[1], role is RecordRole.HOLDER, called)
-
-
-def stepped(record: CompiledRecord, granules: tuple[int, int]) -> CompiledRecord:
-    """The record with its objects at multiples of ``granules`` bytes, before and after, where those are known."""
-    before, after = (
-        replace(size, step=gcd(size.alignment, granule)) if size and granule else size
-        for size, granule in zip((record.before, record.after), granules, strict=True)
-    )
-    return replace(record, before=before, after=after)
 
 
 def residual(pair: Residual, tables: Tables, name: str, file: str, granules: tuple[int, int]) -> Residual | None:
@@ -106,19 +89,19 @@ def _share(pair: Residual, layout: Layout, layouts: Layouts, granule: int) -> fl
     return meeting_phases(first, second, pair.line_bytes, gcd(located.granule, granule))
 
 
-def _size(layout: Layout | None, cache: SlabCache | None, target: SizedMachine) -> CompiledSize | None:
+def _size(layout: Layout | None, cache: SlabCache | None, environment: Environment) -> CompiledSize | None:
     if layout is None:
         return None
     alignment = max(layout.natural_alignment, layout.alignment or 1)
     geometry = cache.geometry if cache else None
     objects, pages = (geometry.objects, 1 << geometry.order) if geometry else (0, 0)
-    return CompiledSize(layout.size, alignment, lines(layout, target.line_bytes), objects, pages)
+    return CompiledSize(layout.size, alignment, lines(layout, environment.line_bytes), objects, pages)
 
 
-def _cache(layout: Layout | None, target: SizedMachine, role: RecordRole) -> SlabCache | None:
-    if layout is None or target.slabs is None:
+def _cache(layout: Layout | None, environment: Environment, role: RecordRole) -> SlabCache | None:
+    if layout is None or environment.slabs is None:
         return None
-    kernel = Kernel(target.slabs)
+    kernel = Kernel(environment.slabs)
     return cache_of(layout, kernel) if role is RecordRole.ALONE else own_cache(layout, kernel)
 
 
@@ -167,21 +150,24 @@ def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
 
 def measured(environment: Environment, change: CheckedChange, progress: Progress) -> Measured:
     """Compile and compare; raises ``VerificationFailed`` where the record itself cannot be compiled."""
-    build, target = environment.build, SizedMachine(environment.line_bytes, environment.slabs)
+    build = environment.build
     found = tables(build, change, probes(build, change.file, change.title, change.unit))
     layout = find(found.before, change.record, change.file)
     names = sorted({one.name for one in (Containment(found.before).holders(layout.id) if layout else ())})
     role = RecordRole.HELD if names or change.holders else RecordRole.ALONE
-    own = compared(found, change.record, target, role, change.file)
+    own = compared(found, change.record, environment, role, change.file)
     if own is None:
         raise VerificationFailed(f"the compiled {change.file} has no record {change.record}")
-    shown = (compared(found, name, target, RecordRole.HOLDER) for name in names[:MOST_HOLDERS])
+    shown = (compared(found, name, environment, RecordRole.HOLDER) for name in names[:MOST_HOLDERS])
     holders, left_out = _elsewhere(environment, change, names, progress)
-    others = (compared(found, name, target, RecordRole.ALONE) for name in change.others)
+    others = (compared(found, name, environment, RecordRole.ALONE) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file, change.granules)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
     remarks = () if _moves(found, change) else (f"{change.title} is laid out as before",)
-    own = stepped(own, change.granules)
+    # Objects lie at multiples of the granules, before and after, where those are known.
+    sides = zip((own.before, own.after), change.granules, strict=True)
+    steps = [replace(one, step=gcd(one.alignment, granule)) if one and granule else one for one, granule in sides]
+    own = replace(own, before=steps[0], after=steps[1])
     records = dict.fromkeys(one for one in (own, *others, *shown, *holders) if one)
     return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), remarks, (*absent, *left_out))
 
@@ -191,14 +177,6 @@ def _moves(found: Tables, change: CheckedChange) -> bool:
     sides = [find(layouts, change.record, change.file) for layouts in (found.before, found.after)]
     places = [[(it.name, it.declarator, it.offset, it.bit_offset) for it in side.members] for side in sides if side]
     return len(places) != len(sides) or places[0] != places[1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Declaring:
-    """A file of the tree with the holders that it declares."""
-
-    file: str
-    holders: tuple[Layout, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +192,15 @@ def _elsewhere(
     environment: Environment, change: CheckedChange, names: Sequence[str], progress: Progress
 ) -> tuple[list[CompiledRecord], tuple[str, ...]]:
     """The holders of the ELF file that are not among ``names``, compiled where they are declared, and remarks."""
-    target = SizedMachine(environment.line_bytes, environment.slabs)
     wanted = [one for one in change.holders if one.name not in names]
     room = max(MOST_HOLDERS - len(names), 0)
     declaring = _by_file(environment, wanted[:room])
     # What this build can compile, and the holders that stand in units which it does not have.
-    units = _unit_names(environment, progress) if any(one.file.endswith(".c") for one in declaring) else frozenset()
-    out = [one for one in declaring if units and one.file.endswith(".c") and one.file not in units]
-    built = [one for one in declaring if one not in out]
-    unbuilt = [holder.name for one in out for holder in one.holders]
-    elsewhere = each(partial(_compiled, environment, change, target), built, lambda _: None)
+    units = _unit_names(environment, progress) if any(file.endswith(".c") for file in declaring) else frozenset()
+    out = [file for file in declaring if units and file.endswith(".c") and file not in units]
+    built = [(file, holders) for file, holders in declaring.items() if file not in out]
+    unbuilt = [holder.name for file in out for holder in declaring[file]]
+    elsewhere = each(partial(_compiled, environment, change), built, lambda _: None)
     records = [record for one in elsewhere for record in one.records]
     absent = sorted({*unbuilt, *(name for one in elsewhere for name in one.absent)})
     remarks = [one.failed for one in elsewhere if one.failed]
@@ -234,13 +211,14 @@ def _elsewhere(
     return records, tuple(remarks)
 
 
-def _by_file(environment: Environment, holders: Sequence[Layout]) -> list[_Declaring]:
+def _by_file(environment: Environment, holders: Sequence[Layout]) -> dict[str, list[Layout]]:
+    """The holders by the file of the tree that declares them."""
     groups: dict[str, list[Layout]] = {}
     for one in holders:
         file = recorded_file(environment.build.tree, one.file)
         if file is not None:
             groups.setdefault(file, []).append(one)
-    return [_Declaring(file, tuple(declared)) for file, declared in groups.items()]
+    return groups
 
 
 def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:
@@ -251,16 +229,15 @@ def _unit_names(environment: Environment, progress: Progress) -> frozenset[str]:
         return frozenset()
 
 
-def _compiled(
-    environment: Environment, change: CheckedChange, target: SizedMachine, declaring: _Declaring
-) -> _CompiledHolders:
-    file, holders = declaring.file, declaring.holders
+def _compiled(environment: Environment, change: CheckedChange, declared: tuple[str, list[Layout]]) -> _CompiledHolders:
+    """The holders that a file declares, compiled through it or a unit that includes it."""
+    file, holders = declared
     names = dict.fromkeys(one.name for one in holders)
     try:
         found = tables(environment.build, change, probes(environment.build, file, "", holders[0].unit))
     except VerificationFailed as failed:
         return _CompiledHolders((), failed=f"{', '.join(names)} not compiled: {failed}")
-    records = {name: compared(found, name, target, RecordRole.HOLDER, file) for name in names}
+    records = {name: compared(found, name, environment, RecordRole.HOLDER, file) for name in names}
     return _CompiledHolders(
         tuple(record for record in records.values() if record),
         tuple(name for name, record in records.items() if record is None),

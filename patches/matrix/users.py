@@ -27,7 +27,7 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import check_reads
-from linesmith.patches.matrix.choice import CheckedChange, Environment, chosen
+from linesmith.patches.matrix.choice import CheckedChange, Environment, units_to_compile
 from linesmith.patches.matrix.units import Units
 
 _COMPLAINT = re.compile(
@@ -151,7 +151,7 @@ def compiled_users(
     """
     with deadline.running():
         units = environment.units(progress)
-        found = chosen(environment, units, change, count)
+        found = units_to_compile(environment, units, change, count)
     if not found.units:
         return CompiledUsers((), (f"no unit of this build is known to include {change.files[0].file}",))
     of_all = f" of {found.seeing}" if found.seeing else ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
-from linesmith.analyzer.base.text import WIDTH, paragraph, visible
+from linesmith.analyzer.base.text import WIDTH, few, paragraph, visible
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -74,6 +74,8 @@ def commit_message(
     ``steps`` say why the candidate helps; they hold for the layouts of the profiled build only.
     """
     check = seen.verification
+    others = seen.further.other_builds("other configurations and architectures" if seen.is_kernel else "other builds")
+    missed = ", and ".join(filter(None, (others, seen.further.other_code())))
     split = candidate.split if check.exact else f"In the layouts of the profiled build: {candidate.split}"
     found = CommitMessage(
         subject=subject(candidate, title, usual, doubted(finding)),
@@ -90,7 +92,7 @@ def commit_message(
         configurations=seen.further.configurations,
         code=seen.further.code,
         compiled=_verified(candidate, seen),
-        unchecked=_unverified(seen),
+        unchecked=paragraph(f"{_NOT_CHECKED} {missed}. {_NOT_MEASURED}"),
     )
     return CommitMessage(*map(visible, astuple(found)))
 
@@ -141,8 +143,7 @@ def _members(finding: Finding) -> str:
 def _member(member: LineMember, *, with_stores: bool) -> str:
     ranked = sorted(member.functions, key=lambda one: one.contended + one.stores, reverse=True)
     names = list(dict.fromkeys(one.name for one in ranked))
-    more = f" and {len(names) - _FUNCTIONS} more" if len(names) > _FUNCTIONS else ""
-    where = f" in {', '.join(names[:_FUNCTIONS])}{more}" if names else ""
+    where = f" in {few(names, _FUNCTIONS)}" if names else ""
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
     counts = [(member.reads, "load"), *([(member.writes, "store")] if with_stores else [])]
     seen = ", ".join(f"{count:,} {thing}{'s' * (count != 1)}" for count, thing in counts)
@@ -155,7 +156,7 @@ def _layouts(candidate: Candidate, excerpt: Excerpt, seen: Verification) -> str:
     moved = frozenset(name for move in candidate.moves for name in (move.member, move.partner) if name)
     blocks = []
     for when, one in (("Before", seen.before), ("After", seen.after)):
-        lines = narrow(excerpt(one.moved, one.layouts, frozenset(names), moved), WIDTH - len(INDENT))
+        lines = within_width(excerpt(one.moved, one.layouts, frozenset(names), moved), WIDTH - len(INDENT))
         blocks.append("\n".join((f"{when}:", *(f"{INDENT}{line}".rstrip() for line in lines))))
     return "\n\n".join(blocks)
 
@@ -175,9 +176,7 @@ def _phases(candidate: Candidate, title: str, finding: Finding, seen: Verificati
     # The slab caches that do not keep to the alignment, where that is why objects start elsewhere.
     loose = ""
     if candidate.loose and seen.granules[1] != seen.after.granule:
-        more = f" and {len(candidate.loose) - _CACHES} more" if len(candidate.loose) > _CACHES else ""
-        few = f"{', '.join(candidate.loose[:_CACHES])}{more}"
-        loose = f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few}."
+        loose = f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few(candidate.loose, _CACHES)}."
     head = paragraph(
         f"Which members share a line also depends on where an object starts; {starts}.{loose} "
         "The members meet in these shares of the possible starts, "
@@ -199,12 +198,6 @@ def _verified(candidate: Candidate, seen: Confirmation) -> str:
         )
     text = f"{_COMPILED} {seen.compiler} and {flags}, and the debug information read back: {result}"
     return paragraph(f"{text} {seen.further.profile}".rstrip())
-
-
-def _unverified(seen: Confirmation) -> str:
-    others = "other configurations and architectures" if seen.is_kernel else "other builds"
-    left = [one for one in (seen.further.other_builds(others), seen.further.other_code()) if one]
-    return paragraph(f"{_NOT_CHECKED} {', and '.join(left)}. {_NOT_MEASURED}")
 
 
 def with_evidence(text: str, evidence: str) -> str:
@@ -249,7 +242,7 @@ class _MemberRow:
         return f"{self.lead + self.type:<{widest}} {self.name}" if self.type else f"{self.lead}{self.name}"
 
 
-def narrow(lines: Sequence[str], width: int) -> list[str]:
+def within_width(lines: Sequence[str], width: int) -> list[str]:
     """The lines of an excerpt, which begin with a mark of two characters and have tabs of eight, in ``width`` columns.
 
     Where that takes more than narrow tabs, columns are as wide as they have to be, and a place that still has no room

@@ -15,7 +15,7 @@ from itertools import groupby
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import paragraph
+from linesmith.analyzer.base.text import few, paragraph
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -292,16 +292,13 @@ def _relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
         blocks.append((checked, f"{rely} on the order of its members, and still {hold}:"))
     if missed:
         rely, was = ("relies", "was") if len(missed) == 1 else ("rely", "were")
-        reason = "on the order of members that the build at hand does not have"
-        blocks.append((missed, f"{rely} {reason}, and {was} not checked:"))
-    return "\n\n".join(
-        f"{paragraph(f'In the {units}{failed}, {len(places):,} place{_plural(places)} {text}')}\n\n{_places(places)}"
-        for places, text in blocks
-    )
-
-
-def _plural(things: Sequence[object]) -> str:
-    return "s" * (len(things) != 1)
+        absent = "on the order of members that the build at hand does not have"
+        blocks.append((missed, f"{rely} {absent}, and {was} not checked:"))
+    parts = []
+    for places, text in blocks:
+        counted = f"{len(places):,} place{'s' * (len(places) != 1)}"
+        parts += [paragraph(f"In the {units}{failed}, {counted} {text}"), _places(places)]
+    return "\n\n".join(parts)
 
 
 def _places(places: Sequence[Dependency]) -> str:
@@ -324,8 +321,8 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):
-            others = [(pair, _other(pair, name)) for pair in pairs if name in (pair.first, pair.second)]
-            mine = [(pair, other) for pair, other in others if other not in found]
+            others = [(one, {one.first, one.second} - {name}) for one in pairs if name in (one.first, one.second)]
+            mine = [(pair, other) for pair, (other,) in others if other not in found]
             if mine and name not in found:
                 found[name] = _remark(move.kind, name, mine, finding)
     if not found and pairs:
@@ -344,10 +341,6 @@ def _separated(residuals: Sequence[Residual]) -> list[Residual]:
     return list(found.values())
 
 
-def _other(pair: Residual, name: str) -> str:
-    return pair.second if name == pair.first else pair.first
-
-
 def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], finding: Finding) -> str:
     written = frozenset(member.top for member in finding.members if member.written)
     read = frozenset(member.top for member in finding.members if member.reads)
@@ -355,9 +348,8 @@ def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], fi
     head = "Kept off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "Kept away from"
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
-    if len(others) > _NAMES:
-        names = f"{', '.join(others[:_NAMES])} and {len(others) - _NAMES} more"
-    else:
+    names = few(others, _NAMES)
+    if len(others) <= _NAMES:
         names = " and ".join(filter(None, (", ".join(others[:-1]), others[-1])))
     if finding.objects and finding.objects[0].doubt:
         return f"{head} {names}."

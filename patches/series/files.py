@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A series as the files that a person sends or applies: mails where the tree is a repository, plain diffs elsewhere."""
+"""A series as the files that a person sends or applies: mails where the tree is a repository, plain diffs elsewhere.
+
+At the end of a message stand the lines that only a person can give: where it was discussed, which commit it mends. Of
+the files, the tree's own ``scripts/checkpatch.pl --strict`` says what it dislikes, but for the sign-off.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,18 @@ from linesmith.patches.edit.unified import files_diff, files_stat
 from linesmith.patches.series.mails import NOBODY, PatchFile, Recipients, mails, repository
 from linesmith.patches.source.tree import visible_files
 
-# What a tree's own ``scripts/checkpatch.pl --strict`` says of patches, but for the sign-off that a person adds.
-
 _SCRIPT = Path("scripts") / "checkpatch.pl"
 _OPTIONS = ("--strict", "--terse", "--no-summary", "--show-types", "--emacs")
 _SECONDS = 120
 _SIGN_OFF = re.compile(r"(ERROR|WARNING):(MISSING_SIGN_OFF|NO_AUTHOR_SIGN_OFF)\b")
 # The name is that of the patch, which may have any character.
 _COMPLAINT = re.compile(r".*?:(\d+): ((?:ERROR|WARNING|CHECK):.*)")
+_ABBREVIATED = 12
+_COMPLETE = re.compile(r'([0-9a-f]{12,40}) \("(.+)"\)')
+# Lines at which programs that apply a mail would end its message.
+_ENDS_A_MESSAGE = re.compile(r"^(?=---|diff -|Index: |From )", re.MULTILINE)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
+_LONGEST_NAME = 52
 
 
 def complaints(tree: Path, files: Sequence[PatchFile], whole: str = "") -> tuple[str, ...]:
@@ -60,12 +68,6 @@ def _said(tree: Path, file: PatchFile) -> Iterator[tuple[int, str]]:
             return
         found = [_COMPLAINT.fullmatch(line) for line in ended.output.splitlines() if not _SIGN_OFF.search(line)]
         yield from ((int(one[1]), one[2]) for one in found if one)
-
-
-# The lines at the end of a message that only a person can give: where it was discussed, which commit it mends.
-
-_ABBREVIATED = 12
-_COMPLETE = re.compile(r'([0-9a-f]{12,40}) \("(.+)"\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +108,6 @@ def _named(tree: Path, commit: str) -> str:
     return found
 
 
-__all__ = ["PatchFile", "patch_files"]
-
-# Lines at which programs that apply a mail would end its message.
-_ENDS_A_MESSAGE = re.compile(r"^(?=---|diff -|Index: |From )", re.MULTILINE)
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
-_LONGEST_NAME = 52
-
-
 def patch_files(
     series: PatchSeries, tree: Path, trailers: Trailers = NO_TRAILERS, recipients: Recipients = NOBODY
 ) -> tuple[PatchFile, ...]:
@@ -123,21 +117,19 @@ def patch_files(
     where git fails.
     """
     _check(series.steps, tree)
-    last = len(series.steps) - 1
-    steps = [
-        replace(step, message=_complete(step.message, trailers, last=number == last))
-        for number, step in enumerate(series.steps)
-    ]
+    steps = []
+    for step in series.steps:
+        body = visible(_ENDS_A_MESSAGE.sub(" ", step.message).strip("\n"))
+        under = visible(trailers.under(last=step is series.steps[-1]))
+        steps.append(replace(step, message=f"{body}\n\n{under}\n" if under else f"{body}\n"))
     complete = replace(series, steps=tuple(steps), cover=visible(_ENDS_A_MESSAGE.sub(" ", series.cover)))
     known = repository(tree)
     # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
-    return mails(complete, known, recipients) if known and not known.folder else _plain(complete)
-
-
-def _complete(message: str, trailers: Trailers, *, last: bool) -> str:
-    body = visible(_ENDS_A_MESSAGE.sub(" ", message).strip("\n"))
-    under = visible(trailers.under(last=last))
-    return f"{body}\n\n{under}\n" if under else f"{body}\n"
+    if known and not known.folder:
+        return mails(complete, known, recipients)
+    letter = complete.cover.rstrip("\n") + "\n"
+    cover = [PatchFile("0000-cover-letter.txt", _bytes(letter))] if complete.cover else []
+    return (*cover, *(_plain_file(number, step) for number, step in enumerate(complete.steps, start=1)))
 
 
 def _check(steps: Sequence[SeriesStep], tree: Path) -> None:
@@ -147,19 +139,11 @@ def _check(steps: Sequence[SeriesStep], tree: Path) -> None:
     known: dict[str, bytes | None] = {}
     for change in (change for step in steps for change in step.changes):
         if change.file not in known:
-            known[change.file] = _content(tree / change.file)
+            path = tree / change.file
+            known[change.file] = path.read_bytes() if path.is_file() else None
         if known[change.file] != change.before:
             raise TreeError(f"{tree / change.file} has changed meanwhile; run the command again")
         known[change.file] = change.after
-
-
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _plain(series: PatchSeries) -> tuple[PatchFile, ...]:
-    cover = [PatchFile("0000-cover-letter.txt", _bytes(series.cover.rstrip("\n") + "\n"))] if series.cover else []
-    return (*cover, *(_plain_file(number, step) for number, step in enumerate(series.steps, start=1)))
 
 
 def _plain_file(number: int, step: SeriesStep) -> PatchFile:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A series as ``git format-patch`` writes it, from a repository of its own that is gone afterwards.
+"""A series as ``git format-patch`` writes it, from a repository of its own that is gone afterwards; and who gets it.
 
 The repository holds nothing but the files that change, so it is made at once however large the tree is, and the one
-of the user is not written to: no branch, no worktree, no object.
+of the user is only read: no branch, no worktree, no object; nor can it make git run a program. Who should get a patch
+is what the tree's own ``scripts/get_maintainer.pl`` says.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +22,24 @@ from linesmith.patches.build.overlay import scratch
 from linesmith.patches.edit.unified import files_diff
 from linesmith.patches.source.tree import visible_files
 
-# What git knows of a source tree; its repository is only read, and cannot make git run a program.
-
 _GIT = (
     "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
     "-c", "gpg.program=false", "-c", "protocol.allow=never", "--no-pager", "--no-optional-locks",
 )  # fmt: skip
 _SECONDS = 20
+_SCRIPT = Path("scripts") / "get_maintainer.pl"
+_ASKED = ("--no-git", "--no-git-fallback", "--no-rolestats", "--roles")
+_RECIPIENTS_SECONDS = 60
+_ROLE = re.compile(r"(?P<who>\S.*\S) \((?P<role>[^()]*(?:\([^()]*\)[^()]*)*)\)")
+_MAILS_SECONDS = 60
+_IDENTITY = re.compile(r"(.*?) ?<([^<>]*)> \d+ [+-]\d{4}")
+_UNKNOWN = ("unknown", "unknown@localhost")
+# Bytes are compared as they are, functions are named as the kernel's own attributes have it.
+_ATTRIBUTES = "* -text -filter -ident\n*.c diff=cpp\n*.h diff=cpp\n"
+_FORMAT = (
+    "format-patch", "-q", "--zero-commit", "--no-signature", "--abbrev=12", "--no-renames", "--stat=72", "--summary",
+    "--cover-from-description=subject", "-o", "../mails",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +83,12 @@ def _answer(tree: Path, *arguments: str) -> str:
     return "" if ended.status else ended.output.decode("utf-8", "surrogateescape").rstrip("\n")
 
 
-# One file of a series.
-
-
 @dataclass(frozen=True, slots=True)
 class PatchFile:
     """A file to write: ``name`` without a folder, numbered in the order in which the files apply."""
 
     name: str
     content: bytes
-
-
-# Who should get a patch, as the tree's own ``scripts/get_maintainer.pl`` has it.
-
-_SCRIPT = Path("scripts") / "get_maintainer.pl"
-_ASKED = ("--no-git", "--no-git-fallback", "--no-rolestats", "--roles")
-_RECIPIENTS_SECONDS = 60
-_ROLE = re.compile(r"(?P<who>\S.*\S) \((?P<role>[^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +114,12 @@ def recipients(tree: Path, steps: Sequence[SeriesStep]) -> Recipients:
             ended = run(Command(("perl", str(_SCRIPT), *_ASKED, str(patch)), tree, _RECIPIENTS_SECONDS, within))
         except LinesmithError:
             return NOBODY
-    return _sorted(ended.output.splitlines()) if ended.status == 0 else NOBODY
-
-
-def _sorted(lines: Iterable[str]) -> Recipients:
-    found = [(one["who"], one["role"]) for one in map(_ROLE.fullmatch, lines) if one]
+    if ended.status:
+        return NOBODY
+    found = [(one["who"], one["role"]) for one in map(_ROLE.fullmatch, ended.output.splitlines()) if one]
     to = dict.fromkeys(who for who, role in found if role.startswith(("maintainer", "supporter", "reviewer")))
     copies = dict.fromkeys(who for who, _ in found if who not in to)
     return Recipients(tuple(to), tuple(copies))
-
-
-_MAILS_SECONDS = 60
-_IDENTITY = re.compile(r"(.*?) ?<([^<>]*)> \d+ [+-]\d{4}")
-_UNKNOWN = ("unknown", "unknown@localhost")
-# Bytes are compared as they are, functions are named as the kernel's own attributes have it.
-_ATTRIBUTES = "* -text -filter -ident\n*.c diff=cpp\n*.h diff=cpp\n"
-_FORMAT = (
-    "format-patch", "-q", "--zero-commit", "--no-signature", "--abbrev=12", "--no-renames", "--stat=72", "--summary",
-    "--cover-from-description=subject", "-o", "../mails",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +152,21 @@ def mails(series: PatchSeries, known: Repository, recipients: Recipients) -> tup
     with scratch("linesmith-series-") as folder:
         work = _Scratch(folder, author(known))
         _begin(work, series, known)
-        based = known.head if _as_committed(work, series, known) else ""
+        # The commit that is checked out, where it has the files that change as the tree has them.
+        files = {change.file for step in series.steps for change in step.changes if change.before is not None}
+        based = known.head if all(known.holds(file, work.work / file) for file in files) else ""
         for step in series.steps:
             for change in step.changes:
                 _put(work, known, change.file, change.after)
             _commit(work, step.message)
-        work.git(*_FORMAT, *_addressed(recipients), *(["--cover-letter"] if series.cover else []), "base..series")
-        return tuple(_read(work.root / "mails", based))
+        addressed = (*(f"--to={one}" for one in recipients.to), *(f"--cc={one}" for one in recipients.copies))
+        work.git(*_FORMAT, *addressed, *(["--cover-letter"] if series.cover else []), "base..series")
+        found = []
+        for number, path in enumerate(sorted((work.root / "mails").iterdir())):
+            # The first file says what it is based on, as ``git format-patch --base`` writes it.
+            base = f"\nbase-commit: {based}\n" if based and not number else ""
+            found.append(PatchFile(path.name, path.read_bytes().rstrip(b"\n") + b"\n" + base.encode()))
+        return tuple(found)
 
 
 def author(known: Repository) -> tuple[str, str]:
@@ -212,21 +208,3 @@ def _commit(scratch: _Scratch, message: str) -> None:
     scratch.git("add", "-A", "-f", ".")
     options = ("-q", "--allow-empty", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim")
     scratch.git("commit", *options, "-F", str(scratch.root / "message"))
-
-
-def _as_committed(scratch: _Scratch, series: PatchSeries, known: Repository) -> bool:
-    """Whether the commit that is checked out has the files that change as the tree has them."""
-    files = {change.file for step in series.steps for change in step.changes if change.before is not None}
-    return bool(known.head) and all(known.holds(file, scratch.work / file) for file in files)
-
-
-def _addressed(recipients: Recipients) -> Iterator[str]:
-    yield from (f"--to={one}" for one in recipients.to)
-    yield from (f"--cc={one}" for one in recipients.copies)
-
-
-def _read(folder: Path, based: str) -> Iterator[PatchFile]:
-    """The files; the first one names the commit they are based on, as ``git format-patch --base`` writes it."""
-    for number, path in enumerate(sorted(folder.iterdir())):
-        base = f"\nbase-commit: {based}\n" if based and not number else ""
-        yield PatchFile(path.name, path.read_bytes().rstrip(b"\n") + b"\n" + base.encode())

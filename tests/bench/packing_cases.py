@@ -65,7 +65,7 @@ def cheapest(problem: PackingProblem) -> float:
             for phase, share in grid.phases:
                 one = _lines(first, spots[0].size, phase + problem.base, grid.line_bytes)
                 other = _lines(second, spots[1].size, phase + problem.base, grid.line_bytes)
-                share_met += grid.weight * share * ((one[0] <= other[1]) & (other[0] <= one[1]))
+                share_met += share * ((one[0] <= other[1]) & (other[0] <= one[1]))
         total += clash.weight * share_met[which]
     return float(total[legal].min())
 

@@ -69,7 +69,7 @@ def exact(cases: Iterator[tuple[str, PackingProblem]]) -> Iterator[str]:
     times: list[float] = []
     for title, problem in cases:
         begin = process_time()
-        answer = front(problem, WORK)[-1]
+        answer = front(problem, WORK)[-1].optimality
         times.append(process_time() - begin)
         best = cheapest(problem)
         seen[len(problem.items)] += 1
@@ -130,12 +130,12 @@ def timed(way: Callable[[PackingProblem], tuple[float, float | None]], problem: 
 
 def present_cost(problem: PackingProblem) -> float:
     """The cost of the order that the struct has."""
-    return next(iter(front(problem, 1))).cost
+    return next(iter(front(problem, 1))).optimality.cost
 
 
 def by_solver(problem: PackingProblem) -> tuple[float, float | None]:
     """The whole solver."""
-    answer = front(problem, WORK)[-1]
+    answer = front(problem, WORK)[-1].optimality
     return answer.cost, answer.bound
 
 

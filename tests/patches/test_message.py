@@ -30,7 +30,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.patches.message.message import narrow, with_evidence
+from linesmith.patches.message.message import with_evidence, within_width
 from linesmith.patches.message.paragraphs import expectation, further_checks, is_worse, reasons
 from linesmith.tuner.propose.steps import step_tables
 
@@ -183,7 +183,7 @@ def test_a_message_that_somebody_else_wrote_is_left_alone() -> None:
 
 @text_cases(CASES / "narrow.txt")
 def test_a_layout_is_made_narrow(case: TextCase) -> None:
-    assert narrow(case.before.decode().splitlines(), 73) == case.after.decode().splitlines()
+    assert within_width(case.before.decode().splitlines(), 73) == case.after.decode().splitlines()
 
 
 # The word in front of the subject

@@ -12,8 +12,8 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import PatchFile, patch_files, trailers
-from linesmith.patches.series.mails import recipients
+from linesmith.patches.series.files import patch_files, trailers
+from linesmith.patches.series.mails import PatchFile, recipients
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"

@@ -28,7 +28,7 @@ from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.phases import phase_mix
 from linesmith.tuner.cost.turns import LineFetches, turns_of
 from linesmith.tuner.cost.uses import MovableRecord
-from linesmith.tuner.propose.candidates import Proposal, proposal
+from linesmith.tuner.propose.candidates import Suggestion, proposal
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 
@@ -168,7 +168,7 @@ def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
 COUNTERS = struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
 
 
-def declined(*members: LineMember) -> Proposal:
+def declined(*members: LineMember) -> Suggestion:
     """What is proposed, and not recommended, for a line of counters."""
     made = proposal(line(COUNTERS, *members), table(COUNTERS), 5, (), NO_PREMISES)
     assert not any(one.recommended for one in made.candidates)

@@ -169,9 +169,10 @@ def test_the_last_answer_is_the_cheapest_of_all_orders(case: Case, exact: bool, 
     if not answers:
         assert total(target, Arrangement(present)) == pytest.approx(cheapest, abs=1e-6)
         return
+    assert answers[-1].optimality
     assert answers[-1].optimality.proven
-    assert total(target, answers[-1].arrangement) == pytest.approx(cheapest, abs=1e-6)
-    efforts = [len(answer.arrangement.moved) for answer in answers]
+    assert total(target, answers[-1]) == pytest.approx(cheapest, abs=1e-6)
+    efforts = [len(answer.moved) for answer in answers]
     assert efforts == sorted(set(efforts)), "one more move only where it saves something"
 
 
@@ -192,8 +193,9 @@ def test_what_is_not_proven_has_a_bound_and_the_same_record_has_the_same_answer(
     answers = packed(target, work=1000)
     assert answers == packed(target, work=1000)
     last = answers[-1].optimality
+    assert last
     assert not last.proven
-    assert last.bound < last.cost == pytest.approx(total(target, answers[-1].arrangement))
+    assert last.bound < last.cost == pytest.approx(total(target, answers[-1]))
 
 
 def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
@@ -202,10 +204,10 @@ def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
     assert answers
     for answer in answers:
         order = [part.name for part in target.parts]
-        for move in answer.arrangement.moves:
+        for move in answer.moves:
             order.remove(move.member)
             order.insert(order.index(move.after) + 1 if move.after else 0, move.member)
-        assert order == [target.parts[atom].name for atom in answer.arrangement.order]
+        assert order == [target.parts[atom].name for atom in answer.order]
 
 
 def test_what_cannot_be_packed_anew() -> None:
@@ -221,7 +223,7 @@ def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
     layout = struct("node", held("base", base), *QUEUE.members, flexible("data"))
     target = subject(meeting(layout, "head", "tail"), table(layout, base))
     (only,) = packed(target)
-    assert (only.arrangement.order[0], only.arrangement.order[-1]) == (0, len(target.parts) - 1)
+    assert (only.order[0], only.order[-1]) == (0, len(target.parts) - 1)
 
 
 def legal(target: ContendedRecord) -> int:
@@ -229,10 +231,11 @@ def legal(target: ContendedRecord) -> int:
     last = float("inf")
     answers = packed(target)
     for answer in answers:
-        option = price(target, answer.arrangement)
-        assert sorted(answer.arrangement.order) == list(range(len(target.parts)))
-        assert target.freedom.refuses(answer.arrangement.order, option.starts, option.size) is None
+        option = price(target, answer)
+        assert sorted(answer.order) == list(range(len(target.parts)))
+        assert target.freedom.refuses(answer.order, option.starts, option.size) is None
         assert option.size <= target.layout.size
+        assert answer.optimality
         assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost, abs=1e-6)
         assert answer.optimality.bound <= answer.optimality.cost < last
         last = answer.optimality.cost
@@ -243,5 +246,5 @@ def test_what_the_source_keeps_apart_stays_apart() -> None:
     """The member that would move alone may not come to the line of the last one; then the other one moves."""
     layout = struct("s", scalar("a"), scalar("b"), *COLD, align=64)
     (free,) = packed(of(layout, "a", "b"))
-    (move,) = free.arrangement.moves
+    (move,) = free.moves
     assert legal(of(layout, "a", "b", apart=(move.member, "cold13")))

@@ -11,30 +11,30 @@ from linesmith.analyzer.model import Bounds, Interval, Misses, Move, MoveKind, S
 from linesmith.tuner.cost.meetings import Cost
 from linesmith.tuner.propose.arrangement import Arrangement
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.propose.merit import Tradeoff
 from linesmith.tuner.propose.recommendation import declined, reason, recommended
 from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.tradeoff import Tradeoff
 from linesmith.tuner.replay.simulated import replayed_choice
 
 SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
 DOUBTFUL = replace(SURE, contended=Bounds(-60, 100))
 
 
-def merit(member: str, saving: Saving, around_lock: bool = False) -> Tradeoff:
+def tradeoff(member: str, saving: Saving, around_lock: bool = False) -> Tradeoff:
     """One member of a record of 128 bytes moves to its front."""
     arrangement = Arrangement((1, 0), moves=(Move(MoveKind.MOVE, member),), moved=(1,))
     option = Option(arrangement, (8, 0), 128, 8, Cost(0, 0))
     return Tradeoff(option, 100, 12, 12, 0, 0, 1, 0, 128, 0, 0, around_lock, (), saving)
 
 
-USED = merit("used", SURE)
+USED = tradeoff("used", SURE)
 TAKES = "takes away 88 of 100 contended loads: one member moves"
 
 
 def test_how_sure_a_saving_is_and_what_it_takes() -> None:
     assert reason(USED, [], "loads") == f"Likely {TAKES}, the size stays."
-    assert reason(merit("used", DOUBTFUL), [], "loads") == f"Perhaps {TAKES}, the size stays."
-    chance = merit("used", replace(SURE, contended=Bounds(-28, 100)))
+    assert reason(tradeoff("used", DOUBTFUL), [], "loads") == f"Perhaps {TAKES}, the size stays."
+    chance = tradeoff("used", replace(SURE, contended=Bounds(-28, 100)))
     assert reason(chance, [], "loads").startswith("Likely "), "a loss that would be chance takes nothing from it"
     around = f"Likely {TAKES}, the size stays, but a record around it grows by 72 bytes."
     assert reason(replace(USED, held=72), [], "loads") == around
@@ -46,17 +46,17 @@ def test_how_sure_a_saving_is_and_what_it_takes() -> None:
 
 def test_why_what_meets_a_lock_is_not_moved_instead() -> None:
     """It would save as much, and with better limits."""
-    lock, beside = merit("lock", DOUBTFUL), merit("tree", SURE, around_lock=True)
+    lock, beside = tradeoff("lock", DOUBTFUL), tradeoff("tree", SURE, around_lock=True)
     leaves = "; moving others away from the lock would leave it with all the rest."
     assert reason(lock, [lock, beside], "loads").endswith(leaves)
     assert leaves not in reason(beside, [lock, beside], "loads")
-    less = merit("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
-    sure = merit("lock", SURE)
+    less = tradeoff("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
+    sure = tradeoff("lock", SURE)
     assert reason(sure, [sure, less], "loads").endswith("the size stays."), "what saves less needs no word"
 
 
 def test_a_change_that_costs_memory_around_the_record_has_to_earn_it() -> None:
-    level, better = merit("used", replace(SURE, likely=70)), replace(merit("limit", SURE), left=0)
+    level, better = tradeoff("used", replace(SURE, likely=70)), replace(tradeoff("limit", SURE), left=0)
     assert recommended([level, better]) != level
     assert recommended([level, replace(better, held=72, heavier=0.5)]) == level
 
@@ -73,7 +73,7 @@ def test_what_parts_no_pair_wherever_objects_begin_is_not_recommended() -> None:
 def test_what_parts_a_lock_that_all_wait_for_may_double_the_record() -> None:
     """Who holds it waits for what lies beside it, and they all with him: half of their waiting counts besides."""
     few = Saving(Bounds(10, 100), likely=13, noise=3, before=100)
-    doubled = replace(merit("lock", few), growth=128, heavier=1.2)
+    doubled = replace(tradeoff("lock", few), growth=128, heavier=1.2)
     assert recommended([doubled]) is None
     held = replace(doubled, held_longer=True)
     assert recommended([held]) == held

@@ -80,19 +80,11 @@ def opened(
     places = {name: place.member for name, place in visible_places(layout, layouts).items()}
     met = [(places[one.first], places[one.second]) for one in pairs if {one.first, one.second} <= places.keys()]
     known = tuple(one for fact in facts for one in _opened(fact, met, places))
-    groups = ((names, range(places[names[0]], places[names[1]])) for names in _groups(layout))
-    reason = "its group is asserted at compile time: what is in it stays in it"
-    walls = (SourceFact(FactKind.WALL, names, reason, _ASSERTED) for names, run in groups if _meets(run, met))
-    return (*known, *walls)
-
-
-def _groups(layout: Layout) -> Iterator[tuple[str, str]]:
-    """The markers of each cacheline group."""
     names = [member.name for member in layout.members]
-    for name in names:
-        end = GROUP_END + name.removeprefix(GROUP_BEGIN)
-        if name.startswith(GROUP_BEGIN) and end in names:
-            yield name, end
+    groups = [(one, GROUP_END + one.removeprefix(GROUP_BEGIN)) for one in names if one.startswith(GROUP_BEGIN)]
+    met_in = [ends for ends in groups if ends[1] in names and _meets(range(places[ends[0]], places[ends[1]]), met)]
+    reason = "its group is asserted at compile time: what is in it stays in it"
+    return (*known, *(SourceFact(FactKind.WALL, ends, reason, _ASSERTED) for ends in met_in))
 
 
 def _opened(fact: SourceFact, met: Sequence[tuple[int, int]], places: Mapping[str, int]) -> tuple[SourceFact, ...]:

@@ -61,12 +61,12 @@ def read_facts(path: Path) -> SourceFacts:
     if len(text) > _MOST_BYTES:
         raise ConstraintsError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for facts; name a TOML file")
     try:
-        return facts_in(text.decode(), path.name)
+        return _facts_in(text.decode(), path.name)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, ConstraintsError, RecursionError) as error:
         raise ConstraintsError(f"{path}: {error}; docs/constraints.md lists what facts there are") from error
 
 
-def facts_in(text: str, origin: str = "") -> SourceFacts:
+def _facts_in(text: str, origin: str) -> SourceFacts:
     """The facts that ``text`` tells; those without a place are from ``origin``.
 
     Raises ``ConstraintsError`` or ``tomllib.TOMLDecodeError``.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from linesmith.analyzer.base.text import few
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
@@ -195,19 +196,14 @@ def _entered(record: RuledRecord, member: Member) -> Iterator[tuple[str, int]]:
 
 
 def relied_offsets(record: RuledRecord) -> Iterator[Pin]:
-    """Members whose offsets are asserted or exported keep them."""
-    for fact in record.of(FactKind.OFFSET):
-        for atom in record.atoms_of(fact):
-            name = record.parts[atom].name
-            yield pin(record, atom, Constraint(ConstraintKind.OFFSET, name, fact.reason, source_of(fact)))
-
-
-def relied_first(record: RuledRecord) -> Iterator[Pin]:
-    """A member that code casts the record to keeps its offset, which is that of the record."""
-    for fact in record.of(FactKind.FIRST):
-        for atom in record.atoms_of(fact):
-            name = record.parts[atom].name
-            yield pin(record, atom, Constraint(ConstraintKind.FIRST, name, fact.reason, source_of(fact)))
+    """Members keep their offsets where code casts the record to them, and where offsets are asserted or exported."""
+    kinds = {FactKind.FIRST: ConstraintKind.FIRST, FactKind.OFFSET: ConstraintKind.OFFSET}
+    for kind, rule in kinds.items():
+        for fact in record.of(kind):
+            for atom in record.atoms_of(fact):
+                position = record.owners.index(atom)
+                why = Constraint(rule, record.parts[atom].name, fact.reason, source_of(fact))
+                yield Pin(atom, position, record.layout.members[position].first_bit // BYTE, why)
 
 
 def relied_walls(record: RuledRecord) -> Iterator[Fixed]:
@@ -226,12 +222,6 @@ def relied_order(record: RuledRecord) -> Iterator[Fixed]:
             name = record.parts[atom].name or "an anonymous member"
             why = Constraint(ConstraintKind.POSITION, name, fact.reason, source_of(fact))
             yield Fixed(atom, why)
-
-
-def pin(record: RuledRecord, atom: int, why: Constraint) -> Pin:
-    """The atom at the offset that it has now."""
-    position = record.owners.index(atom)
-    return Pin(atom, position, record.layout.members[position].first_bit // BYTE, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +250,11 @@ def bases(record: RuledRecord) -> Iterator[RuleRemark]:
     """A record that others begin with is what code casts them to: whatever it becomes, it stays in front of them."""
     named = dict.fromkeys(
         one.holder.title
-        for one in held(record.layout.id, record.layouts)
+        for one in holding_members(record.layout.id, record.layouts)
         if not one.member.offset and one.holder.name and one.holder.kind is RecordKind.STRUCT
     )
     if named:
-        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        holders = ", ".join(list(named)[:_MOST_NAMED]) + more
-        reason = f"in {holders} the other members move when it changes size"
+        reason = f"in {few(list(named), _MOST_NAMED)} the other members move when it changes size"
         yield RuleRemark(Constraint(ConstraintKind.BASE, record.layout.title, reason, "C11 6.7.2.1p15"))
 
 
@@ -282,7 +270,7 @@ def common_beginnings(record: RuledRecord) -> Iterator[Fixed]:
 def _common_beginning(record: RuledRecord) -> tuple[int, str]:
     """How many members the record has in common with another one of a union, and the other's title."""
     best = 0, ""
-    for place in held(record.layout.id, record.layouts):
+    for place in holding_members(record.layout.id, record.layouts):
         if place.holder.kind is RecordKind.UNION and not place.member.dimensions:
             for member in place.holder.members:
                 if member.record not in (None, record.layout.id):
@@ -307,7 +295,7 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     """A record that holds ``layout`` at any depth and cannot be laid out around another size of it."""
     seen, waiting = {layout.id}, [layout.id]
     while waiting:
-        for place in held(waiting.pop(), layouts):
+        for place in holding_members(waiting.pop(), layouts):
             if place.holder.id in seen:
                 continue
             if place.holder.kind is not RecordKind.UNION and refusal(with_inferred_alignment(place.holder)):
@@ -317,7 +305,7 @@ def _rigid(layout: Layout, layouts: Layouts) -> Layout | None:
     return None
 
 
-def held(layout_id: int, layouts: Layouts) -> Iterator[HoldingMember]:
+def holding_members(layout_id: int, layouts: Layouts) -> Iterator[HoldingMember]:
     """Who has a member of the record."""
     for number, at in _holders(layouts).get(layout_id, ()):
         yield HoldingMember(layouts.by_id(number), at)

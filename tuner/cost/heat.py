@@ -168,6 +168,16 @@ class RecordHeat:
         return frozenset[str]().union(*(line.waited_for for line in self.lines))
 
     @property
+    def contended(self) -> float:
+        """Contended accesses of all lines of the record."""
+        return sum(line.contended for line in self.lines)
+
+    @property
+    def mean_cycles(self) -> float:
+        """What one of them takes."""
+        return sum(line.cycles for line in self.lines) / self.contended if self.contended else 0.0
+
+    @property
     def phase(self) -> int | None:
         """The phase of the profile's objects, if they have but one."""
         return self.seen[0][0] if len(self.seen) == 1 else None
@@ -224,12 +234,13 @@ def _spot(name: str, group: Sequence[LineMember], place: MemberPlace, offsets: S
     )
 
 
-def heat_of(
-    finding: Finding, found: Mapping[str, MemberSpot], starts: Sequence[int], granule: int, mixes: PhaseMixes
-) -> RecordHeat:
-    """The heat that ``finding`` puts on the spots ``found``; ``starts`` are bytes in the object by member position.
+def line_contacts(
+    finding: Finding, found: Mapping[str, MemberSpot], starts: Sequence[int]
+) -> tuple[int | None, tuple[Contact, ...]]:
+    """The phase of a line's object, and the contacts of the spots ``found``: its pairs, and those it does not have yet.
 
-    The phase counts as unknown when a pair of the profile would not meet in it: the profile comes from another build.
+    ``starts`` are bytes in the object by member position. The phase counts as unknown when a pair of the profile would
+    not meet in it: the profile comes from another build.
     """
     sampled = _sampled(finding, found)
     phase: int | None = finding.objects[0].phase
@@ -241,9 +252,7 @@ def heat_of(
         for one, other in combinations(found.values(), 2)
         if (one.written or other.written) and frozenset((one.name, other.name)) not in named
     ]
-    new = [contact for contact in possible if not _together(contact, phase, starts, finding.bytes)]
-    seen = () if phase is None else ((phase, 1.0),)
-    return RecordHeat(tuple(found.values()), (*sampled, *new), seen, granule, finding.bytes, mixes)
+    return phase, (*sampled, *(one for one in possible if not _together(one, phase, starts, finding.bytes)))
 
 
 def _sampled(finding: Finding, found: Mapping[str, MemberSpot]) -> tuple[Contact, ...]:

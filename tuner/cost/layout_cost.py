@@ -9,15 +9,11 @@ from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, LayoutCost
 from linesmith.tuner.cost.meetings import Placed, hot_lines, share_together, straddles
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.cost.saving import (
-    around,
-    contended_now,
+    before_and_after,
+    exposure_cost,
     likely_savings,
-    mean_cycles,
-    placed,
-    present,
     saved,
-    saved_everywhere,
-    with_exposed,
+    widened,
 )
 from linesmith.tuner.cost.turns import co_access
 from linesmith.tuner.cost.victims import as_counted
@@ -30,19 +26,20 @@ def layout_cost(target: ContendedRecord, starts: Sequence[int], size: int, granu
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
     """
     heat, growth = target.heat, size - target.layout.size
-    before, after = present(target), placed(target, starts, size, granule)
-    likely = likely_savings(target, after)
-    total = contended_now(heat)
+    before, after = before_and_after(target, starts, size, granule)
+    likely, exposed = likely_savings(target, after), exposure_cost(target, after)
+    total = heat.contended
     # How much more or less the record costs over all phases than in those of the profile's objects.
     anywhere = total * (target.now.anywhere / target.now.here if target.now.here else 1.0)
-    here = _left(total, with_exposed(saved(before, after).contended, target, after), likely.here)
-    limits = with_exposed(saved_everywhere(before, after).contended, target, after)
-    contended = _left(anywhere, limits, likely.anywhere)
+    # In the phases of the profile's objects, and over all phases that objects have.
+    gone = saved(before, after, before.here).contended, saved(before, after, lambda _: before.everywhere).contended
+    here = _left(total, widened(gone[0], exposed, likely.here))
+    contended = _left(anywhere, widened(gone[1], exposed, likely.anywhere))
     return LayoutCost(
         contended=contended,
         likely=max(anywhere - likely.anywhere, 0.0),
         here=here,
-        cycles=contended.times(mean_cycles(heat)),
+        cycles=contended.times(heat.mean_cycles),
         adjacent=_adjacent(after),
         straddling=_straddling(after),
         hot_lines=hot_lines(heat, starts, after.mix),
@@ -52,9 +49,8 @@ def layout_cost(target: ContendedRecord, starts: Sequence[int], size: int, granu
     )
 
 
-def _left(total: float, limits: Bounds, likely: float) -> Bounds:
+def _left(total: float, gone: Bounds) -> Bounds:
     """What remains of ``total`` contended accesses, as another run would count it."""
-    gone = around(limits, likely)
     return as_counted(Bounds(max(total - gone.most, 0.0), max(total - gone.least, 0.0)))
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
+from itertools import combinations
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, line_of, lines_touched, meeting_phases
 from linesmith.analyzer.model import (
@@ -27,7 +27,16 @@ from linesmith.analyzer.model import (
     Residual,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names, RecordHeat, contended_on, heat_of, line_heat
+from linesmith.tuner.cost.heat import (
+    Contact,
+    LineHeat,
+    MemberSpot,
+    Names,
+    RecordHeat,
+    contended_on,
+    line_contacts,
+    line_heat,
+)
 from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
 
 
@@ -256,25 +265,19 @@ def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 
         for size in LINE_SIZES
         for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
     ]
-    return tuple(
-        _proof(contact, starts, place, size, alone)
-        for contact in sorted(heat.sampled, key=lambda one: -one.weight)
-        for size, place, alone in places
-    )
+    found = []
+    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
+        names = contact.first.name, contact.second.name
+        for size, place, alone in places:
+            met = [share_together(contact, starts, one, size) > 0 for one in alone]
+            share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
+            found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(share, 1.0)))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1024)
 def _one_phase(phase: int, line_bytes: int) -> PhaseMix:
     return phase_mix([PlacePhases("", line_bytes, ((phase, 1.0),))])
-
-
-def _proof(
-    contact: Contact, starts: Sequence[int], place: PlacePhases, line_bytes: int, alone: Sequence[PhaseMix]
-) -> PhaseProof:
-    met = [share_together(contact, starts, one, line_bytes) > 0 for one in alone]
-    share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
-    names = contact.first.name, contact.second.name
-    return PhaseProof(*names, place.place, line_bytes, len(met), sum(met), min(share, 1.0))
 
 
 # What of their contention two hot members are taken to cost each other that were never seen on one line: often they
@@ -290,23 +293,19 @@ def record_heat(
     ``starts`` are bytes in the object by member position. A contact that was seen in some of the profile's phases would
     cost more in all of them: it weighs what it costs where the two are always together.
     """
-    heats = [heat_of(line, found, starts, granule, mixes) for line in lines]
+    by_line = [line_contacts(line, found, starts) for line in lines]
+    phases = [phase for phase, _ in by_line]
     shares = {name: contention(name, lines) for name in found}
     # Members that were hot on one line: if they cost each other anything, the line says so.
     hot = [{member.top for member in own_members(line) if member.top in found} for line in lines]
     peaceful = {frozenset(pair) for names in hot for pair in combinations(names, 2)}
-    contacts = [
-        one if one.sampled else _by_chance(one, shares)
-        for one in _added(heats)
-        if one.sampled or one.names not in peaceful
-    ]
+    added = _added(one for _, contacts in by_line for one in contacts)
+    contacts = [one for one in added if one.sampled or one.names not in peaceful]
     total = sum(max(contended_on(line), 1) for line in lines)
-    pairs = zip(heats, lines, strict=True)
-    known = tuple(line_heat(line, heat.phase, max(contended_on(line), 1) / total, found) for heat, line in pairs)
-    heat = RecordHeat(
-        tuple(found.values()), tuple(contacts), _seen(heats, lines), granule, lines[0].bytes, mixes, known
-    )
-    return replace(heat, contacts=tuple(_always(heat, one, starts) for one in contacts))
+    pairs = zip(lines, phases, strict=True)
+    known = tuple(line_heat(line, phase, max(contended_on(line), 1) / total, found) for line, phase in pairs)
+    heat = RecordHeat(tuple(found.values()), (), _seen(phases, lines), granule, lines[0].bytes, mixes, known)
+    return replace(heat, contacts=tuple(_weighed(one, heat, shares, starts) for one in contacts))
 
 
 def contention(name: str, lines: Iterable[Finding]) -> float:
@@ -317,10 +316,10 @@ def contention(name: str, lines: Iterable[Finding]) -> float:
     )
 
 
-def _added(heats: Sequence[RecordHeat]) -> tuple[Contact, ...]:
+def _added(found: Iterable[Contact]) -> tuple[Contact, ...]:
     """Each two spots once; those seen to meet on some line count as sampled, with the weight of all lines."""
     contacts: dict[frozenset[str], Contact] = {}
-    for one in sorted(chain.from_iterable(heat.contacts for heat in heats), key=lambda one: not one.sampled):
+    for one in sorted(found, key=lambda one: not one.sampled):
         known = contacts.get(one.names)
         if known is None:
             contacts[one.names] = one
@@ -329,25 +328,22 @@ def _added(heats: Sequence[RecordHeat]) -> tuple[Contact, ...]:
     return tuple(contacts.values())
 
 
-def _by_chance(contact: Contact, shares: Mapping[str, float]) -> Contact:
+def _weighed(contact: Contact, heat: RecordHeat, shares: Mapping[str, float], starts: Sequence[int]) -> Contact:
+    """What the contact costs where its spots are always together; of one never seen, what it may cost by chance."""
+    if contact.sampled:
+        share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
+        weight = contact.weight / (share or 1.0)
+        return replace(contact, weight=weight, most=weight)
     least = min(shares[contact.first.name], shares[contact.second.name])
     return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
 
 
-def _seen(heats: Sequence[RecordHeat], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
+def _seen(phases: Sequence[int | None], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:
     """The phases of the lines' objects by their contended samples; none where one of them is not known."""
-    if any(heat.phase is None for heat in heats):
-        return ()
     weights: dict[int, float] = defaultdict(float)
-    for heat, line in zip(heats, lines, strict=True):
-        weights[heat.seen[0][0]] += max(line.contended, 1)
+    for phase, line in zip(phases, lines, strict=True):
+        if phase is None:
+            return ()
+        weights[phase] += max(line.contended, 1)
     total = sum(weights.values())
     return tuple((phase, weight / total) for phase, weight in sorted(weights.items()))
-
-
-def _always(heat: RecordHeat, contact: Contact, starts: Sequence[int]) -> Contact:
-    if not contact.sampled:
-        return contact
-    share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
-    weight = contact.weight / (share or 1.0)
-    return replace(contact, weight=weight, most=weight)

@@ -78,8 +78,11 @@ class PhaseMix:
 def phase_mix(places: Iterable[PlacePhases]) -> PhaseMix:
     """The mix of ``places``, of which there is at least one for each line size that is asked for."""
     known = tuple(places)
-    sizes = dict.fromkeys(place.line_bytes for place in known)
-    return PhaseMix(known, {size: _summed([one for one in known if one.line_bytes == size], size) for size in sizes})
+    summed = {}
+    for size in dict.fromkeys(place.line_bytes for place in known):
+        shares = dict(_together(place for place in known if place.line_bytes == size))
+        summed[size] = tuple(accumulate((shares.get(byte % size, 0.0) for byte in range(2 * size)), initial=0.0))
+    return PhaseMix(known, summed)
 
 
 def line_sizes(line_bytes: int) -> tuple[int, ...]:
@@ -119,11 +122,6 @@ def _together(places: Iterable[PlacePhases]) -> tuple[tuple[int, float], ...]:
     return tuple(sorted(shares.items()))
 
 
-def _summed(places: Iterable[PlacePhases], line_bytes: int) -> tuple[float, ...]:
-    shares = dict(_together(places))
-    return tuple(accumulate((shares.get(byte % line_bytes, 0.0) for byte in range(2 * line_bytes)), initial=0.0))
-
-
 class PhaseMixes:
     """Phase mixes of one record, computed when first asked for; of a program every start counts the same.
 
@@ -152,7 +150,10 @@ class PhaseMixes:
         slabs = self.slabs(granule, growth)
         known = [_phases(slab, size) for slab in slabs for size in self._sizes]
         named = [of_row(row, granule, growth, size) for row in self.rows for size in self._sizes]
-        elsewhere = [every_start(granule, size) for size in self._sizes] if self._may_be_elsewhere(slabs) else []
+        # Objects may be in places that nobody knows, unless they have a cache of their own and no holders.
+        own = any(not slab.path and slab.cache.basis is not SlabBasis.ASSUMED for slab in slabs)
+        anywhere = not self.placed and (not own or len(slabs) > 1)
+        elsewhere = [every_start(granule, size) for size in self._sizes] if anywhere else []
         return phase_mix((*named, *known, *elsewhere))
 
     def _slabs(self, granule: int, growth: int = 0) -> tuple[SlabPlace, ...]:
@@ -214,13 +215,6 @@ class PhaseMixes:
         """The caches that put objects where their alignment does not allow it: they were not asked to keep to it."""
         slabs = self.slabs(granule, growth)
         return tuple(dict.fromkeys(one.cache.name for one in slabs if any(phase % granule for phase in _starts(one))))
-
-    def _may_be_elsewhere(self, slabs: tuple[SlabPlace, ...]) -> bool:
-        """Whether objects may be in places that nobody knows: unless they have a cache of their own and no holders."""
-        if self.placed:
-            return False
-        own = any(not slab.path and slab.cache.basis is not SlabBasis.ASSUMED for slab in slabs)
-        return not own or len(slabs) > 1
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, ReplayedSaving, Saving, Simulation
-from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names, RecordHeat
+from linesmith.tuner.cost.heat import Contact, LineHeat, MemberSpot, Names
 from linesmith.tuner.cost.meetings import (
     Cost,
     Placed,
@@ -76,51 +76,28 @@ def saving(target: ContendedRecord, starts: Sequence[int], size: int, granule: i
 
     ``size`` is that of the record whose members move, ``granule`` the alignment of the objects, both in bytes.
     """
-    before, after = present(target), placed(target, starts, size, granule)
-    noise, likely = noise_floor(target), likely_savings(target, after).here
-    known, exposed = saved(before, after), _exposure_cost(target, after)
-    total, each = contended_now(target.heat), mean_cycles(target.heat)
-    contended = _limits(known.contended, exposed, likely, noise)
-    cycles = _limits(known.cycles, exposed * each, likely * each, noise * each)
-    most = max(total, noise)
-    return Saving(_within(contended, most), _within(cycles, most * each), likely, noise, total, total * each)
+    before, after = before_and_after(target, starts, size, granule)
+    # By how much two runs of the present layout may differ, of what its contacts cost.
+    noise = difference(sum(one.weight for one in target.heat.sampled))
+    likely, exposed = likely_savings(target, after).here, exposure_cost(target, after)
+    known = saved(before, after, before.here)
+    total, each = target.heat.contended, target.heat.mean_cycles
+    contended = _limits(widened(known.contended, exposed, likely), noise, max(total, noise))
+    cycles = widened(known.cycles, exposed * each, likely * each)
+    return Saving(
+        contended, _limits(cycles, noise * each, max(total, noise) * each), likely, noise, total, total * each
+    )
 
 
-def _limits(known: Bounds, exposed: float, likely: float, noise: float) -> Bounds:
-    """Those of what is known, of what members without samples may cost, of what is likely, and of chance."""
-    limits = around(Bounds(known.least - exposed, known.most), likely)
-    return Bounds(limits.least - noise, limits.most + noise)
+def _limits(limits: Bounds, noise: float, most: float) -> Bounds:
+    """The limits with what is chance, at most twice as much as now and at least nothing left: nobody knows of more."""
+    return Bounds(max(limits.least - noise, -most), min(limits.most + noise, most))
 
 
-def _within(limits: Bounds, total: float) -> Bounds:
-    """The limits, at most twice as much as now and at least nothing left: of more, nobody knows anything."""
-    return Bounds(max(limits.least, -total), min(limits.most, total))
-
-
-def noise_floor(target: ContendedRecord) -> float:
-    """Contended accesses by which two runs of the present layout may differ, of those that its contacts cost."""
-    return difference(sum(one.weight for one in target.heat.sampled))
-
-
-def contended_now(heat: RecordHeat) -> float:
-    """Contended accesses of all lines of the record."""
-    return sum(line.contended for line in heat.lines)
-
-
-def mean_cycles(heat: RecordHeat) -> float:
-    """What one of them takes."""
-    total = contended_now(heat)
-    return sum(line.cycles for line in heat.lines) / total if total else 0.0
-
-
-def present(target: ContendedRecord) -> Placed:
-    """The record as it is."""
-    return Placed(target.heat, target.starts, target.heat.granule)
-
-
-def placed(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> Placed:
-    """The record with its members at bytes ``starts``."""
-    return Placed(target.heat, starts, granule, size - target.layout.size)
+def before_and_after(target: ContendedRecord, starts: Sequence[int], size: int, granule: int) -> tuple[Placed, Placed]:
+    """The record as it is, and with ``size`` bytes and its members at bytes ``starts``."""
+    now = Placed(target.heat, target.starts, target.heat.granule)
+    return now, Placed(target.heat, starts, granule, size - target.layout.size)
 
 
 def likely_savings(target: ContendedRecord, after: Placed) -> Cost:
@@ -133,36 +110,19 @@ def likely_savings(target: ContendedRecord, after: Placed) -> Cost:
     return Cost(min(now.here - then.here, most.here), min(now.anywhere - then.anywhere, most.anywhere))
 
 
-def with_exposed(limits: Bounds, target: ContendedRecord, after: Placed) -> Bounds:
-    """The limits, when members without samples that newly meet a written one cost what they may."""
-    return Bounds(limits.least - _exposure_cost(target, after), limits.most)
-
-
-def _exposure_cost(target: ContendedRecord, after: Placed) -> float:
+def exposure_cost(target: ContendedRecord, after: Placed) -> float:
     """What members without samples that newly meet a written one may cost: as much as any that was seen."""
     hottest = max((victim.whole.most for line in target.heat.lines for victim in line.victims), default=0.0)
     return min(exposure(target, after.starts, after.granule), 1.0) * hottest
 
 
-def around(limits: Bounds, likely: float) -> Bounds:
-    """The limits, and what is likely where that is beyond them."""
-    return Bounds(min(limits.least, likely), max(limits.most, likely))
+def widened(known: Bounds, exposed: float, likely: float) -> Bounds:
+    """The limits of what is known with what exposed members may cost, and what is likely where that is beyond them."""
+    return Bounds(min(known.least - exposed, likely), max(known.most, likely))
 
 
-def saved(before: Placed, after: Placed) -> WaitingCost:
-    """The limits of what is saved in the phases of the profile's objects, line by line."""
-    return _summed(before, after, before.here)
-
-
-def saved_everywhere(before: Placed, after: Placed) -> WaitingCost:
-    """The same over all phases that objects have."""
-    return _summed(before, after, lambda _: before.everywhere)
-
-
-def _summed(
-    before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]
-) -> WaitingCost:
-    """What is saved on all lines, each in its phases, by their shares."""
+def saved(before: Placed, after: Placed, phases_of: Callable[[LineHeat], tuple[tuple[int, float], ...]]) -> WaitingCost:
+    """The limits of what is saved on all lines, each in its phases, by their shares."""
     regrouped = Regroupings(before, after)
     return sum(
         (

@@ -145,16 +145,14 @@ def _of_pairs(finding: Finding, names: Mapping[str, object]) -> tuple[Victim, ..
     """Each pair's reader as the victim of its writer."""
     blamed: dict[str, dict[str, float]] = defaultdict(dict)
     for pair in finding.triage.pairs:
-        reader = pair.first if pair.writer == pair.second else pair.second
         if pair.first in names and pair.second in names and pair.first != pair.second:
-            blamed[reader][pair.writer] = float(pair.weight)
-    return tuple(_waiting(reader, writers) for reader, writers in blamed.items())
-
-
-def _waiting(reader: str, writers: Mapping[str, float]) -> Victim:
-    count = max(writers.values())
-    each = tuple((writer, count if len(writers) == 1 else 0.0) for writer in writers)
-    return Victim(reader, each, Bounds(count, count), MISS_CYCLES)
+            blamed[pair.reader][pair.writer] = float(pair.weight)
+    found = []
+    for reader, writers in blamed.items():
+        count = max(writers.values())
+        each = tuple((writer, count if len(writers) == 1 else 0.0) for writer in writers)
+        found.append(Victim(reader, each, Bounds(count, count), MISS_CYCLES))
+    return tuple(found)
 
 
 class Takeover:

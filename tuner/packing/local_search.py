@@ -80,7 +80,7 @@ def chain(scene: PricedProblem, start: JudgedOrder, present: int, work: int) -> 
         if work < 0:
             break
         judged = [one for order in tried if (one := scene.judge(order))]
-        best = min(judged, key=lambda one: one.merit, default=here)
+        best = min(judged, key=lambda one: one.rank, default=here)
         if here.units - best.units < max(1, WORTHWHILE * present):
             break
         here = undone(scene, best)

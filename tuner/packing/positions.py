@@ -70,20 +70,8 @@ class PlacePrices:
                     total = total + self._priced(one, here, other, there)
         return total
 
-    def far(self, number: int) -> NDArray[np.int64]:
-        """Units of each hot item out of reach of item ``number``."""
-        known = self._scene.prices.far
-        mine = [spot for spot, _, _ in self._scene.by_item[self._hot[number]]]
-        theirs = [[spot for spot, _, _ in self._scene.by_item[item]] for item in self._hot]
-        units = [sum(known.get((one, two), 0) for one in mine for two in spots) for spots in theirs]
-        units[number] = 0
-        return np.array(units, dtype=np.int64)
-
     def block(self, number: int, place: int) -> tuple[int, NDArray[np.int64]]:
-        """The first column's place, and units by hot item (row) and place (column) with item ``number`` at ``place``.
-
-        They are those beyond what the two cost out of reach.
-        """
+        """The first column's place, and units by hot item (row) and place (column); item ``number`` is at ``place``."""
         reach = -(-self._reach // self._step)
         residue = place * self._step % self._period
         if (number, residue) not in self._blocks:
@@ -108,8 +96,7 @@ class PlacePrices:
                 if (one, two) in self._tables:
                     mine = int(self._bytes(number, member, at)[0]) + start
                     there = self._bytes(other, second, places) + begin
-                    far = self._scene.prices.far.get((one, two), 0)
-                    total = total + self._priced(one, np.array([mine]), two, there) - far
+                    total = total + self._priced(one, np.array([mine]), two, there)
         return total
 
     def _priced(self, one: int, here: Places, other: int, there: Places) -> Places:
@@ -118,8 +105,7 @@ class PlacePrices:
         distance = there - here + self._scene.prices.reach + self._scene.problem.hotspots[other].size
         inside = (distance >= 0) & (distance < table.shape[1])
         row = (here + self._scene.problem.base) % self._scene.prices.period
-        far = self._scene.prices.far.get((one, other), 0)
-        found: Places = np.where(inside, table[row, np.clip(distance, 0, table.shape[1] - 1)], far)
+        found: Places = np.where(inside, table[row, np.clip(distance, 0, table.shape[1] - 1)], 0)
         return found
 
     def _bytes(self, number: int, member: int, places: Places) -> Places:
@@ -146,9 +132,8 @@ class Positions:
         shapes = [scene.problem.items[item].shapes[0] for item in self._hot]
         self._step = gcd(*(one.alignment if one.width is None else one.forced for one in shapes)) or 1
         self._near = PlacePrices(scene, self._hot, self._step)
-        self._far = [self._near.far(number) for number in range(len(self._hot))]
         self._price = self._first_prices()
-        present = scene.begins(range(len(scene.problem.items)))
+        present = scene.begins()
         self._home = np.array([present[item] // self._step for item in self._hot])
         self._at = np.full(len(self._hot), -1)
 
@@ -203,11 +188,8 @@ class Positions:
         begin, block = self._near.block(number, place)
         first, last = max(begin, 0), min(begin + block.shape[1], self._price.shape[1])
         part = block[:, first - begin : last - begin]
-        far = self._far[number][:, None]
         self._price[:, first:last] += part
-        self._price += far
         self._search(spent)
-        self._price -= far
         self._price[:, first:last] -= part
         self._at[number] = -1
 

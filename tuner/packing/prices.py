@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What hotspots cost at their places, as whole numbers so that sums are exact and ties are ties.
 
-No price is negative: two hotspots that save something on one line cost that much while they are apart instead. The
-price of a pair depends on the first one's byte modulo the longest line and on the distance to the other: it is looked
-up in a table made once for each pair of sizes. Where lines are priced there is a price for each set of hotspots that
-lies on one line, phase by phase.
+No price is negative. The price of a pair depends on the first one's byte modulo the longest line and on the distance to
+the other: it is looked up in a table made once for each pair of sizes. Where lines are priced there is a price for each
+set of hotspots that lies on one line, phase by phase.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ SHARED_OUT = 12
 class Prices:
     """Prices of the clashes of one problem.
 
-    ``unit`` is how much cost one unit is, ``offset`` what no units at all cost. ``far`` are the units of pairs that
-    cost something out of each other's reach.
+    ``unit`` is how much cost one unit is, ``reach`` the distance in bytes from which on two hotspots cost nothing.
     """
 
     def __init__(self, problem: PackingProblem, others: float = 0.0) -> None:
@@ -43,26 +41,14 @@ class Prices:
         self.period = lcm(1, *sizes)
         self.reach = max(sizes, default=1)
         self._meetings: dict[tuple[int, int], Numbers] = {}
-        whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
+        whole = sum(share for grid in problem.grids for _, share in grid.phases)
         self.pairs = _pairs(problem)
-        most = others + whole * sum(abs(weight) for weight, _ in self.pairs.values())
+        most = others + whole * sum(weight for weight, _ in self.pairs.values())
         self.unit = most / UNITS if most else 1.0
-        self.offset = whole * sum(min(0.0, weight) for weight, _ in self.pairs.values())
-        self.far = {
-            order: int(self.by_phase(weight).sum())
-            for pair, (weight, _) in self.pairs.items()
-            if weight < 0
-            for order in (pair, pair[::-1])
-        }
         self.partners: dict[int, dict[int, list[list[int]]]] = defaultdict(dict)
         for one, other in self.pairs:
             self.partners[one][other] = self._table(one, other)
             self.partners[other][one] = self._table(other, one)
-
-    def by_phase(self, weight: float) -> Numbers:
-        """Units that a clash of this weight costs for each phase of each grid, without its sign."""
-        costs = [abs(weight) * grid.weight * share for grid in self._problem.grids for _, share in grid.phases]
-        return np.rint(np.array(costs) / self.unit).astype(np.int64)
 
     def _table(self, one: int, other: int) -> list[list[int]]:
         """Units by the byte of ``one`` modulo the period, and by the distance to ``other`` plus the reach of both."""
@@ -70,8 +56,9 @@ class Prices:
         if sizes not in self._meetings:
             self._meetings[sizes] = _meetings(sizes, self._problem.grids, self.period, self.reach)
         weight, lines = self.pairs[min(one, other), max(one, other)]
-        met = self._meetings[sizes] if weight >= 0 else 1 - self._meetings[sizes]
-        units = np.tensordot(self.by_phase(weight), met, axes=1)
+        costs = [weight * share for grid in self._problem.grids for _, share in grid.phases]
+        by_phase = np.rint(np.array(costs) / self.unit).astype(np.int64)
+        units = np.tensordot(by_phase, self._meetings[sizes], axes=1)
         for line_bytes in lines:
             grid = Grid(line_bytes, ((-self._problem.base, 1.0),))
             units += FORBIDDEN * _meetings(sizes, (grid,), self.period, self.reach)[0]
@@ -85,7 +72,7 @@ class Prices:
             row = self.partners[one][other][(here + self._problem.base) % self.period]
             if distance < len(row):
                 return row[distance]
-        return self.far.get((one, other), 0)
+        return 0
 
 
 def _pairs(problem: PackingProblem) -> dict[tuple[int, int], tuple[float, list[int]]]:
@@ -121,7 +108,7 @@ class LinePrices:
         weights: dict[tuple[int, int], float] = defaultdict(float)
         for grid in problem.grids:
             for phase, share in grid.phases:
-                weights[grid.line_bytes, phase + problem.base] += grid.weight * share
+                weights[grid.line_bytes, phase + problem.base] += share
         self._phases = tuple((size, phase, weight) for (size, phase), weight in weights.items())
         self._line_price = line_price
         self._whole = sum(weights.values())
@@ -184,7 +171,7 @@ def most(problem: PackingProblem, line_price: LinePrice) -> float:
     """More than any order costs."""
     everybody = line_price.count + len(line_price.fixed)
     each = sum(line_price.price(1 << one) for one in range(everybody))
-    whole = sum(grid.weight * share for grid in problem.grids for _, share in grid.phases)
+    whole = sum(share for grid in problem.grids for _, share in grid.phases)
     return whole * (line_price.price((1 << everybody) - 1) + each)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import lcm
 
 from linesmith.analyzer.layouts.placement import BYTE, MemberShape, bit_field_start, round_up
+from linesmith.analyzer.model import Optimality
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Hotspot:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two hotspots, by number, that cost ``weight`` while they are on one line; what is below 0 is saved there."""
+    """Two hotspots, by number, that cost ``weight``, which is not negative, while they are on one line."""
 
     first: int
     second: int
@@ -54,12 +55,11 @@ class Clash:
 class Grid:
     """Lines of ``line_bytes`` over objects that start at ``phases`` (byte, share of the objects).
 
-    A clash costs ``weight`` times its own weight times the share of the phases in which its hotspots meet.
+    A clash costs its weight times the share of the phases in which its hotspots meet.
     """
 
     line_bytes: int
     phases: tuple[tuple[int, float], ...]
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +108,12 @@ class PackingProblem:
 class Packing:
     """An order of the items with its cost, and a bound that no legal order is below.
 
-    ``size`` is in bytes; ``moved`` are the fewest items that, taken out and put elsewhere, give this order.
-    ``lines`` is how many lines hold hotspots, on average. ``proven`` says that cost and bound are equal.
+    ``moved`` are the fewest items that, taken out and put elsewhere, give this order.
     """
 
     order: tuple[int, ...]
-    cost: float
-    bound: float
-    proven: bool
-    size: int
     moved: tuple[int, ...]
-    lines: float
+    optimality: Optimality
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from linesmith.analyzer.layouts.placement import BYTE
+from linesmith.analyzer.model import Optimality
 from linesmith.tuner.packing.prices import FORBIDDEN, LinePrices, Prices, most
 from linesmith.tuner.packing.problem import Packing, PackingProblem, Placer, moved
 
@@ -28,7 +29,7 @@ class JudgedOrder:
     order: tuple[int, ...]
 
     @property
-    def merit(self) -> tuple[float, ...]:
+    def rank(self) -> tuple[float, ...]:
         """What orders packings; equals keep the present order as far as they can."""
         return (self.units, self.size, self.moved, self.lines, *self.order)
 
@@ -91,13 +92,13 @@ class PricedProblem:
             end += step.end
         return (found, end) if end <= self.placer.limit else None
 
-    def begins(self, order: Sequence[int]) -> dict[int, int]:
-        """First bit of each item in this order."""
+    def begins(self) -> list[int]:
+        """First bit of each item in the present order."""
         end = 0
-        found = {}
-        for item in order:
+        found = []
+        for item in range(len(self.problem.items)):
             step = self.placer.step(item, end)
-            found[item] = end + step.starts[0]
+            found.append(end + step.starts[0])
             end += step.end
         return found
 
@@ -131,8 +132,6 @@ class PricedProblem:
 
     def lines(self, places: dict[int, int]) -> float:
         """Lines that hold hotspots, averaged over the phases of the first grid."""
-        if not self.problem.grids:
-            return 0.0
         grid = self.problem.grids[0]
         total = sum(share for _, share in grid.phases) or 1.0
         found = 0.0
@@ -146,18 +145,10 @@ class PricedProblem:
         return found / total
 
     def packing(self, judged: JudgedOrder, bound: int) -> Packing:
-        """The order as an answer."""
-        leaving = moved(judged.order, self.fixed)
-        cost = judged.units * self.unit + self.prices.offset
-        answer = Packing(judged.order, cost, 0.0, False, judged.size, leaving, judged.lines)
-        return self.with_bound(answer, bound)
-
-    def with_bound(self, packing: Packing, bound: int) -> Packing:
-        """The answer with this bound, in units; one beyond its cost is its cost."""
-        units = round((packing.cost - self.prices.offset) / self.unit)
-        if bound >= units:
-            return replace(packing, bound=packing.cost, proven=True)
-        return replace(packing, bound=bound * self.unit + self.prices.offset, proven=False)
+        """The order as an answer with this bound, in units; one beyond its cost is its cost."""
+        proven = bound >= judged.units
+        optimality = Optimality(judged.units * self.unit, min(bound, judged.units) * self.unit, proven)
+        return Packing(judged.order, moved(judged.order, self.fixed), optimality)
 
 
 @dataclass(frozen=True, slots=True)

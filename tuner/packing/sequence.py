@@ -80,14 +80,6 @@ class Sequences:
         line_price = scene.problem.line_price
         self._by_lines = line_price.count if line_price else 0
         everybody = sum(1 << item for item in {spots[number].item for number in range(self._by_lines)})
-        self._bonds = {
-            number: [
-                (other, spots[other].item, scene.prices.far[number, other])
-                for other in partners.get(number, ())
-                if (number, other) in scene.prices.far
-            ]
-            for number in numbers
-        }
         self._enemies = {
             number: sum(1 << item for item in {spots[other].item for other in partners.get(number, ())})
             | (everybody if number < self._by_lines else 0)
@@ -106,7 +98,7 @@ class Sequences:
         orders = (tuple(reversed([*_backwards(way.link)])) for way in layer.values())
         judged = [one for order in orders if (one := self._scene.judge(order))]
         cheapest = min([self._dropped, *(way.units for way in layer.values())])
-        return SearchedOrder(min(judged, key=lambda one: one.merit, default=None), cheapest)
+        return SearchedOrder(min(judged, key=lambda one: one.rank, default=None), cheapest)
 
     def _longer(self, layer: Layer) -> Layer:
         """The beginnings with one item more."""
@@ -147,15 +139,9 @@ class Sequences:
         total = 0
         for place, (number, here, _) in enumerate(mine):
             known = partners.get(number, {})
-            near = (*state.window, *mine[:place])
-            for other, there, _ in near:
+            for other, there, _ in (*state.window, *mine[:place]):
                 if other in known:
                     total += price(number, here, other, there)
-            total += sum(
-                units
-                for other, item, units in self._bonds[number]
-                if state.placed >> item & 1 and all(one[0] != other for one in near)
-            )
         if self._scene.lines_priced:
             joining, near_lines = (
                 [(number, first) for number, first, _ in spots if number < self._by_lines]

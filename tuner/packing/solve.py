@@ -7,10 +7,7 @@ which search is for what, and how often each had the best order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from linesmith.analyzer.model import Move, MoveKind, Optimality
-from linesmith.tuner.constraints.freedom import Stretch
+from linesmith.analyzer.model import Strategy
 from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
@@ -27,7 +24,7 @@ from linesmith.tuner.packing.problem import (
 )
 from linesmith.tuner.packing.scene import JudgedOrder, PricedProblem, SearchedOrder
 from linesmith.tuner.packing.sequence import Few, Sequences
-from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.arrangement import Arrangement, move_in
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Beginnings of orders looked at by one search: about a second for all of them.
@@ -50,15 +47,7 @@ MOST_MOVES = 12
 MOST_SPOT_BYTES = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """An order of a subject's atoms, and how good it is among those with no more moves (all, if it is the last)."""
-
-    arrangement: Arrangement
-    optimality: Optimality
-
-
-def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Packed, ...]:
+def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Arrangement, ...]:
     """The cheapest orders by number of moved atoms, fewest first; none where the present one is best or none is legal.
 
     ``work`` limits the orders that are begun for each of the answers.
@@ -72,11 +61,7 @@ def packed(subject: ContendedRecord, work: int = WORK) -> tuple[Packed, ...]:
         found = front(problem, work)
     except ValueError:
         return ()
-    return tuple(
-        Packed(_arrangement(subject, one), Optimality(one.cost, one.bound, one.proven))
-        for one in found
-        if 0 < len(one.moved) <= MOST_MOVES
-    )
+    return tuple(_arrangement(subject, one) for one in found if 0 < len(one.moved) <= MOST_MOVES)
 
 
 def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
@@ -89,36 +74,33 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
     scene = PricedProblem(problem)
     work = work // LINES if scene.lines_priced else work
     best = scene.judge(tuple(range(len(problem.items))))
-    found = [scene.packing(best, best.units)] if best else []
-    first = _by_places(scene, work, best)
+    found = [(best, best.units)] if best else []
+    # Places for hot items; where lines are priced, what the lines cost if everything fits.
+    if scene.lines_priced:
+        first = SearchedOrder(None, scene.lines_priced.least())
+    else:
+        first = Positions(scene, work // 5, _units(best)).run()
     bound = first.bound
     for moves in range(1, FEW_MOVES + 1):
         if _units(best) > bound:
             few = Sequences(scene, work, _units(best), _few(scene, moves)).run()
             if few.best:
                 best = few.best
-                found.append(scene.packing(best, max(few.bound, bound)))
+                found.append((best, max(few.bound, bound)))
     if best and best.units > bound:
-        for step in chain(scene, best, round(found[0].cost / scene.unit), work // 5):
+        for step in chain(scene, best, found[0][0].units, work // 5):
             best = step
-            found.append(scene.packing(best, bound))
+            found.append((best, bound))
     whole = _all_orders(scene, work, first if _units(first.best) < _units(best) else SearchedOrder(best, bound))
     if whole.best and whole.best.units < _units(best):
-        found.append(scene.packing(undone(scene, whole.best), whole.bound))
+        found.append((undone(scene, whole.best), whole.bound))
     if not found:
         raise ValueError("no legal order was found")
-    return (*found[:-1], scene.with_bound(found[-1], whole.bound))
+    return tuple(scene.packing(one, bound) for one, bound in (*found[:-1], (found[-1][0], whole.bound)))
 
 
 def _units(best: JudgedOrder | None) -> int:
     return best.units if best else NOTHING_KNOWN
-
-
-def _by_places(scene: PricedProblem, work: int, best: JudgedOrder | None) -> SearchedOrder:
-    """Places for hot items; where lines are priced, what the lines cost if everything fits."""
-    if scene.lines_priced:
-        return SearchedOrder(None, scene.lines_priced.least())
-    return Positions(scene, work // 5, _units(best)).run()
 
 
 def _few(scene: PricedProblem, moves: int) -> Few:
@@ -149,17 +131,23 @@ def _problem_of(subject: ContendedRecord) -> PackingProblem:
     freedom, size, turns = subject.freedom, subject.layout.size, subject.turns
     by_lines = turns is not None and not subject.heat.exact
     hotspots, clashes, line_price = _by_turns(subject, turns) if turns and by_lines else _by_contacts(subject)
-    bans = [_ban(subject, stretch) for one in freedom.apart for stretch in (one.first, one.second)]
+    ends = [end for one in freedom.apart for end in (one.first, one.second)]
+    bans = [_hotspot(subject, end.position, end.start, max(end.size, 1)) for end in ends]
     first = len(hotspots)
+    # The phases in which the cost counts: those of all objects as much as those that the profile has seen. Objects of
+    # another size start in others, so the size stays.
+    heat, size_of_lines = subject.heat, subject.heat.line_bytes
+    everywhere = heat.mix(heat.granule).phases(size_of_lines)
+    here = heat.here(heat.granule).phases(size_of_lines)
     return PackingProblem(
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
         hotspots=(*hotspots, *bans),
         clashes=clashes,
-        grids=_grids(subject, 0),
+        grids=(Grid(size_of_lines, everywhere), Grid(size_of_lines, here)),
         size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
         alignment=subject.layout.alignment or 1,
         base=subject.base,
-        size_floor=max(_least_size(subject), freedom.floor),
+        size_floor=max(size, freedom.floor),
         apart=tuple(
             ApartHotspots(first + 2 * at, first + 2 * at + 1, one.line_bytes) for at, one in enumerate(freedom.apart)
         ),
@@ -217,44 +205,12 @@ def _item(subject: ContendedRecord, atom: int) -> Item:
     )
 
 
-def _ban(subject: ContendedRecord, stretch: Stretch) -> Hotspot:
-    return _hotspot(subject, stretch.position, stretch.start, max(stretch.size, 1))
-
-
 def _hotspot(subject: ContendedRecord, position: int, start: int, size: int) -> Hotspot:
     atom = subject.owners[position]
     return Hotspot(atom, subject.positions[atom].index(position), start, size)
 
 
-def _grids(subject: ContendedRecord, growth: int) -> tuple[Grid, ...]:
-    """The phases in which the cost counts: those of all objects as much as those that the profile has seen.
-
-    Those of objects of another size are not known: what they cost changes as much as what all objects cost.
-    """
-    heat, now = subject.heat, subject.now
-    line_bytes = heat.line_bytes
-    anywhere = Grid(line_bytes, heat.mix(heat.granule, growth).phases(line_bytes))
-    if growth and now.anywhere:
-        return (replace(anywhere, weight=1 + now.here / now.anywhere),)
-    return (anywhere, Grid(line_bytes, heat.here(heat.granule, growth).phases(line_bytes)))
-
-
-def _least_size(subject: ContendedRecord) -> int:
-    """The smallest size in bytes from which on objects start in the same phases as now."""
-    step, here = max(subject.layout.natural_alignment, subject.layout.alignment or 1), subject.layout.size
-    size, now = here, _grids(subject, 0)
-    least = sum(member.size for member in subject.layout.members if not member.is_bit_field)
-    while size - step >= least and _grids(subject, size - step - here) == now:
-        size -= step
-    return size if size - step >= least else 0
-
-
 def _arrangement(subject: ContendedRecord, packing: Packing) -> Arrangement:
-    moves = []
-    for item in packing.moved:
-        place = packing.order.index(item)
-        part = subject.parts[item]
-        after = subject.parts[packing.order[place - 1]].last if place else None
-        together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
-        moves.append(Move(MoveKind.MOVE, part.name, after=after, members=together))
-    return Arrangement(packing.order, moves=tuple(moves), moved=packing.moved)
+    moves = tuple(move_in(subject, item, packing.order) for item in packing.moved)
+    purpose = Strategy.PACKED if len(moves) > 1 else None
+    return Arrangement(packing.order, {}, moves, packing.moved, purpose, packing.optimality)

@@ -9,7 +9,7 @@ from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineObject, Outcome, TriageKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineObject, Outcome, TriageKind
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.cost.meetings import cost
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -61,21 +61,24 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     target = finding.objects[0] if finding.objects else None
     if target is not None and target.variable:
         raise _refuse_variable(finding, target)
-    if target is None or target.layout is None or not _is_known(target, layouts.by_id(target.layout)):
+    if target is None or target.layout is None:
+        raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
+    layout = layouts.by_id(target.layout)
+    # A part of an object that is larger than a line has members to move, too.
+    part = target.outcome is Outcome.INNER_TYPE_ONLY and layout.size > CACHE_LINE_BYTES
+    if not part and target.outcome is not Outcome.RESOLVED:
         raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
     if is_lock(target.type):
         raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
     if not finding.triage.pairs:
         # The array of the object whose elements disturb each other.
         tops = [top.name for top in top_members(finding.members, finding.objects) if top.between_elements]
-        members = layouts.by_id(target.layout).members
-        array = next((one for one in members if one.name in tops and one.dimensions), None)
+        array = next((one for one in layout.members if one.name in tops and one.dimensions), None)
         if array is not None:
             number = prod(array.dimensions)
             raise _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
         kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
         raise _refusal(finding, kind, REASONS[kind])
-    layout = layouts.by_id(target.layout)
     places = visible_places(layout, layouts)
     if not any(pair.first in places and pair.second in places for pair in finding.triage.pairs):
         names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
@@ -100,12 +103,6 @@ def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: 
         f"Line {finding.rank}: moving members does not help, because elements of {name} meet. Instead: align each"
         f" element to a line{sizes}; or {otherwise}."
     )
-
-
-def _is_known(target: LineObject, layout: Layout) -> bool:
-    """Whether the object, or a part of it that is larger than a line, has members to move."""
-    part = target.outcome is Outcome.INNER_TYPE_ONLY and layout.size > CACHE_LINE_BYTES
-    return part or target.outcome is Outcome.RESOLVED
 
 
 def _unknown_object(finding: Finding) -> str:

@@ -84,12 +84,15 @@ def moves(
 
 
 def _moved(subject: ContendedRecord, start: Arrangement, atom: int, order: tuple[int, ...]) -> Arrangement:
-    part = subject.parts[atom]
-    place = order.index(atom)
+    moves = (*start.moves, move_in(subject, atom, order))
+    return replace(start, order=order, moves=moves, moved=_also(start.moved, atom))
+
+
+def move_in(subject: ContendedRecord, atom: int, order: tuple[int, ...]) -> Move:
+    """The move that says where ``atom`` is in ``order``."""
+    part, place = subject.parts[atom], order.index(atom)
     after = subject.parts[order[place - 1]].last if place else None
-    together = part.names if len(part.members) > 1 else ()
-    move = Move(MoveKind.MOVE, part.name, after=after, members=together)
-    return replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom))
+    return Move(MoveKind.MOVE, part.name, after=after, members=part.names if len(part.members) > 1 else ())
 
 
 def _also(moved: tuple[int, ...], *atoms: int) -> tuple[int, ...]:
@@ -170,13 +173,13 @@ LINES = 2
 def churn(subject: ContendedRecord, arrangement: Arrangement) -> Churn:
     """Members that move or are newly aligned, each taken to be one line of the source."""
     sizes = [len(part.members) for part in subject.parts]
-    still = kept(arrangement.order, sizes)
+    still = staying_atoms(arrangement.order, sizes)
     moved = sum(size for atom, size in enumerate(sizes) if atom not in still)
     members = moved + sum(1 for atom in arrangement.aligned if atom in still)
     return Churn(members, LINES * members)
 
 
-def kept(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
+def staying_atoms(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
     """Atoms that can stay while the others move: of all that are in their old order, those with most members.
 
     ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has.

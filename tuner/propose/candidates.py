@@ -25,30 +25,30 @@ from linesmith.analyzer.model import (
     Move,
     MoveKind,
     PhaseProof,
+    Saving,
     Strategy,
 )
 from linesmith.analyzer.sharing.triage import doubted
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.constraints.freedom import Constraint
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.meetings import prediction, proofs, residuals
 from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
-from linesmith.tuner.propose.merit import (
+from linesmith.tuner.propose.notes import doubt, notes, split
+from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
+from linesmith.tuner.propose.search import Option, options, price
+from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
+from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
     disturbed,
     elsewhere,
     left,
-    merit,
     smallest_first,
+    tradeoff,
     undominated,
 )
-from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
-from linesmith.tuner.propose.search import Option, options, price
-from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 
 # More than a handful for one line helps nobody to decide.
 MOST_CANDIDATES = 5
@@ -61,10 +61,15 @@ SHORTLIST = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """Candidates, the recommended one first; ``declined`` is a sentence why none is, empty where one is."""
+class Suggestion:
+    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
 
+    ``declined`` is a sentence why no candidate is recommended, empty where one is.
+    """
+
+    finding: Finding
     candidates: tuple[Candidate, ...]
+    refusal: str = ""
     declined: str = ""
 
 
@@ -79,7 +84,9 @@ def propose(
     return proposal(finding, layouts, limit, others, premises).candidates
 
 
-def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises) -> Proposal:
+def proposal(
+    finding: Finding, layouts: Layouts, limit: int, others: Iterable[Finding], premises: Premises
+) -> Suggestion:
     """At most ``limit`` candidates for the record of the finding's first object.
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
@@ -100,10 +107,11 @@ def proposal(finding: Finding, layouts: Layouts, limit: int, others: Iterable[Fi
     ]
     counted = "accesses" if finding.simulated else "loads"
     best = recommended(front) if sure else None
-    made = [candidate(finding, target, one.option, layouts) for one in _handful(front, best, limit)]
+    made = [candidate(finding, target, one.option, layouts, one.saving) for one in _handful(front, best, limit)]
     if best is None:
-        return Proposal(tuple(made), declined(front, counted) if sure else nothing_sure(names))
-    return Proposal((replace(made[0], recommended=reason(best, front, counted, made[0].doubt)), *made[1:]))
+        return Suggestion(finding, tuple(made), declined=declined(front, counted) if sure else nothing_sure(names))
+    first = replace(made[0], recommended=reason(best, front, counted, made[0].doubt))
+    return Suggestion(finding, (first, *made[1:]))
 
 
 def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> list[Tradeoff]:
@@ -147,23 +155,27 @@ def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
         groups.setdefault(key, []).append(option)
     shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
     best = min(left(option.cost) for option in found)
-    return [min((merit(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+    return [min((tradeoff(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
 
 
 def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
-    """The part of the merits that is quickly known, then how much the change disturbs."""
+    """The part of the tradeoff that is quickly known, then how much the change disturbs."""
     moved = len(option.arrangement.moved)
     left_over = option.cost.here + option.cost.anywhere
-    return moved, left_over, option.cost.anywhere, elsewhere(target, option), disturbed(target, option)
+    return moved, left_over, option.cost.anywhere, elsewhere(target, option), len(disturbed(target, option))
 
 
-def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
-    """The option with its layout and all that is said of it."""
+def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts, saved: Saving) -> Candidate:
+    """The option with its layout and all that is said of it; ``saved`` is what it saves."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     after = _after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
     objects = _object_starts(target, option)
+    # Of the constraints, those that limit every order, or the members that move or meet.
+    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
+    names = {name for atom in touched for name in (target.parts[atom].name, target.parts[atom].last)}
+    in_doubt, torn = doubt(finding, target), split(target, option)
     return Candidate(
         type=target.type,
         before=before,
@@ -172,16 +184,16 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         residuals=residuals(target.heat, target.starts, option.starts, objects),
         predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
-        constraints=tuple(str(one) for one in target.freedom.constraints if _binds(target, option, one)),
-        notes=notes(finding, target, option),
-        doubt=doubt(finding, target),
+        constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
+        notes=notes(finding, target, option, in_doubt, torn),
+        doubt=in_doubt,
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
         costs=(
             layout_cost(target, target.starts, target.layout.size, target.heat.granule),
             layout_cost(target, option.starts, option.size, option.granule),
         ),
-        saving=saving(target, option.starts, option.size, option.granule),
+        saving=saved,
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
         optimality=option.arrangement.optimality,
@@ -189,7 +201,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
-        split=split(target, option),
+        split=torn,
     )
 
 
@@ -226,14 +238,6 @@ def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     return option.arrangement.moves
 
 
-def _binds(target: ContendedRecord, option: Option, constraint: Constraint) -> bool:
-    """Whether the constraint limits every order, or the members that move or meet."""
-    if constraint.everywhere:
-        return True
-    touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
-    return any(constraint.member in (target.parts[atom].name, target.parts[atom].last) for atom in touched)
-
-
 def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
     if chosen.arrangement.strategy is not Strategy.MOVE:
@@ -251,67 +255,40 @@ def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ..
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
-
-    ``declined`` is a sentence why no candidate is recommended, empty where one is.
-    """
-
-    finding: Finding
-    candidates: tuple[Candidate, ...]
-    refusal: str = ""
-    declined: str = ""
-
-
-def answers(
-    found: Sequence[Finding], layouts: Layouts, limit: int = MOST_CANDIDATES, premises: Premises = NO_PREMISES
-) -> tuple[Suggestion, ...]:
-    """One suggestion per record, for its hottest line; a line without candidates tells why.
-
-    ``limit`` is the number of candidates for one record.
-    """
+def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES) -> tuple[Suggestion, ...]:
+    """One suggestion per record, for its hottest line; a line without candidates says why."""
     given: list[Suggestion] = []
     for finding in found:
-        if not any(_tells(answer, finding) for answer in given):
-            given.append(_suggestion(finding, found, layouts, limit, premises))
+        if any(_holds(answer, finding) for answer in given):
+            continue
+        others = [one for one in found if one is not finding]
+        try:
+            given.append(proposal(finding, layouts, MOST_CANDIDATES, others, premises))
+        except NothingToSuggest as refusal:
+            given.append(Suggestion(finding, (), str(refusal)))
     return tuple(given)
 
 
-def _tells(answer: Suggestion, finding: Finding) -> bool:
+def _holds(answer: Suggestion, finding: Finding) -> bool:
     """Whether an answer for another line of the same record holds for this one: candidates have all lines in view."""
     mine, theirs = (one.objects[0].layout if one.objects else None for one in (finding, answer.finding))
     if mine is None or mine != theirs:
         return False
-    same = _meeting(finding) == _meeting(answer.finding)
-    whole = any(one.before.id == mine for one in answer.candidates)
-    return whole or (same and bool(_meeting(finding)))
-
-
-def _meeting(finding: Finding) -> frozenset[str]:
-    return frozenset(name for pair in finding.triage.pairs for name in (pair.first, pair.second))
+    here, there = (
+        {name for pair in one.triage.pairs for name in (pair.first, pair.second)} for one in (finding, answer.finding)
+    )
+    return any(one.before.id == mine for one in answer.candidates) or (here == there and bool(here))
 
 
 def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
     """The same answers with ``limit`` candidates in all, so that the numbers of those that stay do not change."""
-    kept: list[Suggestion] = []
+    found: list[Suggestion] = []
     for answer in answers:
         candidates = answer.candidates[:limit]
         limit -= len(candidates)
         if candidates or not answer.candidates:
-            kept.append(replace(answer, candidates=candidates))
-    return tuple(kept)
-
-
-def _suggestion(
-    finding: Finding, found: Sequence[Finding], layouts: Layouts, limit: int, premises: Premises
-) -> Suggestion:
-    others = [one for one in found if one is not finding]
-    try:
-        made = proposal(finding, layouts, limit, others, premises)
-    except NothingToSuggest as refusal:
-        return Suggestion(finding, (), str(refusal))
-    return Suggestion(finding, made.candidates, declined=made.declined)
+            found.append(replace(answer, candidates=candidates))
+    return tuple(found)
 
 
 def reasons(answers: Sequence[Suggestion]) -> str:

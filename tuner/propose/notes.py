@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.base.text import few
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
@@ -17,27 +18,30 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layou
 from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import ContendedRecord, told_elsewhere
+from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
-MOST_CONTAINERS = 3
-# Pairs that are listed by name where a candidate brings them closer.
-MOST_CLOSER = 3
+# Things of one kind that are listed by name.
+MOST_NAMED = 3
 IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and memset ranges are in the source."
 
 
-def notes(finding: Finding, target: ContendedRecord, option: Option) -> tuple[str, ...]:
-    """Sentences on what stays, what it costs, what is assumed and what was not checked."""
+def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: str, torn: str) -> tuple[str, ...]:
+    """Sentences on what stays, what it costs, what is assumed and what was not checked.
+
+    ``in_doubt`` and ``torn`` are what ``doubt`` and ``split`` say.
+    """
+    locks = dict.fromkeys(spot for one in target.heat.sampled for spot in (one.first, one.second) if spot.lock)
+    whole = (spot.name for spot in locks if target.layout.members[spot.member].size <= CACHE_LINE_BYTES)
     return (
-        *filter(None, (doubt(finding, target),)),
+        *filter(None, (in_doubt,)),
         *_phases(target, option),
         *_new_contacts(target, option),
-        *filter(None, (split(target, option),)),
-        *_locks(target),
+        *filter(None, (torn,)),
+        *(f"{name} is a lock and stays in one piece: waiting for it does not become shorter." for name in whole),
         *_unexplained(finding, target),
         *_size(target, option),
-        *_containers(finding),
-        *_inferred(target),
-        *told_elsewhere(target, option.arrangement.moves),
+        *_origins(finding, target),
+        *notes_elsewhere(target, option.arrangement.moves),
         _unchecked(target),
     )
 
@@ -61,8 +65,7 @@ def split(target: ContendedRecord, option: Option) -> str:
                 _straddling_share(start, member.size, size, objects) for start, objects in ((old, now), (new, then))
             )
             found += [f"{member.name} (in {after:.0%} of the phases, {before:.0%} before)"] if after > before else []
-    more = f" and {len(found) - MOST_CLOSER} more" if len(found) > MOST_CLOSER else ""
-    return f"Puts on two cache lines: {', '.join(found[:MOST_CLOSER])}{more}." if found else ""
+    return f"Puts on two cache lines: {few(found, MOST_NAMED)}." if found else ""
 
 
 def _unchecked(target: ContendedRecord) -> str:
@@ -79,7 +82,7 @@ def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
     possible = phases(objects.step, line_bytes, objects.first)
     mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
     if mixes.firsts(granules, option.size - target.layout.size):
-        names = ", ".join(row.name for row in mixes.rows[:MOST_CONTAINERS])
+        names = ", ".join(row.name for row in mixes.rows[:MOST_NAMED])
         yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
     elif len(possible) > 1:
         starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
@@ -95,9 +98,9 @@ def _new_contacts(target: ContendedRecord, option: Option) -> Iterator[str]:
         if new > old and not contact.sampled:
             names = f"{contact.first.name} and {contact.second.name}"
             closer.append(f"Brings {names}, both hot, closer: they meet in {new:.0%} of the phases, {old:.0%} before.")
-    yield from closer[:MOST_CLOSER]
-    if len(closer) > MOST_CLOSER:
-        yield f"Brings {len(closer) - MOST_CLOSER} more pairs closer, of which less was sampled."
+    yield from closer[:MOST_NAMED]
+    if len(closer) > MOST_NAMED:
+        yield f"Brings {len(closer) - MOST_NAMED} more pairs closer, of which less was sampled."
 
 
 def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectStarts) -> float:
@@ -109,12 +112,6 @@ def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectSta
 def _objects(target: ContendedRecord, option: Option) -> ObjectStarts:
     """Where objects start in the new layout."""
     return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
-
-
-def _locks(target: ContendedRecord) -> Iterator[str]:
-    for spot in dict.fromkeys(spot for contact in target.heat.sampled for spot in (contact.first, contact.second)):
-        if spot.lock and target.layout.members[spot.member].size <= CACHE_LINE_BYTES:
-            yield f"{spot.name} is a lock and stays in one piece: waiting for it does not become shorter."
 
 
 def _unexplained(finding: Finding, target: ContendedRecord) -> Iterator[str]:
@@ -141,18 +138,13 @@ def _size(target: ContendedRecord, option: Option) -> Iterator[str]:
         )
         loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
         if loose:
-            more = f" and {len(loose) - MOST_CONTAINERS} more" if len(loose) > MOST_CONTAINERS else ""
-            yield f"Not so in {', '.join(loose[:MOST_CONTAINERS])}{more}: they are not created with that alignment."
+            yield f"Not so in {few(loose, MOST_NAMED)}: they are not created with that alignment."
 
 
-def _containers(finding: Finding) -> Iterator[str]:
-    containers = finding.objects[0].containers
-    if containers:
-        more = f" and {len(containers) - MOST_CONTAINERS} more" if len(containers) > MOST_CONTAINERS else ""
-        yield f"Also part of {', '.join(containers[:MOST_CONTAINERS])}{more}, whose objects decide the phase."
-
-
-def _inferred(target: ContendedRecord) -> Iterator[str]:
+def _origins(finding: Finding, target: ContendedRecord) -> Iterator[str]:
+    """What the record is part of, and which alignments the debug information does not say."""
+    if containers := finding.objects[0].containers:
+        yield f"Also part of {few(containers, MOST_NAMED)}, whose objects decide the phase."
     if target.inferred:
         names = ", ".join(name or "an anonymous member" for name in target.inferred)
         yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from linesmith.analyzer.model import Strategy
 from linesmith.tuner.cost.meetings import residual_share
 from linesmith.tuner.propose.arrangement import lightest
-from linesmith.tuner.propose.merit import MOST_FOR_GROWING, Tradeoff, best_first
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord
+from linesmith.tuner.propose.tradeoff import MOST_FOR_GROWING, Tradeoff, best_first
 
 # A change is recommended that saves at least this share of the record's contended accesses.
 LEAST_SAVING = 0.02

@@ -63,7 +63,7 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
         if not any(_as_good(subject, one, option) for one in single):
             found.setdefault(layout, option)
-    for layout, option in _helpful(subject, _packed(subject)).items():
+    for layout, option in _helpful(subject, packed(subject)).items():
         found.setdefault(layout, option)
     return tuple(found.values())
 
@@ -136,13 +136,6 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
     yield from _grouped(subject, start)
     yield from _among_cold(subject, start, written)
     yield from _isolated(subject, start, written)
-
-
-def _packed(subject: ContendedRecord) -> Iterator[Arrangement]:
-    """The record packed anew for each number of moves that is worth it."""
-    for one in packed(subject):
-        several = Strategy.PACKED if len(one.arrangement.moves) > 1 else None
-        yield replace(one.arrangement, purpose=several, optimality=one.optimality)
 
 
 def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import (
@@ -108,16 +109,23 @@ class TurnAccess:
     top: str
     offset: int
     writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """Accesses to the part ``victim`` that wait for stores to ``writer``, and how long they take."""
+
+    victim: str
+    writer: str
+    contended: Bounds
     waits: Waits
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Accesses to the member ``victim`` that wait for stores to ``writer``: ``write`` and ``wait`` stand for them."""
+    """Two accesses that stand for a sharing: CPU A's ``write``, and CPU B's that has to ``wait`` for it."""
 
-    victim: str
-    writer: str
-    contended: Bounds
+    sharing: _Sharing
     write: TurnAccess
     wait: TurnAccess
 
@@ -125,16 +133,6 @@ class Turn:
     def own(self) -> bool:
         """Whether a member waits for stores to itself, which no layout changes."""
         return self.write.top == self.wait.top
-
-
-@dataclass(frozen=True, slots=True)
-class _Sharing:
-    """Two parts as the cost names them, what it is about, and how long it takes."""
-
-    victim: str
-    writer: str
-    contended: Bounds
-    waits: Waits
 
 
 def _story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, ...]:
@@ -147,7 +145,7 @@ def _story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, 
     heaviest = max((one.contended.most for one in known), default=0.0)
     turns = [_turn(one, members) for one in known if one.contended.most >= LEAST_SHARE * heaviest]
     apart = [turn for turn in turns if not turn.own]
-    apart.sort(key=lambda turn: (frozenset((turn.write.top, turn.wait.top)) not in parted, -turn.contended.most))
+    apart.sort(key=lambda it: (frozenset((it.write.top, it.wait.top)) not in parted, -it.sharing.contended.most))
     return (*apart[:MOST_PARTED], *[turn for turn in turns if turn.own][:MOST_KEPT])
 
 
@@ -170,13 +168,7 @@ def _sharings(finding: Finding) -> list[_Sharing]:
     usual = Latencies()
     waits = Waits(usual.hitm_local, usual.taken_local)
     return [
-        _Sharing(
-            pair.second if pair.writer == pair.first else pair.first,
-            pair.writer,
-            Bounds(pair.weight, pair.weight),
-            waits,
-        )
-        for pair in finding.triage.pairs
+        _Sharing(pair.reader, pair.writer, Bounds(pair.weight, pair.weight), waits) for pair in finding.triage.pairs
     ]
 
 
@@ -191,10 +183,10 @@ def _waits(sharing: SharingCost) -> Waits:
 
 def _turn(sharing: _Sharing, members: Mapping[str, Sequence[LineMember]]) -> Turn:
     leaf, function = max(_seen(members[sharing.writer]), key=lambda seen: _written(*seen))
-    write = _touch(WRITER, leaf, function, sharing, writes=True)
+    write = _access(WRITER, leaf, function, writes=True)
     leaf, function = max(_seen(members[sharing.victim]), key=lambda seen: (seen[1].contended, seen[1].records or 0))
-    wait = _touch(VICTIM, leaf, function, sharing, writes=not leaf.reads and leaf.writes > 0)
-    return Turn(sharing.victim, sharing.writer, sharing.contended, write, wait)
+    wait = _access(VICTIM, leaf, function, writes=not leaf.reads and leaf.writes > 0)
+    return Turn(sharing, write, wait)
 
 
 def _seen(leaves: Sequence[LineMember]) -> list[tuple[LineMember, MemberFunction]]:
@@ -212,8 +204,8 @@ def _written(leaf: LineMember, function: MemberFunction) -> tuple[int, bool, boo
     return function.stores, named, not waits, function.records or function.contended
 
 
-def _touch(cpu: str, leaf: LineMember, function: MemberFunction, sharing: _Sharing, *, writes: bool) -> TurnAccess:
-    return TurnAccess(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes, sharing.waits)
+def _access(cpu: str, leaf: LineMember, function: MemberFunction, *, writes: bool) -> TurnAccess:
+    return TurnAccess(cpu, function.name, leaf.path, leaf.top, leaf.object_offset or 0, writes)
 
 
 def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tuple[StepTable, ...]:
@@ -231,17 +223,17 @@ def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tup
 
 def _table(finding: Finding, turn: Turn, candidate: Candidate, shift: Mapping[str, int]) -> StepTable:
     """One turn before and after; ``shift`` is by how many bytes members move, those outside the record do not."""
-    touches = turn.write, turn.wait
-    phase = _phase(finding, touches, _alignment(candidate.before))
-    phase_after = phase if phase % _alignment(candidate.after) == 0 else 0
+    sharing, touches = turn.sharing, (turn.write, turn.wait)
+    phase = _phase(finding, touches, record_alignment(candidate.before))
+    phase_after = phase if phase % record_alignment(candidate.after) == 0 else 0
     moved = [touch.offset + shift.get(touch.top, 0) for touch in touches]
     return StepTable(
-        turn.victim,
-        turn.writer,
-        turn.contended,
+        sharing.victim,
+        sharing.writer,
+        sharing.contended,
         phase,
-        tuple(_steps(touches, [(touch.offset + phase) // finding.bytes for touch in touches])),
-        tuple(_steps(touches, [(offset + phase_after) // finding.bytes for offset in moved])),
+        tuple(_steps(touches, [(touch.offset + phase) // finding.bytes for touch in touches], sharing.waits)),
+        tuple(_steps(touches, [(offset + phase_after) // finding.bytes for offset in moved], sharing.waits)),
         tuple(_notes(finding, touches, phase)),
         phase_after,
     )
@@ -250,12 +242,6 @@ def _table(finding: Finding, turn: Turn, candidate: Candidate, shift: Mapping[st
 def _offsets(layout: Layout, layouts: Layouts) -> dict[str, int]:
     places = visible_places(layout, layouts)
     return {name: layout.members[place.member].offset + place.start for name, place in places.items()}
-
-
-def _alignment(layout: Layout) -> int:
-    """What objects' addresses are multiples of, in bytes, as far as the layout says it."""
-    members = [member.alignment or 1 for member in layout.members]
-    return max(layout.natural_alignment, layout.alignment or 1, *members, 1)
 
 
 def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> int:
@@ -267,17 +253,16 @@ def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> i
     return next(meeting, known)
 
 
-def _steps(touches: Sequence[TurnAccess], lines: Sequence[int]) -> Iterator[CoherenceStep]:
+def _steps(touches: Sequence[TurnAccess], lines: Sequence[int], waits: Waits) -> Iterator[CoherenceStep]:
     """The steps of accesses to ``lines``, counted from the one in which the object begins."""
+    cycles = {
+        CacheEvent.SHARED: waits.clean,
+        CacheEvent.MODIFIED: waits.load,
+        CacheEvent.TAKEN: waits.store,
+        CacheEvent.UPGRADE: waits.upgrade,
+    }
     here, alone = _round(touches, lines), _round(touches, [touch.top for touch in touches])
     for touch, line, effect, ideal in zip(touches, lines, here, alone, strict=True):
-        waits = touch.waits
-        cycles = {
-            CacheEvent.SHARED: waits.clean,
-            CacheEvent.MODIFIED: waits.load,
-            CacheEvent.TAKEN: waits.store,
-            CacheEvent.UPGRADE: waits.upgrade,
-        }
         yield CoherenceStep(
             cpu=touch.cpu,
             function=touch.function,

@@ -34,7 +34,7 @@ from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
 from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Premises
 from linesmith.tuner.constraints.freedom import Freedom
-from linesmith.tuner.constraints.kernel_rules import held
+from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.cost.heat import RecordHeat, interest, spots
 from linesmith.tuner.cost.meetings import Cost, record_heat
@@ -115,7 +115,7 @@ class Holders:
         found: dict[int, dict[int, int]] = {}
         waiting = [self.record.id]
         for inner in waiting:
-            for one in held(inner, self._layouts):
+            for one in holding_members(inner, self._layouts):
                 if one.holder.id not in found:
                     waiting.append(one.holder.id)
                 found.setdefault(one.holder.id, {})[one.number] = inner
@@ -297,7 +297,7 @@ def refused_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> str | N
     return None
 
 
-def told_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[str]:
+def notes_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[str]:
     """Sentences on what the moves do in the other configurations."""
     for one in target.premises.configurations:
         found = _there(target, moves, one)

@@ -36,7 +36,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.model.candidate import candidate_name
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.propose.merit import MOST_FOR_GROWING, WORTH_A_MOVE, WORTH_GROWING
+from linesmith.tuner.propose.tradeoff import MOST_FOR_GROWING, WORTH_A_MOVE, WORTH_GROWING
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay.replayer import LINE_SIZES, Replay, ReplayOutcome, change_interval, mean, open_trace
 from linesmith.tuner.replay.scene import TraceScene, scene

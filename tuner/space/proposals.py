@@ -17,6 +17,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
 from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.arrangement import unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.search import Option, price
@@ -160,7 +161,9 @@ class Proposals:
     def candidates(self, point: Point) -> tuple[Candidate, ...]:
         """The changes to make together, one for each record concerned."""
         option = self._option(point)
-        return (candidate(self.record.leading, self.record.subject, option, self.layouts),)
+        target = self.record.subject
+        saved = saving(target, option.starts, option.size, option.granule)
+        return (candidate(self.record.leading, target, option, self.layouts, saved),)
 
     def finding(self, point: Point) -> Finding:
         """The line that the point's candidates are for."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -36,7 +36,7 @@ from linesmith.analyzer.slab.possible import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH
-from linesmith.tuner.structure.reshape import around
+from linesmith.tuner.structure.reshape import laid_out_around
 
 NOTHING_ASKED = CacheOptions()
 
@@ -67,7 +67,7 @@ class Allocation:
         """The cache of the changed objects, by the rules: nobody has measured it."""
         if self.kernel is None:
             return None
-        outer = around(self._outer(layout), layout, self.containment.layouts)
+        outer = laid_out_around(self._outer(layout), layout, self.containment.layouts)
         return cache_of(outer, replace(self.kernel, measured={}), self.asked)
 
     def of_another(self, layout: Layout, alignment: int = 0) -> tuple[MemoryUse, ...]:
@@ -175,14 +175,8 @@ class Case:
         touched = self.ground.code_of(self.layout.id)
         return () if touched is None else tuple(one for one in touched.members if top(one.path) == name)
 
-    def share(self, name: str) -> float:
-        """Share of the line's contended accesses in which the member waited for stores to itself, at most."""
-        total = self.finding.cost.contended or self.finding.contended
-        own = [one for one in self.finding.cost.sharings if one.victim.member == one.writer.member == name]
-        return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
-
-    def share_among(self, names: Collection[str]) -> float:
-        """Share of the line's contended accesses in which one of these members waited for stores to one of them."""
+    def share(self, *names: str) -> float:
+        """Share of the line's contended accesses, at most, that waited in one of the members for stores to one."""
         total = self.finding.cost.contended or self.finding.contended
         own = [it for it in self.finding.cost.sharings if it.victim.member in names and it.writer.member in names]
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0

@@ -61,7 +61,32 @@ class Pulling:
     cold: tuple[str, ...] = ()
 
 
-def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
+def pulled_in(
+    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
+) -> Iterator[StructuralAdvice]:
+    """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
+
+    ``functions`` says how many touch each member: those with the fewest move behind the object where none are named.
+    Raises ``StructureRefused`` for what is no pointer to a known record.
+    """
+    target = _target_of(layout, wish.member, layouts)
+    last = _may_be_last(layout, layouts)
+    plain = _in_place(layout, target, replace(wish, size=None), last)
+    yield _advice(plain, home, wish, functions)
+    small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
+    least = plain
+    if small is not None and small < target.size:
+        least = _in_place(layout, target, replace(wish, size=small), last)
+        yield _advice(least, home, wish, functions)
+    smaller = replace(wish, size=small, cold=_coldest(layout, functions, wish.member))
+    cold = wish.cold or _fewest_cold(layout, target, smaller, last)
+    if cold:
+        placed = _with_cold_behind(layout, target, replace(smaller, cold=cold), last)
+        if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
+            yield _advice(placed, home, wish, functions)
+
+
+def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
     """The record that a pointer points to; raises ``StructureRefused`` where it is none, or not known."""
     pointer = layout.members[at(layout, member)]
     found = layouts.variants(pointer.target) if pointer.target else ()
@@ -70,33 +95,57 @@ def target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
     return found[0]
 
 
-def in_place(layout: Layout, layouts: Layouts, wish: Pulling) -> PulledIn:
+def _may_be_last(layout: Layout, layouts: Layouts) -> frozenset[int]:
+    """The positions of members that the constraints let, alone, follow all others."""
+    explained(layout)
+    parts = atoms(layout, layouts)
+    free = freedom(layout, parts, layouts)
+    movable = [len(part.members) == 1 and free.places(atom).stop == len(parts) for atom, part in enumerate(parts)]
+    owners = [next(atom for atom, part in enumerate(parts) if member in part.members) for member in layout.members]
+    return frozenset(position for position, atom in enumerate(owners) if movable[atom])
+
+
+def _pulled(layout: Layout, target: Layout, wish: Pulling) -> tuple[Layout, int]:
+    """The record with the object in place of its pointer, and its position."""
+    whole, position = explained(layout), at(layout, wish.member)
+    inside = embedded(whole.members[position], target, wish.size, wish.alignment)
+    return with_member(whole, position, inside), position
+
+
+def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
     """The object where its pointer is, or behind all others if it may go there: whichever makes the record smaller."""
-    here, target, position = _pulled(layout, layouts, wish)
-    ways = (here, behind(here, position, ())) if _may_go_last(layout, layouts, position) else (here,)
-    chosen = min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
-    return _embedding(layout, target, wish, chosen, ())
+    here, position = _pulled(layout, target, wish)
+    ways = (here, behind(here, position, ())) if position in last else (here,)
+    smallest = min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
+    return _embedding(layout, target, wish, smallest, ())
 
 
-def with_cold_behind(layout: Layout, layouts: Layouts, wish: Pulling) -> PulledIn:
+def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
     """The object on the last line, with all cold members behind it.
 
     Raises ``StructureRefused`` when one of them may not follow all others.
     """
-    here, target, position = _pulled(layout, layouts, wish)
+    here, position = _pulled(layout, target, wish)
     cold = [at(layout, name) for name in wish.cold]
-    if refused := [name for name in (wish.member, *wish.cold) if not _may_go_last(layout, layouts, at(layout, name))]:
+    if refused := [name for name in (wish.member, *wish.cold) if at(layout, name) not in last]:
         raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
     names = tuple(layout.members[place].name for place in sorted(cold))
     return _embedding(layout, target, wish, behind(here, position, cold), names)
 
 
-def fewest_cold(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[str, ...]:
+def _coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[str, ...]:
+    """The members by how many functions touch them, fewest first; the larger first among equals."""
+    sizes = {member.name: member.size for member in layout.members}
+    known = [name for name in functions if name != keep and name in sizes]
+    return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
+
+
+def _fewest_cold(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> tuple[str, ...]:
     """Of the cold members the first that make the record smallest, without those that are not needed for it."""
-    here, _, position = _pulled(layout, layouts, wish)
-    if not _may_go_last(layout, layouts, position):
+    here, position = _pulled(layout, target, wish)
+    if position not in last:
         return ()
-    movable = [at(layout, name) for name in wish.cold if _may_go_last(layout, layouts, at(layout, name))]
+    movable = [place for name in wish.cold if (place := at(layout, name)) in last]
     sizes = [behind(here, position, movable[:count]).size for count in range(1, len(movable) + 1)]
     moved = movable[: sizes.index(min(sizes)) + 1] if sizes else []
     for place in reversed(moved[:]):
@@ -104,23 +153,6 @@ def fewest_cold(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[str, .
         if rest and behind(here, position, rest).size == min(sizes):
             moved = rest
     return tuple(layout.members[place].name for place in moved)
-
-
-def _pulled(layout: Layout, layouts: Layouts, wish: Pulling) -> tuple[Layout, Layout, int]:
-    """The record with the object in place of its pointer, the object's record, and its position."""
-    whole = explained(layout)
-    target = target_of(layout, wish.member, layouts)
-    position = at(layout, wish.member)
-    inside = embedded(whole.members[position], target, wish.size, wish.alignment)
-    return with_member(whole, position, inside), target, position
-
-
-def _may_go_last(layout: Layout, layouts: Layouts, position: int) -> bool:
-    """Whether the constraints let this member, alone, follow all others."""
-    parts = atoms(layout, layouts)
-    free = freedom(layout, parts, layouts)
-    atom = next(number for number, part in enumerate(parts) if layout.members[position] in part.members)
-    return len(parts[atom].members) == 1 and free.places(atom).stop == len(parts)
 
 
 def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> PulledIn:
@@ -136,37 +168,6 @@ def _beside(layout: Layout, name: str) -> Iterator[str]:
         meets = member.offset // CACHE_LINE_BYTES <= last and (member.end - 1) // CACHE_LINE_BYTES >= first
         if meets and member.name != name and member.size:
             yield member.name or "an anonymous member"
-
-
-def coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[str, ...]:
-    """The members by how many functions touch them, fewest first; the larger first among equals."""
-    sizes = {member.name: member.size for member in layout.members}
-    known = [name for name in functions if name != keep and name in sizes]
-    return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
-
-
-def pulled_in(
-    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
-) -> Iterator[StructuralAdvice]:
-    """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
-
-    ``functions`` says how many touch each member: those with the fewest move behind the object where none are named.
-    Raises ``StructureRefused`` for what is no pointer to a known record.
-    """
-    target = target_of(layout, wish.member, layouts)
-    plain = in_place(layout, layouts, replace(wish, size=None))
-    yield _advice(plain, home, wish, functions)
-    small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
-    least = plain
-    if small is not None and small < target.size:
-        least = in_place(layout, layouts, replace(wish, size=small))
-        yield _advice(least, home, wish, functions)
-    smaller = replace(wish, size=small, cold=coldest(layout, functions, wish.member))
-    cold = wish.cold or fewest_cold(layout, layouts, smaller)
-    if cold:
-        placed = with_cold_behind(layout, layouts, replace(smaller, cold=cold))
-        if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
-            yield _advice(placed, home, wish, functions)
 
 
 def _advice(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:

@@ -268,7 +268,7 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
     )
     found = [_counting(case, name) for name in shared if (it := case.member(name)) and _may_count(case, name, it)]
     names = tuple(one.name for one in found if one.hardly_read and not _is_looked_at(case, one.name))
-    share = case.share_among(names)
+    share = case.share(*names)
     if len(names) < LEAST_COUNTERS or share < MOST_OF_LINE:
         return
     listed = f"{', '.join(names[:-1])} and {names[-1]}"

@@ -124,14 +124,13 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
         return
     if pair.weight < PUSH_OUT_MAIN_SHARE * case.finding.contended:
         return
-    reader = pair.second if pair.writer == pair.first else pair.first
     yield StructuralAdvice(
         StructureKind.PUSH_OUT,
         case.layout.name,
         (pair.writer,),
         f"put {pair.writer} into an object of its own, aligned to a line, that {case.layout.title} points to",
         reasons=(
-            f"{reader} waits for stores to {pair.writer}: {pair.weight:,} contended accesses",
+            f"{pair.reader} waits for stores to {pair.writer}: {pair.weight:,} contended accesses",
             f"no order of the members parts them: {reason}",
         ),
         accessors=accessors(case, (pair.writer,)),

@@ -155,9 +155,6 @@ def _reading(accesses: AccessMap | None) -> tuple[range, ...]:
     return tuple(range(int(accesses.function_low[one]), int(accesses.function_high[one])) for one in numbers)
 
 
-# A lock and what it protects in several copies, replayed on a trace: what the structural change could save.
-
-
 def simulate_shards(
     record: str, sharding: Sharding, areas: Iterable[ObjectArea], layouts: Layouts, trace: Path
 ) -> Simulation:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from linesmith.analyzer.base.errors import StructureRefused
+from linesmith.analyzer.base.text import few
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import lay_out, refusal, round_up
@@ -19,7 +20,7 @@ from linesmith.tuner.replay.scene import DEPTH, elements, holds
 
 WORD = 8
 # Members that a message lists.
-_MOST_TOLD = 12
+_MOST_NAMED = 12
 
 
 def explained(layout: Layout) -> Layout:
@@ -43,9 +44,8 @@ def known_members(name: str, names: Sequence[str]) -> str:
     known = [one for one in names if one]
     if near := get_close_matches(name, known, 3, 0.6):
         return f"did you mean {', '.join(near)}?"
-    more = f" and {len(known) - _MOST_TOLD} more" if len(known) > _MOST_TOLD else ""
     inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
-    return f"its members are {', '.join(known[:_MOST_TOLD])}{more}{inside}"
+    return f"its members are {few(known, _MOST_NAMED)}{inside}"
 
 
 def without(layout: Layout, names: Collection[str]) -> Layout:
@@ -117,7 +117,7 @@ def behind(layout: Layout, position: int, cold: Sequence[int]) -> Layout:
     return lay_out(layout, tuple(layout.members[place] for place in (*rest, position, *sorted(cold))))
 
 
-def around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> Layout:
+def laid_out_around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> Layout:
     """``outer`` laid out anew around the record that ``changed`` replaces, however deep that lies in it.
 
     Raises ``StructureRefused`` where a record on the way does not follow C's rules. ``depth`` keeps damaged debug
@@ -139,7 +139,7 @@ def around(outer: Layout, changed: Layout, layouts: Layouts, depth: int = 0) -> 
 def _resized(member: Member, changed: Layout, layouts: Layouts, depth: int) -> Member:
     """The member with the size and alignment of the record it holds, changed."""
     old = layouts.by_id(member.record) if member.record is not None else None
-    new = old and around(old, changed, layouts, depth)
+    new = old and laid_out_around(old, changed, layouts, depth)
     if old is None or new is None or new is old:
         return member
     alignment = record_alignment(new)

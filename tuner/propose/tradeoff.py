@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What speaks for and against an option: what it leaves, how large it makes the record, what a reviewer has to read."""
+"""What speaks for and against an option: what it leaves, how large it makes the record, what a reviewer has to read.
+
+Of all options those stay that no other one beats in what they leave and risk, in size and in churn.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,15 @@ WORTH_GROWING = 0.2
 MOST_FOR_GROWING = 0.5
 # What moving others away from a contended lock must take away more than moving the lock: it stays with all the rest.
 AROUND_A_LOCK = 0.3
-# Steps in which options are compared, as a share of what can be saved: within one, smaller merits decide.
+# Steps in which options are compared, as a share of what can be saved: within one, smaller things decide.
 STEP = 0.05
-
 
 NO_SAVING = Saving()
 
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
-    """The merits of ``option``; less is better in all.
+    """What speaks for and against ``option``; less is better in all.
 
     ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as
     it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
@@ -102,17 +104,15 @@ class Tradeoff:
         return self.grown > 0, self.members
 
 
-def merit(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
-    """The merits of a priced option; the best of all leaves ``best`` contended samples."""
+def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
+    """What speaks for and against a priced option; the best of all leaves ``best`` contended samples."""
     growth = option.size - target.layout.size
     objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
     paired = adjacent_cost(target.heat, option.starts, objects)
-    # Whether the writer of a sampled contact is among the moved.
-    writers = {contact.writer for contact in target.heat.sampled}
-    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.name in writers}
-    # The same as a share of what all members are probably read.
-    still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    changed = sum(target.interest[position] for position in still if option.starts[position] != target.starts[position])
+    names = {contact.writer for contact in target.heat.sampled}
+    writers = [spot for spot in target.heat.spots if spot.name in names]
+    locks = {target.owners[spot.member] for spot in writers if spot.lock}
+    changed = disturbed(target, option)
     return Tradeoff(
         option=option,
         now=left(target.now),
@@ -121,20 +121,20 @@ def merit(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         paired=paired,
         exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
-        disturbed=changed / max(sum(target.interest), 1.0),
+        disturbed=sum(target.interest[position] for position in changed) / max(sum(target.interest), 1.0),
         size=target.layout.size,
         growth=growth,
         heavier=_heavier(target, option),
-        around_lock=_around_lock(target, option),
+        around_lock=bool(locks) and locks.isdisjoint(option.arrangement.moved),
         details=(
             option.cost.anywhere,
             elsewhere(target, option),
             hot_neighbours(target.heat, option.starts, objects),
             option.size,
-            bool(owners.isdisjoint(option.arrangement.moved)),
+            all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
             hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
             paired,
-            disturbed(target, option),
+            len(changed),
         ),
         held=target.holders.growth(option.granule, growth),
         parts=_parts(target, option),
@@ -194,20 +194,11 @@ def _heavier(target: ContendedRecord, option: Option) -> float:
     return max(option.size / target.layout.size - 1, of_holder)
 
 
-def _around_lock(target: ContendedRecord, option: Option) -> bool:
-    """Whether a lock that disturbs others stays where it is, and they move."""
-    writers = {contact.writer for contact in target.heat.sampled}
-    locks = {target.owners[spot.member] for spot in target.heat.spots if spot.lock and spot.name in writers}
-    return bool(locks) and locks.isdisjoint(option.arrangement.moved)
-
-
-def disturbed(target: ContendedRecord, option: Option) -> int:
-    """How many members change their offset without being moved."""
+def disturbed(target: ContendedRecord, option: Option) -> list[int]:
+    """The positions of members that change their offset without being moved."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
-    return sum(1 for position in still if option.starts[position] != target.starts[position])
+    return [position for position in still if option.starts[position] != target.starts[position]]
 
-
-# The options that no other one beats: in what they leave and risk, in size and in churn.
 
 # What two options may leave more or less, as a share of what can be saved, without being better or worse: on
 # one line, and on a pair of lines, which matters where a prefetcher brings pairs only.
