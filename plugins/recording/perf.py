@@ -38,7 +38,8 @@ class PerfRecorder:
             done = subprocess.run(argv, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"perf does not run ({error})"
-        return None if done.returncode == 0 else f"the PMU samples no data addresses here ({_first_line(done.stderr)})"
+        said = next((line.strip() for line in done.stderr.splitlines() if line.strip()), "it says nothing")
+        return None if done.returncode == 0 else f"the PMU samples no data addresses here ({said})"
 
     def commands(self, order: Order) -> tuple[str, ...]:
         """The one command."""
@@ -67,8 +68,3 @@ class PerfRecorder:
 
 def _record(order: Order, data: Path) -> tuple[str, ...]:
     return (find("perf", _PACKAGE), "c2c", "record", "-o", str(data), "--", *order.command)
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "it says nothing"
