@@ -19,11 +19,11 @@ from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, n
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
-    Given,
+    BenchmarkOptions,
     directory,
     files_obstacle,
-    given,
     nearest,
+    options_of,
     thread_count,
 )
 
@@ -31,7 +31,7 @@ WAYS = ("programs", "script")
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class UnixBenchTest:
     """A test: what the script calls it in its table, its unit, its program with its words, and the files it reads.
 
     ``{seconds}`` and ``{pgms}`` stand in the words; files are named from UnixBench's folder.
@@ -43,21 +43,23 @@ class Test:
     files: tuple[str, ...] = ()
 
 
-def _shells(count: int) -> Test:
+def _shells(count: int) -> UnixBenchTest:
     files = ("pgms/tst.sh", "testdir/sort.src")
-    return Test(f"Shell Scripts ({count} concurrent)", f"looper {{seconds}} {{pgms}}/multi.sh {count}", "lpm", files)
+    return UnixBenchTest(
+        f"Shell Scripts ({count} concurrent)", f"looper {{seconds}} {{pgms}}/multi.sh {count}", "lpm", files
+    )
 
 
 TESTS = {
     "shell1": _shells(1),
     "shell8": _shells(8),
     "shell16": _shells(16),
-    "execl": Test("Execl Throughput", "execl {seconds}"),
-    "context1": Test("Pipe-based Context Switching", "context1 {seconds}"),
-    "spawn": Test("Process Creation", "spawn {seconds}"),
-    "syscall": Test("System Call Overhead", "syscall {seconds}"),
-    "sysexec": Test("Exec System Call Overhead", "syscall {seconds} exec"),
-    "pipe": Test("Pipe Throughput", "pipe {seconds}"),
+    "execl": UnixBenchTest("Execl Throughput", "execl {seconds}"),
+    "context1": UnixBenchTest("Pipe-based Context Switching", "context1 {seconds}"),
+    "spawn": UnixBenchTest("Process Creation", "spawn {seconds}"),
+    "syscall": UnixBenchTest("System Call Overhead", "syscall {seconds}"),
+    "sysexec": UnixBenchTest("Exec System Call Overhead", "syscall {seconds} exec"),
+    "pipe": UnixBenchTest("Pipe Throughput", "pipe {seconds}"),
 }
 _SECONDS = 10
 _ITERATIONS = 3
@@ -121,7 +123,7 @@ class UnixBench:
         score = self._of_table(test, words_of(last)) if self._by_script(options) else self._of_counts(last)
         return ((options.text("test"), score),)
 
-    def _of_table(self, test: Test, text: str) -> float:
+    def _of_table(self, test: UnixBenchTest, text: str) -> float:
         """The row of the script's table; it has the mean of several runs."""
         rows = (match for match in map(_ROW.fullmatch, (line.strip()[:400] for line in text.splitlines())) if match)
         found = next((match for match in rows if match[1] == test.title), None)
@@ -140,8 +142,8 @@ class UnixBench:
         base = bases.pop()
         return sound(self.name, "the score", total / told.seconds * base if base else total, text)
 
-    def _options(self, settings: Settings) -> tuple[Given, Test]:
-        options = given(self.name, settings, (DIRECTORY, "test", "way", "seconds", "iterations", *SETTINGS))
+    def _options(self, settings: Settings) -> tuple[BenchmarkOptions, UnixBenchTest]:
+        options = options_of(self.name, settings, (DIRECTORY, "test", "way", "seconds", "iterations", *SETTINGS))
         if "test" not in settings:
             raise BenchmarkUnknown(f"the benchmark {self.name} needs a test: give test = one of {', '.join(TESTS)}")
         chosen = options.text("test")
@@ -150,10 +152,10 @@ class UnixBench:
         directory(options, "/path/to/UnixBench")
         return options, TESTS[chosen]
 
-    def _by_script(self, options: Given) -> bool:
+    def _by_script(self, options: BenchmarkOptions) -> bool:
         return options.choice("way", WAYS) == "script"
 
-    def _amount(self, options: Given) -> int:
+    def _amount(self, options: BenchmarkOptions) -> int:
         """Seconds of a program, or the iterations that the script is told."""
         foreign, own, default = (
             ("seconds", "iterations", _ITERATIONS) if self._by_script(options) else ("iterations", "seconds", _SECONDS)
