@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CpuCounts, Profile, Remark, SampleOutcome, Sampling, SharedLine
-from linesmith.plugins.profiles.samples import KERNEL, Mode, OwnSpaces, Samples, SampleSpaces
+from linesmith.plugins.profiles.perf_data.processes import Processes
+from linesmith.plugins.profiles.perf_data.records import ByteOrder
+from linesmith.plugins.profiles.samples import KERNEL, Mode, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
 from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
 
@@ -39,7 +41,7 @@ def profile_of_samples(
     events: tuple[str, ...] = (),
     nodes: Mapping[int, int] | None = None,
     remarks: tuple[Remark, ...] = (),
-    spaces: SampleSpaces | None = None,
+    processes: Processes | None = None,
 ) -> Profile:
     """The profile of all ``samples``, lines by cost, with every sample in one outcome.
 
@@ -52,8 +54,9 @@ def profile_of_samples(
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
-    spaces = spaces or OwnSpaces()
-    builder = _LineBuilder(found, samples, nodes or {}, by_peer, spaces)
+    # Samples that tell of no mappings: every process has its own memory.
+    processes = processes or Processes(ByteOrder("<"))
+    builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)
     more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
@@ -64,7 +67,7 @@ def profile_of_samples(
         lines,
         (*remarks, *more),
         events=events,
-        sampling=replace(sampling, outcomes=outcomes, mappings=spaces.files_of(builder.pids)),
+        sampling=replace(sampling, outcomes=outcomes, mappings=processes.files_of(builder.pids)),
     )
 
 
@@ -94,11 +97,11 @@ class _LineBuilder:
     """Makes the lines, accesses and counts by CPU out of groups in the order of line, offset, instruction, CPU."""
 
     def __init__(
-        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, spaces: SampleSpaces
+        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, processes: Processes
     ) -> None:
         self._samples = samples
-        self._spaces = spaces
-        self._hosts = [spaces.host_of(space) for space, _ in found.places]
+        self._processes = processes
+        self._hosts = [processes.host_of(space) for space, _ in found.places]
         self._nodes = nodes
         self._found = found
         groups = found.groups
@@ -177,7 +180,7 @@ class _LineBuilder:
             cycles_local=_mean(counts, "local"),
             cycles_load=_mean(counts, "load"),
             code_address=ip or None,
-            object_file=code.object_file or self._spaces.object_at(None if kernel else host, ip),
+            object_file=code.object_file or self._processes.object_at(None if kernel else host, ip),
             process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
             kernel=kernel,
             callers=code.callers,

@@ -7,12 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import IO, Protocol
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.model import FileMapping
 from linesmith.plugins.profiles.data_source import DataSource, decoded
 
 # ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
@@ -81,35 +80,6 @@ def cpus_of(ranges: str) -> list[int]:
             raise ValueError("its list of CPUs cannot be read")
         found += range(int(first), int(last or first) + 1)
     return found
-
-
-class SampleSpaces(Protocol):
-    """What lies where in the processes of the samples."""
-
-    def host_of(self, space: int) -> int | None:
-        """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
-
-    def object_at(self, pid: int | None, address: int) -> str | None:
-        """The file that the code at an address lies in; ``None`` for a process stands for the kernel."""
-
-    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:
-        """The mappings of files in these processes."""
-
-
-class OwnSpaces:
-    """Samples that tell of no mappings: every process has its own memory."""
-
-    def host_of(self, space: int) -> int | None:
-        """The process with the number of the space."""
-        return space - 1 if space else None
-
-    def object_at(self, pid: int | None, address: int) -> str | None:  # noqa: ARG002 - nothing is known
-        """Nothing."""
-        return None
-
-    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:  # noqa: ARG002 - nothing is known
-        """Nothing."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,17 +42,14 @@ def add_decoded(path: Path, source: str, samples: Samples) -> None:
         fields.remove(missing)
 
 
-def script(path: Path, fields: Sequence[str]) -> tuple[str, ...]:
-    """The command that prints the samples; of traces, those of memory."""
-    perf = find("perf", f"{_PACKAGE}, for the profile has hardware traces that perf must decode")
-    return (perf, "script", "--ns", "--no-demangle", "--itrace=M", "-i", str(path), "-F", ",".join(fields))
-
-
 def _printed(path: Path, source: str, fields: Sequence[str], samples: Samples) -> str | None:
     """Add all samples; or the name of a field that some event does not have, before any is added."""
+    perf = find("perf", f"{_PACKAGE}, for the profile has hardware traces that perf must decode")
+    # Of traces, the samples of memory.
+    options = ("--ns", "--no-demangle", "--itrace=M", "-i", str(path.resolve()), "-F", ",".join(fields))
     with tempfile.TemporaryFile() as complaints:
         streams = Streams(subprocess.DEVNULL, subprocess.PIPE, complaints)
-        with child(script(path.resolve(), fields), Path.cwd(), streams) as process:
+        with child((perf, "script", *options), Path.cwd(), streams) as process:
             lines = (line.decode("utf-8", "replace").rstrip("\n") for line in process.stdout or ())
             count = sum(_add(line, samples) for line in lines)
             status = wait(process, "perf script", _END_SECONDS)
