@@ -12,7 +12,7 @@ from pathlib import Path
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
 from linesmith.plugins.benchmarks.settings import (
     PROGRAM,
     BenchmarkOptions,
@@ -132,7 +132,7 @@ class PerfBench:
         last = ended_well(self.name, done)[-1]
         text, name = words_of(last), suite.metric.name
         found = [number(self.name, name, word, text) for word in suite.number.findall(text)]
-        expected = copies_told(self.name, last).workers if suite.copied else 1
+        expected = copies_tally(self.name, last).workers if suite.copied else 1
         if len(found) != expected:
             raise nonsense(self.name, f"it has {len(found)} results where {expected} should be", text)
         return ((name, sound(self.name, name, suite.combine(found), text)),)

@@ -191,10 +191,10 @@ def tally(benchmark: str, program: str, text: str) -> CrewTally:
 
 def rates(benchmark: str, plural: str, done: Done) -> Values:
     """Operations for each second of wall time, and for each second of CPU time, of all workers together."""
-    told = tally(benchmark, benchmark, words_of(done))
+    crew = tally(benchmark, benchmark, words_of(done))
     return (
-        (f"{plural}_per_sec", told.operations / told.seconds),
-        (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", told.operations / told.cpu, done.output)),
+        (f"{plural}_per_sec", crew.operations / crew.seconds),
+        (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", crew.operations / crew.cpu, done.output)),
     )
 
 
@@ -223,6 +223,6 @@ def without_rights(options: BenchmarkOptions, scratch: Path, command: Sequence[s
     return (str(compiled(_COPIES, options, scratch)), "--nobody", "--", *command)
 
 
-def copies_told(benchmark: str, done: Done) -> CrewTally:
+def copies_tally(benchmark: str, done: Done) -> CrewTally:
     """How many copies ended and how long they took; raises ``BenchmarkNonsense``."""
     return tally(benchmark, _COPIES.name, words_of(done))

@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
     BenchmarkOptions,
@@ -87,8 +87,8 @@ class UnixBench:
         """Programs that are not built, or no compiler."""
         options, test = self._options(settings)
         folder = directory(options, "/path/to/UnixBench")
-        wanted = (f"pgms/{test.words.split()[0]}", *test.files)
-        names = (*wanted, *_OF_THE_SCRIPT) if self._by_script(options) else wanted
+        names = (f"pgms/{test.words.split()[0]}", *test.files)
+        names += _OF_THE_SCRIPT if self._by_script(options) else ()
         return files_obstacle(options, *(folder / name for name in names)) or compiler_obstacle(options)
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
@@ -133,24 +133,24 @@ class UnixBench:
 
     def _of_counts(self, done: Done) -> float:
         """Counts of all copies over the wall time, in units of the time base; a time base of 0 says it is a rate."""
-        text, told = words_of(done), copies_told(self.name, done)
+        text, crew = words_of(done), copies_tally(self.name, done)
         counts = [match for match in map(_COUNT.fullmatch, (line.strip()[:80] for line in text.splitlines())) if match]
         bases = {int(match[2]) for match in counts}
-        if len(counts) != told.workers or len(bases) != 1:
-            raise nonsense(self.name, f"{len(counts)} of {told.workers} copies told what they counted", text)
+        if len(counts) != crew.workers or len(bases) != 1:
+            raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies told what they counted", text)
         total = sum(float(match[1]) for match in counts)
         base = bases.pop()
-        return sound(self.name, "the score", total / told.seconds * base if base else total, text)
+        return sound(self.name, "the score", total / crew.seconds * base if base else total, text)
 
     def _options(self, settings: Settings) -> tuple[BenchmarkOptions, UnixBenchTest]:
         options = options_of(self.name, settings, (DIRECTORY, "test", "way", "seconds", "iterations", *SETTINGS))
         if "test" not in settings:
             raise BenchmarkUnknown(f"the benchmark {self.name} needs a test: give test = one of {', '.join(TESTS)}")
-        chosen = options.text("test")
-        if chosen not in TESTS:
-            raise options.refuse("test", f"one of {', '.join(TESTS)}{nearest(chosen, TESTS)}")
+        test = options.text("test")
+        if test not in TESTS:
+            raise options.refuse("test", f"one of {', '.join(TESTS)}{nearest(test, TESTS)}")
         directory(options, "/path/to/UnixBench")
-        return options, TESTS[chosen]
+        return options, TESTS[test]
 
     def _by_script(self, options: BenchmarkOptions) -> bool:
         return options.choice("way", WAYS) == "script"

@@ -33,7 +33,7 @@ from linesmith.plugins.optimizers.ladder import (
 )
 
 # How far costs may lie from the baseline's: the likeliest is used. It is at least so many times the noise, or what
-# matters only in company would never be looked for.
+# matters only together would never be looked for.
 _SCALES = (0.03, 0.1, 0.3, 0.8)
 _ABOVE_NOISE = 5.0
 # How much of it single choices explain.
@@ -107,9 +107,9 @@ class ChoiceEffects:
         differ = (points[:, None, :] != self._points[None, :, :]).sum(axis=2)
         dimensions = max(points.shape[1], 1)
         alone = 1 - differ / dimensions
-        company = np.exp(-differ / _REACH)
+        together = np.exp(-differ / _REACH)
         changed = np.outer(points.any(axis=1), self._points.any(axis=1))
-        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company + ANY * changed)
+        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * together + ANY * changed)
         return effects + DOUBT**2 * np.outer(hints, self._hints)
 
     def _hint(self, points: Sequence[Point]) -> Vector:
@@ -151,7 +151,7 @@ class RacingSearch(Climb):
         climbers = [one for one in self._ladder.climbers(rung) if promising(one)]
         if rung + 1 == self._ladder.first_costly:
             # The point to try next, when the cheap rungs have judged all that they will.
-            free = {one.point for one in climbers} if self._settled(rung) else set()
+            free = {one.point for one in climbers} if self._is_exhausted(rung) else set()
             return self._best(sorted(free, key=lambda point: self._place.get(point, len(self._place))))
         if rung + 1 < self._ladder.first_costly:
             return self._looked_at(climbers, rung)
@@ -167,7 +167,7 @@ class RacingSearch(Climb):
     def _looked_at(self, climbers: Sequence[Told], rung: int) -> Point | None:
         """The best of the share that climbs between cheap rungs; priors need not wait for the others."""
         priors = [one.point for one in climbers if one.point in self._ladder.space.priors]
-        if priors or not self._settled(rung):
+        if priors or not self._is_exhausted(rung):
             return next(iter(priors), None)
         ranked = sorted(self._ladder.answers[rung].values(), key=self._rank)
         good = [one for one in ranked if promising(one)]
@@ -179,7 +179,7 @@ class RacingSearch(Climb):
         good = sorted((one for one in self._ladder.answers[rung].values() if promising(one)), key=self._rank)
         # Whether nothing new will be judged on this rung.
         waits = any(self._ladder.waits_for(below) for below in range(rung + 1))
-        ended = not waits and (not self._ladder.has_room or self._settled(rung))
+        ended = not waits and (not self._ladder.has_room or self._is_exhausted(rung))
         quota = ceil(len(good) / REDUCTION) if ended else len(good) // REDUCTION
         highest = (good[0].cost or 0.0) + good[0].spread if good else 0.0
         tied = sum(1 for one in good if ended and (one.cost or 0.0) - one.spread <= highest)
@@ -194,13 +194,13 @@ class RacingSearch(Climb):
         hopes = found.cost - OPTIMISM * found.deviation
         return free[int(hopes.argmin())]
 
-    def _settled(self, rung: int) -> bool:
+    def _is_exhausted(self, rung: int) -> bool:
         """Whether no other point will come to be judged on this cheap rung."""
         if self._ladder.waits_for(rung):
             return False
         if rung == 0:
             return not any(self._ladder.may_ask(point, 0) for point in self._points)
-        return self._settled(rung - 1) and self._promoted(rung - 1) is None
+        return self._is_exhausted(rung - 1) and self._promoted(rung - 1) is None
 
     def _rank(self, answer: Told) -> tuple[float, int]:
         return answer.cost or 0.0, self._place.get(answer.point, len(self._place))

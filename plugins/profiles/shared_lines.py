@@ -14,7 +14,7 @@ Counts = NDArray[np.int64]
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
 MOST_LINES = 1000
-# Groups that are kept before those of equal key are added up.
+# Groups in memory before those of equal key are added up.
 _KEPT = 1 << 21
 _UNSHARED = -2
 
@@ -122,7 +122,7 @@ def _groups(
     line_bytes: int,
 ) -> NDArray[np.void]:
     """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
-    kept = [np.empty(0, GROUP)]
+    groups = [np.empty(0, GROUP)]
     grouping = _Grouping(line_bytes)
     for rows in samples.batches():
         kind = sources.of(rows["source"])
@@ -140,10 +140,10 @@ def _groups(
         tally.shared += len(at) - unshared
         on_line = ranked >= 0
         at = at[on_line]
-        kept.append(grouping.of(rows, at, kind[at], ranked[on_line]))
-        if sum(map(len, kept)) > max(_KEPT, 2 * len(kept[0])):
-            kept = [_merged(np.concatenate(kept))]
-    found = _merged(np.concatenate(kept))
+        groups.append(grouping.of(rows, at, kind[at], ranked[on_line]))
+        if sum(map(len, groups)) > max(_KEPT, 2 * len(groups[0])):
+            groups = [_merged(np.concatenate(groups))]
+    found = _merged(np.concatenate(groups))
     return found[np.lexsort([found[name] for name in reversed(_ORDER)])]
 
 

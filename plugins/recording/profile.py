@@ -14,7 +14,7 @@ from linesmith.plugins.recording.text import AccessRow, LineRow, PairRow, Record
 
 _KERNEL_HALF = 1 << 63
 # A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
-# matter, so that they are kept with what met on them, but without accesses that only hit.
+# matter, so that they are listed with what met on them, but without accesses that only hit.
 WHOLE_LINES = 4096
 MOST_LINES = 32768
 # Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
@@ -43,9 +43,9 @@ def to_profile(
     lines = [_line(row, accesses[row.address], pairs[row.address], names, recording) for row in text.lines]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
-    kept = _as_there_is_room(hot)
-    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
-    left_out = hot[len(kept) :]
+    listed = _as_there_is_room(hot)
+    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(listed, 1))
+    left_out = hot[len(listed) :]
     if left_out:
         share = sum(line.contended for line in left_out) / total
         below = f"{len(left_out):,} lines with {share:.1%} of all contended accesses are below those in the profile"
@@ -63,16 +63,16 @@ def to_profile(
 
 def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
     """The hottest lines, whole as long as there is room for that, then bare."""
-    kept: list[SharedLine] = []
+    listed: list[SharedLine] = []
     rows = 0
     for line in hot[:MOST_LINES]:
-        whole = len(kept) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
+        whole = len(listed) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
         one = line if whole else replace(line, accesses=tuple(one for one in line.accesses if one.contended))
         rows += _rows(one)
         if rows > MOST_ROWS:
             break
-        kept.append(one)
-    return kept
+        listed.append(one)
+    return listed
 
 
 def _rows(line: SharedLine) -> int:

@@ -71,11 +71,11 @@ class QemuRecorder:
         """
         guest = _guest(order)
         image = read_kernel(guest.kernel)
-        wanted = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
+        build_id = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
         command = partial(_command, order, guest, image)
         command(_QMP_SHOWN)
         _write_initramfs(order, guest, image, scratch)
-        errand = Errand(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, wanted, tell)
+        errand = Errand(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, build_id, tell)
         ending = run(command, scratch, order.log or _LOG, errand)
         tell("reading the recording")
         text = read_recording(scratch / RECORDING)
@@ -119,14 +119,14 @@ def _address(function: str, guest: Guest) -> str:
 def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:
     """Our archive behind the user's: the kernel unpacks both. Each begins at a multiple of four bytes."""
     contents = plan((order.command,), image.machine, guest.overlay, Path.cwd())
-    given = guest.initrd.read_bytes() if guest.initrd else b""
+    own = guest.initrd.read_bytes() if guest.initrd else b""
     port = BOARDS[image.machine].port
     programs = {
         "init": recording_init(contents.commands[0], str(Path.cwd()), port),
         "start": marker_program(contents.machine, Border.START),
         "stop": marker_program(contents.machine, Border.STOP),
     }
-    archive = given + bytes(-len(given) % 4) + initramfs(contents, programs, port)
+    archive = own + bytes(-len(own) % 4) + initramfs(contents, programs, port)
     if 3 * len(archive) > guest.memory:
         raise NotRecorded(
             f"the guest's files take {len(archive) >> 20} MiB, too much for {guest.memory >> 20} MiB of memory; "

@@ -91,9 +91,10 @@ def with_names(path: Path, profile: Profile) -> Profile:
 
     Raises ``ToolMissing`` without perf, ``ProfileError`` when it names none.
     """
-    wanted = {access.code_address for line in profile.lines for access in line.accesses if not access.function}
-    names = _named(path, (one for one in wanted if one is not None))
-    if wanted and not names:
+    accesses = (access for line in profile.lines for access in line.accesses)
+    unnamed = {access.code_address for access in accesses if not access.function}
+    names = _names_of(path, (one for one in unnamed if one is not None))
+    if unnamed and not names:
         raise ProfileError(
             f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
             "machine that was recorded, or give the ELF file of the same build"
@@ -107,9 +108,9 @@ def with_names(path: Path, profile: Profile) -> Profile:
     return replace(profile, lines=tuple(lines))
 
 
-def _named(path: Path, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:
+def _names_of(path: Path, addresses: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Function and file by code address."""
-    spelt = {f"{one:x}".encode(): one for one in wanted}
+    spelt = {f"{one:x}".encode(): one for one in addresses}
     found: dict[int, tuple[str, str]] = {}
     perf = find("perf", _SYMBOLS_PACKAGE)
     argv = (perf, "script", "--no-demangle", "-i", str(path.resolve()), "-F", "ip,sym,dso")

@@ -172,14 +172,14 @@ class Processes:
 
     def host_of(self, space: int) -> int | None:
         """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
-        if space >= _FILES:
+        if _FILES <= space < _FILES + len(self._hosts):
             return self._hosts[space - _FILES]
         return space - 1 if space else None
 
     def object_at(self, pid: int | None, address: int) -> str | None:
         """The file that the code at an address lies in, by the process whose address it is."""
-        asked = (KERNEL,) if pid is None else (pid, *self._hosts)
-        found = (space.at(address) for one in asked if (space := self.spaces.get(one)))
+        pids = (KERNEL,) if pid is None else (pid, *self._hosts)
+        found = (space.at(address) for one in pids if (space := self.spaces.get(one)))
         mapping = next((one for one in found if one), None)
         if mapping is None:
             return None

@@ -264,8 +264,8 @@ class Unpacker:
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
         """What ``data``, the next part of the stream, unpacks to. Raises ``ValueError`` when it is damaged."""
-        given = ctypes.create_string_buffer(data, len(data))
-        packed = _Buffer(ctypes.cast(given, ctypes.c_void_p), len(data), 0)
+        source = ctypes.create_string_buffer(data, len(data))
+        packed = _Buffer(ctypes.cast(source, ctypes.c_void_p), len(data), 0)
         while True:
             plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _UNPACKED_BYTES, 0)
             status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))
