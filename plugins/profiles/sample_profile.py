@@ -15,20 +15,14 @@ from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CpuCounts, Profile, Remark, SampleOutcome, Sampling, SharedLine
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import ByteOrder
-from linesmith.plugins.profiles.samples import KERNEL, Mode, Samples
+from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
-from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
+from linesmith.plugins.profiles.shared_lines import SharedLines, shared_lines
 
 _ARM = ("aarch64", "arm64")
 _SHOWN = (
-    "hitm_remote",
-    "hitm_local",
-    "peer_remote",
-    "peer_local",
-    "stores_l1_hit",
-    "stores_l1_miss",
-    "stores_na",
-)
+    "hitm_remote", "hitm_local", "peer_remote", "peer_local", "stores_l1_hit", "stores_l1_miss", "stores_na",
+)  # fmt: skip
 _COUNTS = (*_SHOWN, "loads", "stores")
 _HITMS = ("hitm_remote", "hitm_local")
 _PEERS = ("peer_remote", "peer_local")
@@ -78,7 +72,7 @@ def _outcomes(samples: Samples, found: SharedLines) -> tuple[tuple[SampleOutcome
         (SampleOutcome.UNSHARED_LINE, tally.unshared),
         (SampleOutcome.NO_ADDRESS, tally.no_address),
         (SampleOutcome.NO_ACCESS, tally.no_access),
-        (SampleOutcome.GUEST, tally.guest + samples.guest),
+        (SampleOutcome.GUEST, tally.guest),
         (SampleOutcome.NOT_READ, samples.unread),
         (SampleOutcome.LOST, samples.lost),
     )
@@ -191,7 +185,7 @@ class _LineBuilder:
 class _SummedGroups:
     """Sums of columns over all groups that are next to each other and equal in some fields."""
 
-    def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Counts], equal: tuple[str, ...]) -> None:
+    def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Numbers], equal: tuple[str, ...]) -> None:
         new = np.zeros(len(groups), np.bool_)
         new[:1] = True
         for name in equal:
@@ -203,7 +197,7 @@ class _SummedGroups:
         }
 
 
-def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tuple[str, str]) -> dict[str, Counts]:
+def _latencies(groups: NDArray[np.void], counts: Mapping[str, Numbers], cost: tuple[str, str]) -> dict[str, Numbers]:
     """Latencies and how many samples have one: of remote and local contended loads, and of the other loads."""
     contended = sum(counts[name] for name in (*_HITMS, *_PEERS))
     which = {

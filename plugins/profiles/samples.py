@@ -17,20 +17,11 @@ from linesmith.plugins.profiles.data_source import DataSource, decoded
 # ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
 # 0 where there is none. Lines of two samples are one only if their ``space`` is the same: 0 for the kernel and all that
 # processes share. ``code`` is a number of ``Samples.code``, 0 for nothing but the address.
-SAMPLE = np.dtype(
-    [
-        ("address", "u8"),
-        ("ip", "u8"),
-        ("source", "u8"),
-        ("weight", "u4"),
-        ("cpu", "i4"),
-        ("pid", "i4"),
-        ("space", "u4"),
-        ("code", "u4"),
-        ("mode", "u1"),
-    ],
-    align=True,
-)
+_COLUMNS = [
+    ("address", "u8"), ("ip", "u8"), ("source", "u8"), ("weight", "u4"), ("cpu", "i4"), ("pid", "i4"), ("space", "u4"),
+    ("code", "u4"), ("mode", "u1"),
+]  # fmt: skip
+SAMPLE = np.dtype(_COLUMNS, align=True)
 Rows = NDArray[np.void]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -93,13 +84,12 @@ class Code:
 
 @dataclass(slots=True)
 class Samples:
-    """Samples on their way into a profile; ``unread``, ``lost`` and ``guest`` are those that are not among them."""
+    """Samples on their way into a profile; ``unread`` and ``lost`` are those that are not among them."""
 
     code: list[Code] = field(default_factory=lambda: [Code()])
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
-    guest: int = 0
     _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _held: list[Rows] = field(default_factory=list)
     _room: int = _MOST_HELD
