@@ -100,8 +100,8 @@ def _expected(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         optimizer = _optimizer(space, seed, noise, len(told))
-        optimizer.tell([_spoken(one.point) for one in told], list((rest - level) / scale))
-        places = optimizer.space.transform([_spoken(point) for point in points])
+        optimizer.tell([_as_text(one.point) for one in told], list((rest - level) / scale))
+        places = optimizer.space.transform([_as_text(point) for point in points])
         mean, deviation = optimizer.models[-1].predict(places, return_std=True)
     hints = np.array([_hint(guesses, point) for point in points])
     return Forecast(1 + trust * hints + level + scale * np.asarray(mean), scale * np.asarray(deviation))
@@ -112,7 +112,7 @@ def _hint(guesses: Mapping[Point, float], point: Point) -> float:
     return guesses.get(point, 1.0) - 1
 
 
-def _spoken(point: Point) -> list[str]:
+def _as_text(point: Point) -> list[str]:
     return [str(number) for number in point]
 
 

@@ -230,7 +230,7 @@ class SymbolStarts:
         self._starts: dict[str, int] = {}
         self._times: Counter[str] = Counter()
 
-    def hear(self, place: CodePlace) -> None:
+    def add(self, place: CodePlace) -> None:
         """Take in where a sample's function begins; one that begins at two places is of no use."""
         if place.start is None or place.symbol is None or not place.object_file:
             return
