@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import LinesmithError
-from linesmith.analyzer.model import Access, Profile, SharedLine
+from linesmith.analyzer.model import Profile, SharedLine
 from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.text import printable, printable_profile
 
@@ -28,7 +28,7 @@ _MEMORY_PER_BYTE, _MEMORY = 64, 64 << 20
 _COUNTS = (
     "hitm_remote", "hitm_local", "peer_remote", "peer_local", "stores_l1_hit", "stores_l1_miss", "stores_na", "taken",
 )  # fmt: skip
-_GIVEN = (*_COUNTS, "records", "cpus", "cycles_remote", "cycles_local", "cycles_load", "code_address", "width")
+_COUNTS_OF_ROWS = (*_COUNTS, "records", "cpus", "cycles_remote", "cycles_local", "cycles_load", "code_address", "width")
 # What no source may take for its own: other files that people give by mistake.
 _FOREIGN = {
     "an empty file": b"",
@@ -42,6 +42,15 @@ _FOREIGN = {
     "zeros": bytes(4096),
     "random bytes": random.Random(0).randbytes(4096),  # noqa: S311 - the same each time
 }  # fmt: skip
+_PUT_IN = {
+    "terminal escapes": b"\x1b[31m\x1b]0;title\x07\xc2\x9b2J",
+    "reversed writing": "\u202e\u2066\u200f".encode(),
+    "line ends": b"\n\r\n\x0b\x0c\xc2\x85\xe2\x80\xa8",
+    "zeros": bytes(16),
+    "a gigantic number": b"9" * 400,
+    "bytes that are not UTF-8": b"\xff\xfe\xed\xa0\x80",
+    "a long word": b"a" * 70_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +108,17 @@ def _reading(source: ProfileSource, example: Example) -> Iterator[str]:
         return
     for profile in profiles:
         yield from (f"{name}: {words}" for words in unsound(profile))
-        yield from (f"{name}: {words}" for words in _outcomes(profile, example.samples))
+        # Samples in are samples out.
+        if example.samples is not None and profile.sampling is None:
+            yield f"{name}: the profile does not say where its samples ended (sampling)"
+        elif example.samples is not None and profile.sampling and profile.sampling.samples != example.samples:
+            ended = profile.sampling.samples
+            yield f"{name}: the outcomes add up to {ended} samples instead of {example.samples}"
     if source.read(example.path, _NAME) != profiles:
         yield f"{name}: read again, the profiles are others"
     allowed = _MEMORY + _MEMORY_PER_BYTE * example.path.stat().st_size
     if peak > allowed:
         yield f"{name}: reading takes {peak >> 20} MiB, more than {allowed >> 20} MiB for a file of that size"
-
-
-def _outcomes(profile: Profile, samples: int | None) -> Iterator[str]:
-    """Samples in are samples out."""
-    if samples is None:
-        return
-    if profile.sampling is None:
-        yield "the profile does not say where its samples ended (sampling)"
-    elif profile.sampling.samples != samples:
-        yield f"the outcomes add up to {profile.sampling.samples} samples instead of {samples}"
 
 
 def unsound(profile: Profile) -> Iterator[str]:
@@ -146,18 +150,12 @@ def _unsound_line(line: SharedLine) -> Iterator[str]:
         if whole is not None and (whole < 0 or sum(parts) > whole + len(parts)):
             yield f"{name} of the rows add up to {sum(parts)}, that of the line is {whole}"
     for access in line.accesses:
-        yield from _unsound_access(access, line.bytes)
-
-
-def _unsound_access(access: Access, line_bytes: int) -> Iterator[str]:
-    if access.offset is not None and not 0 <= access.offset < line_bytes:
-        yield f"offset {access.offset} lies outside"
-    for name in _GIVEN:
-        value = getattr(access, name)
-        if value is not None and value < 0:
-            yield f"{name} is {value}"
-    if sum(one.contended for one in access.by_cpu) > access.contended:
-        yield f"more contended samples by CPU than the row at offset {access.offset} has"
+        if access.offset is not None and not 0 <= access.offset < line.bytes:
+            yield f"offset {access.offset} lies outside"
+        values = ((name, getattr(access, name)) for name in _COUNTS_OF_ROWS)
+        yield from (f"{name} is {value}" for name, value in values if value is not None and value < 0)
+        if sum(one.contended for one in access.by_cpu) > access.contended:
+            yield f"more contended samples by CPU than the row at offset {access.offset} has"
 
 
 def _hostile(source: ProfileSource, example: Example) -> Iterator[str]:
@@ -187,34 +185,20 @@ def damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"with {words} put in", bytes(copy)
 
 
-_PUT_IN = {
-    "terminal escapes": b"\x1b[31m\x1b]0;title\x07\xc2\x9b2J",
-    "reversed writing": "\u202e\u2066\u200f".encode(),
-    "line ends": b"\n\r\n\x0b\x0c\xc2\x85\xe2\x80\xa8",
-    "zeros": bytes(16),
-    "a gigantic number": b"9" * 400,
-    "bytes that are not UTF-8": b"\xff\xfe\xed\xa0\x80",
-    "a long word": b"a" * 70_000,
-}
-
-
 def _attempt(source: ProfileSource, path: Path) -> Iterator[str]:
+    """What is unsound in the profiles, or keeps a refusal from being one readable sentence that names the file."""
     try:
         profiles = source.read(path, _NAME)
     except LinesmithError as error:
-        yield from _not_a_sentence(str(error))
+        message = str(error)
+        if _NAME not in message:
+            yield f"the refusal does not name the file: {message!r}"
+        if printable(message) != message:
+            yield f"the refusal is not one line of printable characters: {message!r}"
+        if not 0 < len(message) <= _LONGEST_MESSAGE:
+            yield f"the refusal has {len(message)} characters"
     except Exception as error:
         yield f"read() raises {type(error).__name__}: {error}, which is no LinesmithError"
     else:
         for profile in profiles:
             yield from unsound(profile)
-
-
-def _not_a_sentence(message: str) -> Iterator[str]:
-    """What keeps a refusal from being one readable sentence that names the file."""
-    if _NAME not in message:
-        yield f"the refusal does not name the file: {message!r}"
-    if printable(message) != message:
-        yield f"the refusal is not one line of printable characters: {message!r}"
-    if not 0 < len(message) <= _LONGEST_MESSAGE:
-        yield f"the refusal has {len(message)} characters"

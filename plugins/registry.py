@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -46,16 +46,29 @@ _HEAD_BYTES = 64 * 1024
 
 def profile_sources() -> tuple[ProfileSource, ...]:
     """Every profile reader that works, by name (entry point group ``linesmith.profiles``)."""
-    return tuple(source for source in map(_loaded, _entry_points()) if not isinstance(source, str))
+    return tuple(source for source in _loaded_sources() if not isinstance(source, str))
 
 
-def broken_sources() -> tuple[str, ...]:
-    """A sentence for every installed profile reader that cannot be loaded: its name, its package, and why."""
-    return tuple(source for source in map(_loaded, _entry_points()) if isinstance(source, str))
+def _loaded_sources() -> list[ProfileSource | str]:
+    """Every profile reader, or a sentence with its name, its package and why it cannot be loaded."""
+    found: list[ProfileSource | str] = []
+    for point in sorted(entry_points(group="linesmith.profiles"), key=lambda point: point.name):
+        try:
+            source = point.load()()
+            if not isinstance(source, ProfileSource):
+                raise TypeError(f"{point.value} is no profile reader")
+        except Exception as error:  # foreign plugins may raise anything
+            owner = f" of {point.dist.name}" if point.dist else ""
+            source = (
+                f"the profile reader {point.name}{owner} cannot be loaded ({type(error).__name__}: {error}); "
+                "reinstall or remove that package"
+            )
+        found.append(source)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[P]):
+class PluginKind(Generic[P]):
     """The plugins of an entry point group; called with a name, it is the one of that name.
 
     Raises ``failure`` when none of that name is installed, it cannot be loaded, or it is no such plugin.
@@ -86,58 +99,40 @@ class Kind(Generic[P]):
         return found
 
 
-snapshot_source = Kind(SnapshotSource, "linesmith.snapshots", "reader of memory", SnapshotError)
-recorder = Kind(Recorder, "linesmith.recorders", "recorder", NotRecorded)
-builder = Kind(Builder, "linesmith.builders", "builder", PlanError)
-machine = Kind(Machine, "linesmith.machines", "machine", PlanError)
-benchmark = Kind(Benchmark, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
-optimizer = Kind(Optimizer, "linesmith.optimizers", "optimizer", PlanError)
-executor = Kind(Executor, "linesmith.executors", "executor", PlanError)
+snapshot_source = PluginKind(SnapshotSource, "linesmith.snapshots", "reader of memory", SnapshotError)
+recorder = PluginKind(Recorder, "linesmith.recorders", "recorder", NotRecorded)
+builder = PluginKind(Builder, "linesmith.builders", "builder", PlanError)
+machine = PluginKind(Machine, "linesmith.machines", "machine", PlanError)
+benchmark = PluginKind(Benchmark, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
+optimizer = PluginKind(Optimizer, "linesmith.optimizers", "optimizer", PlanError)
+executor = PluginKind(Executor, "linesmith.executors", "executor", PlanError)
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
     """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none."""
-    # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
-    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
-    with _regular(path, name) as file:
-        return profiles_in(file, name)
+    with _opened(path) as (file, name, source):
+        return tuple(map(printable_profile, source.read(file, name)))
 
 
 def read_named_profiles(path: Path) -> tuple[Profile, ...]:
     """The same with names of functions, also where the file has but addresses; raises ``ToolMissing``, too."""
-    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
-    with _regular(path, name) as file:
-        source = _source_of(file, name)
+    with _opened(path) as (file, name, source):
         profiles = source.read(file, name)
         if isinstance(source, NamingSource):
             profiles = tuple(source.with_names(file, one) for one in profiles)
         return tuple(map(printable_profile, profiles))
 
 
-def profiles_in(path: Path, name: str) -> tuple[Profile, ...]:
-    """Every report in the regular file at ``path``, which messages call ``name``. Raises ``ProfileError``."""
-    return tuple(map(printable_profile, _source_of(path, name).read(path, name)))
-
-
-def _source_of(path: Path, name: str) -> ProfileSource:
-    """The first source that knows the file. Raises ``ProfileError`` when none does."""
-    sources = profile_sources()
-    for head in _heads(path, name):
-        for source in sources:
-            if source.recognises(head):
-                return source
-    if not read_text(path, name).strip():
-        raise ProfileError(f"{name} is empty; {ADVICE}")
-    known = ", ".join(source.name for source in sources) or "none"
-    broken = "".join(f"; {sentence}" for sentence in broken_sources())
-    raise ProfileError(f"{name} is no profile that an installed reader knows ({known}); {ADVICE}{broken}")
-
-
 @contextmanager
-def _regular(path: Path, name: str) -> Iterator[Path]:
-    """``path``, or what comes out of the pipe there, in a file that lives until the end of the context."""
+def _opened(path: Path) -> Iterator[tuple[Path, str, ProfileSource]]:
+    """A regular file, what messages call it, and the source that knows it.
+
+    What comes out of a pipe is in a file that lives until the end of the context.
+    """
+    # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
+    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
     if path.is_file() or path.is_dir() or not path.exists():
-        yield path
+        yield path, name, _source_of(path, name)
         return
     with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
         try:
@@ -146,7 +141,7 @@ def _regular(path: Path, name: str) -> Iterator[Path]:
         except OSError as error:
             raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
         copy.flush()
-        yield Path(copy.name)
+        yield Path(copy.name), name, _source_of(Path(copy.name), name)
 
 
 def _copy(pipe: IO[bytes], copy: IO[bytes]) -> None:
@@ -158,6 +153,21 @@ def _copy(pipe: IO[bytes], copy: IO[bytes]) -> None:
         return
     while copy.tell() <= MOST_BYTES and (more := pipe.read(_HEAD_BYTES)):
         copy.write(more)
+
+
+def _source_of(path: Path, name: str) -> ProfileSource:
+    """The first source that knows the file. Raises ``ProfileError`` when none does."""
+    loaded = _loaded_sources()
+    sources = [source for source in loaded if not isinstance(source, str)]
+    for head in _heads(path, name):
+        for source in sources:
+            if source.recognises(head):
+                return source
+    if not read_text(path, name).strip():
+        raise ProfileError(f"{name} is empty; {ADVICE}")
+    known = ", ".join(source.name for source in sources) or "none"
+    broken = "".join(f"; {sentence}" for sentence in loaded if isinstance(sentence, str))
+    raise ProfileError(f"{name} is no profile that an installed reader knows ({known}); {ADVICE}{broken}")
 
 
 def _heads(path: Path, name: str) -> Iterator[bytes]:
@@ -177,20 +187,3 @@ def _heads(path: Path, name: str) -> Iterator[bytes]:
                     raise ProfileError(too_large(name))
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
-
-
-def _entry_points() -> list[EntryPoint]:
-    return sorted(entry_points(group="linesmith.profiles"), key=lambda point: point.name)
-
-
-def _loaded(point: EntryPoint) -> ProfileSource | str:
-    """The reader behind an entry point, or a sentence: foreign plugins may raise anything."""
-    try:
-        source = point.load()()
-        if not isinstance(source, ProfileSource):
-            raise TypeError(f"{point.value} is no profile reader")
-    except Exception as error:
-        owner = f" of {point.dist.name}" if point.dist else ""
-        reason = f"{type(error).__name__}: {error}"
-        return f"the profile reader {point.name}{owner} cannot be loaded ({reason}); reinstall or remove that package"
-    return source

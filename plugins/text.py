@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Turns the bytes of a profile into text, and names the files that are no text."""
+"""Turns the bytes of a profile into text without what could steer a terminal, and names the files that are no text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import IO, TypeVar, cast
+from typing import TypeVar, cast
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Profile
 
 _MAGICS = {
     b"PERFILE2": "is a perf.data file; run `perf c2c report --stdio -i` on it and give the text",
@@ -41,16 +40,13 @@ def read_text(path: Path, name: str) -> str:
     try:
         with path.open("rb") as file:
             # A read of so many bytes at once would take all their memory first.
-            data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b"")) if _fits(file) else None
+            fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
+            data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b"")) if fits else None
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
     if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
     return decode(data, name)
-
-
-def _fits(file: IO[bytes]) -> bool:
-    return os.fstat(file.fileno()).st_size <= MOST_BYTES
 
 
 def too_large(name: str) -> str:
@@ -91,8 +87,6 @@ def decode(data: bytes, name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-# Keeps what could steer a terminal, or show a text as another one, out of the strings of a profile.
-
 # Controls (C0, C1, DEL), line and paragraph separators, what turns the direction of writing (UAX 9), invisible
 # characters and tags, halves of surrogate pairs.
 UNPRINTABLE = (
@@ -109,24 +103,19 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub("\ufffd", text)
 
 
-def printable_profile(profile: Profile) -> Profile:
-    """``profile`` with every string printable; the same object when they all are."""
-    return _printable(profile)
-
-
-def _printable(value: T) -> T:
-    """``value`` of any type of the model; parts that need no change stay the same objects."""
+def printable_profile(value: T) -> T:
+    """A profile (or any part of one) with every string printable; parts that need no change stay the same objects."""
     if type(value) is str:
         return cast(T, printable(str(value)))
     if isinstance(value, tuple):
-        parts = tuple(map(_printable, value))
+        parts = tuple(map(printable_profile, value))
         same = all(map(operator.is_, parts, value))
         return value if same else cast(T, parts)
     changed = {}
     kind: type = type(value)
     for name in _telling(kind):
         old = getattr(value, name)
-        new = _printable(old) if old else old
+        new = printable_profile(old) if old else old
         if new is not old:
             changed[name] = new
     return replace(value, **changed) if changed else value  # type: ignore[type-var]

@@ -24,7 +24,7 @@ from linesmith.plugins.benchmarks.outcome import (
     sound,
     words_of,
 )
-from linesmith.plugins.benchmarks.settings import Given, given, shown, thread_count
+from linesmith.plugins.benchmarks.settings import BenchmarkOptions, options_of, shown, thread_count
 
 SECONDS = "seconds"
 VALUE = "value"
@@ -50,7 +50,7 @@ _TAKES: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputNumber:
     """One number of the output: ``pattern`` is empty for the last one; ``take`` says which of several."""
 
     metric: Metric
@@ -58,7 +58,7 @@ class Wanted:
     take: str
 
 
-def wanted_of(options: Given) -> tuple[Wanted, ...]:
+def wanted_of(options: BenchmarkOptions) -> tuple[OutputNumber, ...]:
     """The numbers that the settings ask for, in their order; raises ``BenchmarkUnknown``."""
     several = options.family("pattern")
     if several and "pattern" in options.settings:
@@ -73,7 +73,7 @@ def wanted_of(options: Given) -> tuple[Wanted, ...]:
     return () if options.switch("wall") and not pattern else (_wanted(options, VALUE, pattern),)
 
 
-def _wanted(options: Given, name: str, pattern: str) -> Wanted:
+def _wanted(options: BenchmarkOptions, name: str, pattern: str) -> OutputNumber:
     if not _NAME.fullmatch(name):
         raise BenchmarkUnknown(
             f"the benchmark {options.benchmark} cannot call a metric {shown(name)}; give a name of letters and digits"
@@ -85,7 +85,7 @@ def _wanted(options: Given, name: str, pattern: str) -> Wanted:
     better = Better(options.choice(own("better"), _BETTER))
     metric = Metric(name, options.text(own("unit")), better)
     take = options.choice(own("take"), tuple(_TAKES))
-    return Wanted(metric, checked(options.benchmark, pattern) if pattern else "", take)
+    return OutputNumber(metric, checked(options.benchmark, pattern) if pattern else "", take)
 
 
 def numbers_in(text: str) -> list[str]:
@@ -144,7 +144,7 @@ class CommandBenchmark:
             values.append((SECONDS, sound(self.name, "the wall time", last.seconds, last.output)))
         return tuple(values)
 
-    def _value(self, wanted: Wanted, done: Done) -> float:
+    def _value(self, wanted: OutputNumber, done: Done) -> float:
         name, text = wanted.metric.name, words_of(done)
         if not wanted.pattern:
             # What programs say on standard error is no result, unless they say nothing else.
@@ -161,10 +161,10 @@ class CommandBenchmark:
         values = [number(self.name, name, word, text) for word in chosen]
         return sound(self.name, name, _TAKES[wanted.take](values), text)
 
-    def _options(self, settings: Settings) -> Given:
-        return given(self.name, settings, _KNOWN, _FAMILIES)
+    def _options(self, settings: Settings) -> BenchmarkOptions:
+        return options_of(self.name, settings, _KNOWN, _FAMILIES)
 
-    def _lines(self, options: Given) -> tuple[list[str], ...]:
+    def _lines(self, options: BenchmarkOptions) -> tuple[list[str], ...]:
         """The words of each command line, the one to measure last."""
         if "run" not in options.settings:
             raise BenchmarkUnknown(f'the benchmark {self.name} needs the command to run: give run = "PROGRAM WORDS..."')
@@ -173,14 +173,14 @@ class CommandBenchmark:
             _split(options, "run", options.text("run")),
         )
 
-    def _environment(self, options: Given) -> tuple[tuple[str, str], ...]:
+    def _environment(self, options: BenchmarkOptions) -> tuple[tuple[str, str], ...]:
         found = [_VARIABLE.fullmatch(each) for each in options.texts("environment")]
         if not all(found):
             raise options.refuse("environment", "texts NAME=VALUE")
         return tuple((match[1], match[2]) for match in found if match)
 
 
-def _split(options: Given, setting: str, line: str) -> list[str]:
+def _split(options: BenchmarkOptions, setting: str, line: str) -> list[str]:
     """The words of a line, quoted as for a shell; nothing else that a shell does is done."""
     try:
         words = shlex.split(line)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the commands of a benchmark left: whether they ended well, their words, and the sound numbers in them."""
+"""What the commands of a benchmark left: whether they ended well, their words, and the sound numbers in them.
+
+The pattern of a user is searched in a process of its own: the module ``re`` cannot be interrupted in its thread, and
+some patterns take time exponential in the length of a line.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +32,12 @@ _WORD_CHARACTERS = 40
 MOST_CHARACTERS = 1 << 20
 _LAST_LINES = 5
 _LINE_CHARACTERS = 160
+GROUP = "value"
+_CPU_SECONDS = 10
+# Where others keep the CPUs busy, the same takes longer.
+_WALL_SECONDS = 120
+# Read with this module, so that an upgrade of the package in the middle of a run changes nothing.
+_SEARCHER = Path(__file__).with_name("searcher.py").read_text("utf-8")
 
 
 def ended_well(benchmark: str, done: Sequence[Done]) -> tuple[Done, ...]:
@@ -98,19 +108,6 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)
 
 
-# Finds what a user's pattern matches, in a process of its own: a pattern can take longer than anybody waits.
-#
-# The module ``re`` cannot be interrupted in its thread, and some patterns take time exponential in the length of a
-# line.
-
-GROUP = "value"
-_CPU_SECONDS = 10
-# Where others keep the CPUs busy, the same takes longer.
-_WALL_SECONDS = 120
-# Read with this module, so that an upgrade of the package in the middle of a run changes nothing.
-_SEARCHER = Path(__file__).with_name("searcher.py").read_text("utf-8")
-
-
 def checked(benchmark: str, pattern: str) -> str:
     """``pattern``, if it is a regular expression with a group ``value`` or exactly one; raises ``BenchmarkUnknown``."""
     try:
@@ -128,10 +125,7 @@ def checked(benchmark: str, pattern: str) -> str:
 
 
 def matches(benchmark: str, pattern: str, text: str) -> tuple[str, ...]:
-    """What the group matches in ``text``, in order.
-
-    Raises ``BenchmarkNonsense`` when the search takes too long.
-    """
+    """What the group matches in ``text``, in order; raises ``BenchmarkNonsense`` when the search takes too long."""
     question = {"pattern": pattern, "group": GROUP, "text": text}
     command = (sys.executable, "-I", "-S", "-c", _SEARCHER, str(_CPU_SECONDS))
     try:

@@ -12,8 +12,15 @@ from pathlib import Path
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
-from linesmith.plugins.benchmarks.settings import PROGRAM, Given, given, program, program_obstacle, thread_count
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
+from linesmith.plugins.benchmarks.settings import (
+    PROGRAM,
+    BenchmarkOptions,
+    options_of,
+    program,
+    program_obstacle,
+    thread_count,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +132,19 @@ class PerfBench:
         last = ended_well(self.name, done)[-1]
         text, name = words_of(last), suite.metric.name
         found = [number(self.name, name, word, text) for word in suite.number.findall(text)]
-        expected = copies_told(self.name, last).workers if suite.copied else 1
+        expected = copies_tally(self.name, last).workers if suite.copied else 1
         if len(found) != expected:
             raise nonsense(self.name, f"it has {len(found)} results where {expected} should be", text)
         return ((name, sound(self.name, name, suite.combine(found), text)),)
 
-    def _suite(self, settings: Settings) -> tuple[Given, Suite]:
-        options = given(self.name, settings, ("suite", "loops", "seconds", "size", PROGRAM, *SETTINGS))
+    def _suite(self, settings: Settings) -> tuple[BenchmarkOptions, Suite]:
+        options = options_of(self.name, settings, ("suite", "loops", "seconds", "size", PROGRAM, *SETTINGS))
         return options, SUITES[self._name(options)]
 
-    def _name(self, options: Given) -> str:
+    def _name(self, options: BenchmarkOptions) -> str:
         return options.choice("suite", tuple(SUITES))
 
-    def _words(self, options: Given, suite: Suite, threads: int) -> list[str]:
+    def _words(self, options: BenchmarkOptions, suite: Suite, threads: int) -> list[str]:
         """The suite's words; raises ``BenchmarkUnknown`` for a setting that it does not have."""
         for name in ("loops", "seconds", "size"):
             if name in options.settings and f"{{{name}}}" not in suite.words:
@@ -150,5 +157,5 @@ class PerfBench:
             threads=threads, loops=loops, seconds=self._seconds(options, suite), size=size
         ).split()
 
-    def _seconds(self, options: Given, suite: Suite) -> int:
+    def _seconds(self, options: BenchmarkOptions, suite: Suite) -> int:
         return options.whole("seconds", suite.seconds or 1, 1, 24 * 3600)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The C programs of this package, compiled where they are used and kept under the digest of all that went into them."""
+"""The C programs of this package, compiled where they are used and kept under the digest of all that went into them.
+
+All are a crew of workers (``sources/crew.c``): they have in common how much they do, and the lines in which they say
+what they did. ``copies`` runs several copies of a command at the same time, in a fresh folder.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Streams, child
-from linesmith.analyzer.base.errors import DiskFull, LinesmithError, OutputError, ToolMissing
+from linesmith.analyzer.base.errors import DiskFull, OutputError, ToolMissing
 from linesmith.analyzer.model import Better, Done, Metric
 from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.settings import Given
+from linesmith.plugins.benchmarks.settings import BenchmarkOptions
 
 # What a user can say of compiling, for every benchmark that has a program compiled.
 SETTINGS = ("linking", "compiler")
@@ -28,10 +32,17 @@ COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = ("-std=c11", "-O2", "-g", "-pthread")
 _COMPILE_SECONDS = 120
 _COMPLAINT_CHARACTERS = 400
+CREW_SETTINGS = ("operations", "seconds", *SETTINGS)
+_MOST_OPERATIONS = 10**12
+_MOST_SECONDS = 3600.0
+_LINE = re.compile(r"(benchmark|workers|operations|seconds|cpu-seconds|per-second) (\S+)")
+_NUMBERS = ("workers", "operations", "seconds", "cpu-seconds", "per-second")
+# Printed numbers are rounded, so those that belong together agree only nearly.
+_AGREEMENT = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class SourceProgram:
     """A program by its name and the files of ``sources/`` that it is made of, headers too."""
 
     name: str
@@ -42,38 +53,40 @@ class Program:
         return (files("linesmith.plugins.benchmarks") / "sources" / source).read_text("utf-8")
 
 
-def find_compiler(given: Given) -> str | None:
+_COPIES = SourceProgram("copies", ("copies.c", "crew.c", "crew.h"))
+
+
+def find_compiler(options: BenchmarkOptions) -> str | None:
     """The path of the compiler that the settings name, or of the first there is; ``None`` without one."""
-    named = given.text("compiler")
+    named = options.text("compiler")
     return next(filter(None, map(shutil.which, (named,) if named else COMPILERS)), None)
 
 
-def compiler_obstacle(given: Given) -> str | None:
+def compiler_obstacle(options: BenchmarkOptions) -> str | None:
     """Why nothing can be compiled here, a sentence without its full stop."""
-    if find_compiler(given):
+    if find_compiler(options):
         return None
-    named = given.text("compiler")
+    named = options.text("compiler")
     return f"the compiler {named} is not found" if named else "no C compiler was found; install the package gcc"
 
 
-def linking(given: Given) -> str:
+def linking(options: BenchmarkOptions) -> str:
     """How programs are to be linked; raises ``BenchmarkUnknown``."""
-    return given.choice("linking", LINKINGS)
+    return options.choice("linking", LINKINGS)
 
 
-def compiled(program: Program, given: Given, scratch: Path) -> Path:
+def compiled(program: SourceProgram, options: BenchmarkOptions, scratch: Path) -> Path:
     """The program, compiled below ``scratch`` unless it is there already from the same sources.
 
     Raises ``ToolMissing`` when there is no compiler or it cannot compile, ``DiskFull``.
     """
-    found = find_compiler(given)
+    found = find_compiler(options)
     if found is None:
-        raise ToolMissing(f"the benchmark {given.benchmark} has to be compiled: {compiler_obstacle(given)}")
-    return _kept(program, linking(given), found, scratch)
-
-
-def _kept(program: Program, linked: str, found: str, scratch: Path) -> Path:
-    place = scratch / "programs" / _digest(program, linked, found) / program.name
+        raise ToolMissing(f"the benchmark {options.benchmark} has to be compiled: {compiler_obstacle(options)}")
+    linked = linking(options)
+    parts = (linked, found, *_FLAGS, *(program.text(source) for source in program.sources))
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    place = scratch / "programs" / digest / program.name
     if place.is_file():
         return place
     try:
@@ -82,23 +95,14 @@ def _kept(program: Program, linked: str, found: str, scratch: Path) -> Path:
             made = _compile(program, linked, found, Path(folder))
             made.replace(place)  # whole or not at all, whoever else compiles it now
     except OSError as error:
-        raise _unwritten(program, place.parent, error) from error
+        words = f"the benchmark {program.name} cannot be put into {place.parent} ({error.strerror})"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{words}; free some room there") from error
+        raise OutputError(f"{words}; make it writable or name another --run") from error
     return place
 
 
-def _unwritten(program: Program, place: Path, error: OSError) -> LinesmithError:
-    words = f"the benchmark {program.name} cannot be put into {place} ({error.strerror})"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"{words}; free some room there")
-    return OutputError(f"{words}; make it writable or name another --run")
-
-
-def _digest(program: Program, linked: str, compiler: str) -> str:
-    parts = (linked, compiler, *_FLAGS, *(program.text(source) for source in program.sources))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def _compile(program: Program, linked: str, compiler: str, folder: Path) -> Path:
+def _compile(program: SourceProgram, linked: str, compiler: str, folder: Path) -> Path:
     for source in program.sources:
         (folder / source).write_text(program.text(source), "utf-8")
     ways = {"automatic": (("-static",), ()), "static": (("-static",),), "dynamic": ((),)}[linked]
@@ -126,19 +130,6 @@ def _complaint(command: Sequence[str], folder: Path) -> str:
     return next((line for line in lines if "error" in line or "cannot" in line), lines[-1])[:_COMPLAINT_CHARACTERS]
 
 
-# What the included programs have in common: how much they are to do, and the lines in which they tell what they did.
-#
-# Source: ``sources/crew.c``.
-
-CREW_SETTINGS = ("operations", "seconds", *SETTINGS)
-_MOST_OPERATIONS = 10**12
-_MOST_SECONDS = 3600.0
-_LINE = re.compile(r"(benchmark|workers|operations|seconds|cpu-seconds|per-second) (\S+)")
-_NUMBERS = ("workers", "operations", "seconds", "cpu-seconds", "per-second")
-# Printed numbers are rounded, so those that belong together agree only nearly.
-_AGREEMENT = 0.01
-
-
 @dataclass(frozen=True, slots=True)
 class Amount:
     """How much each worker does: ``operations``, or what it can in ``seconds`` where that is not 0.0."""
@@ -164,7 +155,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class CrewTally:
     """What a crew did in ``seconds``, from its first beginning to its last end; ``cpu`` seconds are of all together."""
 
     workers: int
@@ -173,33 +164,37 @@ class Tally:
     cpu: float
 
 
-def amount(given: Given, operations: int) -> Amount:
+def amount(options: BenchmarkOptions, operations: int) -> Amount:
     """How much to do; ``operations`` is the benchmark's default. Raises ``BenchmarkUnknown``."""
-    if {"operations", "seconds"} <= set(given.settings):
-        raise given.refuse("seconds", "either operations or seconds, not both")
+    if {"operations", "seconds"} <= set(options.settings):
+        raise options.refuse("seconds", "either operations or seconds, not both")
     return Amount(
-        given.whole("operations", operations, 1, _MOST_OPERATIONS), given.seconds("seconds", 0.0, _MOST_SECONDS)
+        options.whole("operations", operations, 1, _MOST_OPERATIONS), options.seconds("seconds", 0.0, _MOST_SECONDS)
     )
 
 
-def tally(benchmark: str, program: str, text: str) -> Tally:
+def tally(benchmark: str, program: str, text: str) -> CrewTally:
     """What the program of that name printed; raises ``BenchmarkNonsense`` when the text is not what it prints."""
     found = {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
     if found.get("benchmark") != program:
         raise nonsense(benchmark, f"it has no line 'benchmark {program}'", text)
-    values = {name: _value(benchmark, name, found, text) for name in _NUMBERS}
+    values = {}
+    for name in _NUMBERS:
+        if name not in found:
+            raise nonsense(benchmark, f"it has no line '{name}'", text)
+        values[name] = number(benchmark, name, found[name], text)
     rate = sound(benchmark, "the rate", values["operations"] / values["seconds"], text)
     if abs(values["per-second"] / rate - 1.0) > _AGREEMENT:
         raise nonsense(benchmark, "operations, seconds and rate contradict each other", text)
-    return Tally(int(values["workers"]), values["operations"], values["seconds"], values["cpu-seconds"])
+    return CrewTally(int(values["workers"]), values["operations"], values["seconds"], values["cpu-seconds"])
 
 
 def rates(benchmark: str, plural: str, done: Done) -> Values:
     """Operations for each second of wall time, and for each second of CPU time, of all workers together."""
-    told = tally(benchmark, benchmark, words_of(done))
+    crew = tally(benchmark, benchmark, words_of(done))
     return (
-        (f"{plural}_per_sec", told.operations / told.seconds),
-        (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", told.operations / told.cpu, done.output)),
+        (f"{plural}_per_sec", crew.operations / crew.seconds),
+        (f"{plural}_per_cpu_sec", sound(benchmark, "the rate", crew.operations / crew.cpu, done.output)),
     )
 
 
@@ -211,34 +206,23 @@ def rate_metrics(plural: str) -> tuple[Metric, ...]:
     )
 
 
-def _value(benchmark: str, name: str, found: dict[str, str], text: str) -> float:
-    if name not in found:
-        raise nonsense(benchmark, f"it has no line '{name}'", text)
-    return number(benchmark, name, found[name], text)
-
-
-# Several copies of a command at the same time, in a fresh folder. Source: ``sources/copies.c``.
-
-PROGRAM = Program("copies", ("copies.c", "crew.c", "crew.h"))
-
-
 def copies(
-    given: Given, count: int, scratch: Path, command: Sequence[str], files: Sequence[Path] = ()
+    options: BenchmarkOptions, count: int, scratch: Path, command: Sequence[str], files: Sequence[Path] = ()
 ) -> tuple[str, ...]:
     """The words that run ``count`` copies of ``command`` and print their wall time; ``files`` are linked beside them.
 
     The command's program is named by its path. Raises what compiling raises.
     """
-    program = compiled(PROGRAM, given, scratch)
+    program = compiled(_COPIES, options, scratch)
     links = (word for path in files for word in ("--file", str(path)))
     return (str(program), "--workers", str(count), *links, "--", *command)
 
 
-def without_rights(given: Given, scratch: Path, command: Sequence[str]) -> tuple[str, ...]:
+def without_rights(options: BenchmarkOptions, scratch: Path, command: Sequence[str]) -> tuple[str, ...]:
     """The words that run ``command`` as a user without rights, also where root runs them: guests know only root."""
-    return (str(compiled(PROGRAM, given, scratch)), "--nobody", "--", *command)
+    return (str(compiled(_COPIES, options, scratch)), "--nobody", "--", *command)
 
 
-def copies_told(benchmark: str, done: Done) -> Tally:
+def copies_tally(benchmark: str, done: Done) -> CrewTally:
     """How many copies ended and how long they took; raises ``BenchmarkNonsense``."""
-    return tally(benchmark, PROGRAM.name, words_of(done))
+    return tally(benchmark, _COPIES.name, words_of(done))

@@ -19,8 +19,8 @@ MOST_MATCHES = 100_000
 def found(pattern: str, group: str, text: str) -> list[str]:
     """What the group of that name, or the only group, matched; places where it took no part are left out."""
     expression = re.compile(pattern, re.MULTILINE)
-    chosen = group if group in expression.groupindex else 1
-    some = (match.group(chosen) for match in islice(expression.finditer(text), MOST_MATCHES))
+    number = group if group in expression.groupindex else 1
+    some = (match.group(number) for match in islice(expression.finditer(text), MOST_MATCHES))
     return [each for each in some if each is not None]
 
 

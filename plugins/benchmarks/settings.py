@@ -19,6 +19,9 @@ from linesmith.plugins.api import Settings
 Variables = Sequence[tuple[str, str]]
 
 MOST_THREADS = 1024
+# Where a program of others is, if not in PATH, and the folder in which the user has one.
+PROGRAM = "program"
+DIRECTORY = "directory"
 # What every benchmark takes: the longest that one of its commands may run, and the CPUs that they run on.
 _OF_ALL = ("limit", "cpus")
 _LIMIT_SECONDS = 300
@@ -27,7 +30,7 @@ _RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class BenchmarkOptions:
     """The settings given to the benchmark of that name; messages name both."""
 
     benchmark: str
@@ -106,7 +109,9 @@ class Given:
         return tuple(sorted(found))
 
 
-def given(benchmark: str, settings: Settings, known: Collection[str], families: Collection[str] = ()) -> Given:
+def options_of(
+    benchmark: str, settings: Settings, known: Collection[str], families: Collection[str] = ()
+) -> BenchmarkOptions:
     """The settings, if each is ``known`` or one of a family (``name.KEY``); raises ``BenchmarkUnknown``."""
     names = (*known, *_OF_ALL)
     for name in settings:
@@ -117,7 +122,7 @@ def given(benchmark: str, settings: Settings, known: Collection[str], families: 
                 f"the benchmark {shown(benchmark)} has no setting {shown(name)}{nearest(name, every)}; "
                 f"its settings are {', '.join(sorted(every))}"
             )
-    found = Given(benchmark, settings)
+    found = BenchmarkOptions(benchmark, settings)
     found.step(())
     return found
 
@@ -141,36 +146,31 @@ def thread_count(benchmark: str, threads: int) -> int:
     return threads
 
 
-# Programs of others that a benchmark runs: found in PATH, or where the user says, or in a folder that the user has.
-
-PROGRAM = "program"
-DIRECTORY = "directory"
-
-
-def program(given: Given, name: str) -> str:
+def program(options: BenchmarkOptions, name: str) -> str:
     """The path of the program called ``name``, or of what ``program`` names; its bare name where it is not here."""
-    named = given.text(PROGRAM, name)
+    named = options.text(PROGRAM, name)
     found = shutil.which(named)
     return os.path.abspath(found) if found else named  # noqa: PTH100 - a link's own name says what it is to do
 
 
-def program_obstacle(given: Given, name: str, package: str) -> str | None:
+def program_obstacle(options: BenchmarkOptions, name: str, package: str) -> str | None:
     """Why it cannot be run, a sentence without its full stop; what ``program`` names may be on another machine."""
-    if PROGRAM in given.settings or shutil.which(name):
+    if PROGRAM in options.settings or shutil.which(name):
         return None
     return f"{name} is not installed; install the package {package}, or name it with {PROGRAM} = PATH"
 
 
-def directory(given: Given, what: str) -> Path:
+def directory(options: BenchmarkOptions, what: str) -> Path:
     """The folder that the user has; raises ``BenchmarkUnknown`` when none is named."""
-    if DIRECTORY not in given.settings:
+    if DIRECTORY not in options.settings:
         raise BenchmarkUnknown(
-            f'the benchmark {given.benchmark} does not come with linesmith; say where it is with {DIRECTORY} = "{what}"'
+            f"the benchmark {options.benchmark} does not come with linesmith; "
+            f'say where it is with {DIRECTORY} = "{what}"'
         )
-    return Path(os.path.abspath(Path(given.text(DIRECTORY)).expanduser()))  # noqa: PTH100 - links keep their names
+    return Path(os.path.abspath(Path(options.text(DIRECTORY)).expanduser()))  # noqa: PTH100 - links keep their names
 
 
-def files_obstacle(given: Given, *files: Path) -> str | None:
+def files_obstacle(options: BenchmarkOptions, *files: Path) -> str | None:
     """The first file that is not there, a sentence without its full stop."""
     missing = next((path for path in files if not path.exists()), None)
-    return f"{missing} is not there; build {given.benchmark} in its folder first" if missing else None
+    return f"{missing} is not there; build {options.benchmark} in its folder first" if missing else None

@@ -18,9 +18,9 @@ from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, n
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking, without_rights
 from linesmith.plugins.benchmarks.settings import (
     PROGRAM,
-    Given,
-    given,
+    BenchmarkOptions,
     nearest,
+    options_of,
     program,
     program_obstacle,
     shown,
@@ -91,14 +91,14 @@ class StressNg:
         real, cpu = (number(self.name, what, word, text) for what, word in zip(_RATES, found, strict=True))
         return ("bogo_ops_per_sec", real), ("bogo_ops_per_cpu_sec", cpu)
 
-    def _options(self, settings: Settings) -> Given:
-        options = given(
+    def _options(self, settings: Settings) -> BenchmarkOptions:
+        options = options_of(
             self.name, settings, ("stressor", "operations", "seconds", "words", "directory", PROGRAM, *SETTINGS)
         )
         self._stressor(options)
         return options
 
-    def _stressor(self, options: Given) -> str:
+    def _stressor(self, options: BenchmarkOptions) -> str:
         if "stressor" not in options.settings:
             raise BenchmarkUnknown(f'the benchmark {self.name} needs a stressor: give stressor = "exec", or another')
         stressor = options.text("stressor")
@@ -109,17 +109,17 @@ class StressNg:
             )
         return stressor
 
-    def _amount(self, options: Given) -> tuple[str, ...]:
+    def _amount(self, options: BenchmarkOptions) -> tuple[str, ...]:
         if {"operations", "seconds"} <= set(options.settings):
             raise options.refuse("seconds", "either operations or seconds, not both")
         if "operations" in options.settings:
             return f"--{self._stressor(options)}-ops", str(options.whole("operations", 1, 1, 10**12))
         return "--timeout", f"{self._seconds(options)}s"
 
-    def _seconds(self, options: Given) -> int:
+    def _seconds(self, options: BenchmarkOptions) -> int:
         return options.whole("seconds", _SECONDS, 1, 24 * 3600)
 
-    def _words(self, options: Given) -> tuple[str, ...]:
+    def _words(self, options: BenchmarkOptions) -> tuple[str, ...]:
         """More options for stress-ng, as one line."""
         try:
             return tuple(shlex.split(options.text("words")))

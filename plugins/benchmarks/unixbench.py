@@ -16,14 +16,14 @@ from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_told, linking
+from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
-    Given,
+    BenchmarkOptions,
     directory,
     files_obstacle,
-    given,
     nearest,
+    options_of,
     thread_count,
 )
 
@@ -31,7 +31,7 @@ WAYS = ("programs", "script")
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class UnixBenchTest:
     """A test: what the script calls it in its table, its unit, its program with its words, and the files it reads.
 
     ``{seconds}`` and ``{pgms}`` stand in the words; files are named from UnixBench's folder.
@@ -43,21 +43,23 @@ class Test:
     files: tuple[str, ...] = ()
 
 
-def _shells(count: int) -> Test:
+def _shells(count: int) -> UnixBenchTest:
     files = ("pgms/tst.sh", "testdir/sort.src")
-    return Test(f"Shell Scripts ({count} concurrent)", f"looper {{seconds}} {{pgms}}/multi.sh {count}", "lpm", files)
+    return UnixBenchTest(
+        f"Shell Scripts ({count} concurrent)", f"looper {{seconds}} {{pgms}}/multi.sh {count}", "lpm", files
+    )
 
 
 TESTS = {
     "shell1": _shells(1),
     "shell8": _shells(8),
     "shell16": _shells(16),
-    "execl": Test("Execl Throughput", "execl {seconds}"),
-    "context1": Test("Pipe-based Context Switching", "context1 {seconds}"),
-    "spawn": Test("Process Creation", "spawn {seconds}"),
-    "syscall": Test("System Call Overhead", "syscall {seconds}"),
-    "sysexec": Test("Exec System Call Overhead", "syscall {seconds} exec"),
-    "pipe": Test("Pipe Throughput", "pipe {seconds}"),
+    "execl": UnixBenchTest("Execl Throughput", "execl {seconds}"),
+    "context1": UnixBenchTest("Pipe-based Context Switching", "context1 {seconds}"),
+    "spawn": UnixBenchTest("Process Creation", "spawn {seconds}"),
+    "syscall": UnixBenchTest("System Call Overhead", "syscall {seconds}"),
+    "sysexec": UnixBenchTest("Exec System Call Overhead", "syscall {seconds} exec"),
+    "pipe": UnixBenchTest("Pipe Throughput", "pipe {seconds}"),
 }
 _SECONDS = 10
 _ITERATIONS = 3
@@ -85,8 +87,8 @@ class UnixBench:
         """Programs that are not built, or no compiler."""
         options, test = self._options(settings)
         folder = directory(options, "/path/to/UnixBench")
-        wanted = (f"pgms/{test.words.split()[0]}", *test.files)
-        names = (*wanted, *_OF_THE_SCRIPT) if self._by_script(options) else wanted
+        names = (f"pgms/{test.words.split()[0]}", *test.files)
+        names += _OF_THE_SCRIPT if self._by_script(options) else ()
         return files_obstacle(options, *(folder / name for name in names)) or compiler_obstacle(options)
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
@@ -121,7 +123,7 @@ class UnixBench:
         score = self._of_table(test, words_of(last)) if self._by_script(options) else self._of_counts(last)
         return ((options.text("test"), score),)
 
-    def _of_table(self, test: Test, text: str) -> float:
+    def _of_table(self, test: UnixBenchTest, text: str) -> float:
         """The row of the script's table; it has the mean of several runs."""
         rows = (match for match in map(_ROW.fullmatch, (line.strip()[:400] for line in text.splitlines())) if match)
         found = next((match for match in rows if match[1] == test.title), None)
@@ -131,29 +133,29 @@ class UnixBench:
 
     def _of_counts(self, done: Done) -> float:
         """Counts of all copies over the wall time, in units of the time base; a time base of 0 says it is a rate."""
-        text, told = words_of(done), copies_told(self.name, done)
+        text, crew = words_of(done), copies_tally(self.name, done)
         counts = [match for match in map(_COUNT.fullmatch, (line.strip()[:80] for line in text.splitlines())) if match]
         bases = {int(match[2]) for match in counts}
-        if len(counts) != told.workers or len(bases) != 1:
-            raise nonsense(self.name, f"{len(counts)} of {told.workers} copies told what they counted", text)
+        if len(counts) != crew.workers or len(bases) != 1:
+            raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies told what they counted", text)
         total = sum(float(match[1]) for match in counts)
         base = bases.pop()
-        return sound(self.name, "the score", total / told.seconds * base if base else total, text)
+        return sound(self.name, "the score", total / crew.seconds * base if base else total, text)
 
-    def _options(self, settings: Settings) -> tuple[Given, Test]:
-        options = given(self.name, settings, (DIRECTORY, "test", "way", "seconds", "iterations", *SETTINGS))
+    def _options(self, settings: Settings) -> tuple[BenchmarkOptions, UnixBenchTest]:
+        options = options_of(self.name, settings, (DIRECTORY, "test", "way", "seconds", "iterations", *SETTINGS))
         if "test" not in settings:
             raise BenchmarkUnknown(f"the benchmark {self.name} needs a test: give test = one of {', '.join(TESTS)}")
-        chosen = options.text("test")
-        if chosen not in TESTS:
-            raise options.refuse("test", f"one of {', '.join(TESTS)}{nearest(chosen, TESTS)}")
+        test = options.text("test")
+        if test not in TESTS:
+            raise options.refuse("test", f"one of {', '.join(TESTS)}{nearest(test, TESTS)}")
         directory(options, "/path/to/UnixBench")
-        return options, TESTS[chosen]
+        return options, TESTS[test]
 
-    def _by_script(self, options: Given) -> bool:
+    def _by_script(self, options: BenchmarkOptions) -> bool:
         return options.choice("way", WAYS) == "script"
 
-    def _amount(self, options: Given) -> int:
+    def _amount(self, options: BenchmarkOptions) -> int:
         """Seconds of a program, or the iterations that the script is told."""
         foreign, own, default = (
             ("seconds", "iterations", _ITERATIONS) if self._by_script(options) else ("iterations", "seconds", _SECONDS)

@@ -17,10 +17,10 @@ from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
-    Given,
+    BenchmarkOptions,
     directory,
     files_obstacle,
-    given,
+    options_of,
     shown,
     thread_count,
 )
@@ -78,10 +78,10 @@ class WillItScale:
             ("slowest_ops_per_sec", sound(self.name, "the slowest task's", sum(least) / len(least), text)),
         )
 
-    def _options(self, settings: Settings) -> Given:
-        return given(self.name, settings, (DIRECTORY, "testcase", "mode", "seconds", "smt"))
+    def _options(self, settings: Settings) -> BenchmarkOptions:
+        return options_of(self.name, settings, (DIRECTORY, "testcase", "mode", "seconds", "smt"))
 
-    def _program(self, options: Given) -> Path:
+    def _program(self, options: BenchmarkOptions) -> Path:
         """The program of the test case; raises ``BenchmarkUnknown`` when none is named."""
         if "testcase" not in options.settings:
             raise BenchmarkUnknown(f'the benchmark {self.name} needs a test case: give testcase = "page_fault1"')
@@ -90,10 +90,10 @@ class WillItScale:
             raise BenchmarkUnknown(f"the benchmark {self.name} has no test case {shown(case)}; give one of its tests/")
         return directory(options, "/path/to/will-it-scale") / f"{case}_{options.choice('mode', MODES)}"
 
-    def _words(self, options: Given, count: int) -> tuple[str, ...]:
+    def _words(self, options: BenchmarkOptions, count: int) -> tuple[str, ...]:
         self._program(options)
         smt = ("-m",) if options.switch("smt") else ()
         return (*smt, "-t", str(count), "-s", str(self._seconds(options)))
 
-    def _seconds(self, options: Given) -> int:
+    def _seconds(self, options: BenchmarkOptions) -> int:
         return options.whole("seconds", _SECONDS, 1, 24 * 3600)

@@ -24,8 +24,8 @@ from linesmith.plugins.optimizers.ladder import (
     LEAST_NOISE,
     TRUST,
     Forecast,
-    Ladder,
     Observation,
+    SearchLadder,
     Vector,
     recommended_first,
 )
@@ -57,7 +57,7 @@ class Bayesian:
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RacingSearch:
         """Begin a search; the seed decides among points that nothing else tells apart, and seeds the model."""
-        ladder = Ladder(space, rungs, trials, costly)
+        ladder = SearchLadder(space, rungs, trials, costly)
         return RacingSearch(ladder, recommended_first(space, seed), partial(_expected, space, seed))
 
 
@@ -87,24 +87,24 @@ def _expected(
     Points that are awaited are told as the mean of those answered (Ginsbourger et al., "Kriging is well-suited to
     parallelize optimization", 2010: constant liar).
     """
-    told = [*(seen[1:] or seen), *_lies(seen, awaited)]
-    trust = _trust(seen, guesses)
+    mean_cost = sum(one.cost for one in seen) / len(seen)
+    told = [*(seen[1:] or seen), *(Observation(point, mean_cost, LEAST_NOISE) for point in awaited)]
+    # How much of what the cheaper rungs promise comes true: ``TRUST`` at first, then by what was answered.
+    promised = np.array([_hint(guesses, one.point) for one in seen])
+    kept = promised @ np.array([one.cost - 1 for one in seen])
+    known = 1 / DOUBT**2
+    trust = float((known * TRUST + kept / _OFF**2) / (known + promised @ promised / _OFF**2))
     rest = np.array([one.cost - 1 - trust * _hint(guesses, one.point) for one in told])
     level, scale = float(rest.mean()), max(float(rest.std()), _LEAST_SCALE)
     noise = np.array([(max(one.deviation, LEAST_NOISE) / scale) ** 2 for one in told])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         optimizer = _optimizer(space, seed, noise, len(told))
-        optimizer.tell([_spoken(one.point) for one in told], list((rest - level) / scale))
-        places = optimizer.space.transform([_spoken(point) for point in points])
+        optimizer.tell([_as_text(one.point) for one in told], list((rest - level) / scale))
+        places = optimizer.space.transform([_as_text(point) for point in points])
         mean, deviation = optimizer.models[-1].predict(places, return_std=True)
     hints = np.array([_hint(guesses, point) for point in points])
     return Forecast(1 + trust * hints + level + scale * np.asarray(mean), scale * np.asarray(deviation))
-
-
-def _lies(seen: Sequence[Observation], awaited: Sequence[Point]) -> list[Observation]:
-    mean = sum(one.cost for one in seen) / len(seen)
-    return [Observation(point, mean, LEAST_NOISE) for point in awaited]
 
 
 def _hint(guesses: Mapping[Point, float], point: Point) -> float:
@@ -112,15 +112,7 @@ def _hint(guesses: Mapping[Point, float], point: Point) -> float:
     return guesses.get(point, 1.0) - 1
 
 
-def _trust(seen: Sequence[Observation], guesses: Mapping[Point, float]) -> float:
-    """How much of what the cheaper rungs promise comes true: ``TRUST`` at first, then by what was answered."""
-    hints = np.array([_hint(guesses, one.point) for one in seen])
-    costs = np.array([one.cost - 1 for one in seen])
-    known = 1 / DOUBT**2
-    return float((known * TRUST + hints @ costs / _OFF**2) / (known + hints @ hints / _OFF**2))
-
-
-def _spoken(point: Point) -> list[str]:
+def _as_text(point: Point) -> list[str]:
     return [str(number) for number in point]
 
 

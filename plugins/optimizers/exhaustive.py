@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.ladder import Climb, Ladder, in_order
+from linesmith.plugins.optimizers.ladder import Climb, SearchLadder, in_order
 
 
 class Exhaustive:
@@ -18,13 +18,13 @@ class Exhaustive:
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> ExhaustiveSearch:  # noqa: ARG002 - the order needs no seed
         """Begin a search; it ends at the budget or with the last point."""
-        return ExhaustiveSearch(Ladder(space, rungs, trials, costly))
+        return ExhaustiveSearch(SearchLadder(space, rungs, trials, costly))
 
 
 class ExhaustiveSearch(Climb):
     """One pass over a space; only failures do not climb."""
 
-    def __init__(self, ladder: Ladder) -> None:
+    def __init__(self, ladder: SearchLadder) -> None:
         super().__init__(ladder)
         self._points = in_order(ladder.space)
         self._coming: Point | None = None

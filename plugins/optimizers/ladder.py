@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import count, islice, product
 from random import Random
 from typing import Protocol
 
@@ -15,10 +15,28 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Ask, FailureKind, Point, Space, Told
 
-# The points of a space in the order in which an optimizer may come to them.
-
 # More points than that are not looked at one by one: a sample of as many stands for the space.
 MOST_POINTS = 4096
+# How much worse than the baseline a cost may be, beside its spread, for its point to climb.
+SLACK = 0.01
+
+Vector = NDArray[np.float64]
+
+# How many standard errors a spread is, as ``Told`` says.
+DEVIATIONS = 1.96
+# What no answer is more certain than: benchmarks differ between builds of one layout.
+LEAST_NOISE = 0.003
+# How much of what a cheaper rung promises is expected to come true; the answers decide how much does.
+TRUST = 0.5
+# The standard deviation of that share. It is hardly ever below none: a promise that was not kept speaks against what is
+# like it, but not for those of which least is promised.
+DOUBT = 0.25
+# Failures that say nothing of the layout.
+ACCIDENTS = frozenset(
+    (FailureKind.WORKER, FailureKind.DISK_FULL, FailureKind.KILLED, FailureKind.RECORDING, FailureKind.OTHER)
+)
+# How sure it is that what failed once is as bad as the worst.
+_FAILED = 0.1
 
 
 def is_point(point: Point, space: Space) -> bool:
@@ -40,14 +58,8 @@ def shuffled(space: Space, seed: int) -> tuple[Point, ...]:
         points = list(in_order(space))
         draw.shuffle(points)
         return tuple(points)
-    return tuple(dict.fromkeys(islice(_drawn(space, draw), MOST_POINTS)))
-
-
-def _drawn(space: Space, draw: Random) -> Iterator[Point]:
-    while True:
-        point = tuple(draw.randrange(len(dimension.choices)) for dimension in space.dimensions)
-        if any(point):
-            yield point
+    drawn = (tuple(draw.randrange(len(one.choices)) for one in space.dimensions) for _ in count())
+    return tuple(dict.fromkeys(islice(filter(any, drawn), MOST_POINTS)))
 
 
 def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
@@ -56,11 +68,7 @@ def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
     return tuple(dict.fromkeys((*priors, *shuffled(space, seed))))
 
 
-# How much worse than the baseline a cost may be, beside its spread, for its point to climb.
-SLACK = 0.01
-
-
-class Ladder:
+class SearchLadder:
     """The state of one search: nothing but what was told and what is waited for.
 
     Rungs from ``first_costly`` on count against ``trials``; a point counts once, and an illegal one not at all.
@@ -126,13 +134,13 @@ def promising(answer: Told) -> bool:
     return answer.cost is not None and answer.cost <= 1 + answer.spread + SLACK
 
 
-# A search that climbs: points that may go up a rung go first, the uppermost before others, then new points.
-
-
 class Climb(ABC):
-    """Asks by what it has been told alone, so a search that hears the same again goes on in the same way."""
+    """A search that climbs: points that may go up a rung go first, the uppermost before others, then new points.
 
-    def __init__(self, ladder: Ladder) -> None:
+    Asks by what it has been told alone, so a search that hears the same again goes on in the same way.
+    """
+
+    def __init__(self, ladder: SearchLadder) -> None:
         self._ladder = ladder
 
     def ask(self, count: int) -> tuple[Ask, ...]:
@@ -164,21 +172,6 @@ class Climb(ABC):
         """A point for the lowest rung, if there is any now."""
 
 
-# What a model of costs is given, and what it says of points not yet tried.
-
-Vector = NDArray[np.float64]
-
-# How many standard errors a spread is, as ``Told`` says.
-DEVIATIONS = 1.96
-# What no answer is more certain than: benchmarks differ between builds of one layout.
-LEAST_NOISE = 0.003
-# How much of what a cheaper rung promises is expected to come true; the answers decide how much does.
-TRUST = 0.5
-# The standard deviation of that share. It is hardly ever below none: a promise that was not kept speaks against what is
-# like it, but not for those of which least is promised.
-DOUBT = 0.25
-
-
 @dataclass(frozen=True, slots=True)
 class Observation:
     """A point's cost as a ratio to the baseline, with the standard deviation of that ratio."""
@@ -196,7 +189,7 @@ class Forecast:
     deviation: Vector
 
 
-class Model(Protocol):
+class CostModel(Protocol):
     """A way to expect costs."""
 
     def __call__(
@@ -209,23 +202,13 @@ class Model(Protocol):
         """What to expect of ``points``, when ``seen`` is known, ``awaited`` is under way and ``guesses`` are cheap."""
 
 
-# The answers of a ladder as evidence for a model: what was measured, and what cheaper rungs guess.
-
-# Failures that say nothing of the layout.
-ACCIDENTS = frozenset(
-    (FailureKind.WORKER, FailureKind.DISK_FULL, FailureKind.KILLED, FailureKind.RECORDING, FailureKind.OTHER)
-)
-# How sure it is that what failed once is as bad as the worst.
-_FAILED = 0.1
-
-
-def guesses(ladder: Ladder) -> dict[Point, float]:
+def guesses(ladder: SearchLadder) -> dict[Point, float]:
     """What the uppermost cheap rung that judged a point said of it."""
     cheap = ladder.answers[: ladder.first_costly]
     return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
 
 
-def answered(ladder: Ladder) -> list[Observation]:
+def answered(ladder: SearchLadder) -> list[Observation]:
     """The baseline and the answers of the first costly rung; a failure counts as the worst cost seen.
 
     A failure that was an accident counts as nothing.
@@ -234,13 +217,11 @@ def answered(ladder: Ladder) -> list[Observation]:
     seen = [Observation(ladder.space.start, 1.0, 0.0)]
     seen += [Observation(one.point, one.cost, one.spread / DEVIATIONS) for one in answers if one.cost is not None]
     worst = max(one.cost for one in seen)
-    return seen + [Observation(one.point, worst, _FAILED) for one in answers if _is_bad(one)]
+    failed = [one for one in answers if one.cost is None]
+    bad = [one for one in failed if one.failure is None or one.failure.kind not in ACCIDENTS]
+    return seen + [Observation(one.point, worst, _FAILED) for one in bad]
 
 
-def awaited(ladder: Ladder) -> list[Point]:
+def awaited(ladder: SearchLadder) -> list[Point]:
     """Points that the first costly rung is judging."""
     return [ask.point for ask in ladder.pending if ask.rung == ladder.first_costly]
-
-
-def _is_bad(answer: Told) -> bool:
-    return answer.cost is None and (answer.failure is None or answer.failure.kind not in ACCIDENTS)

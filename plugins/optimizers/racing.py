@@ -20,10 +20,10 @@ from linesmith.plugins.optimizers.ladder import (
     LEAST_NOISE,
     TRUST,
     Climb,
+    CostModel,
     Forecast,
-    Ladder,
-    Model,
     Observation,
+    SearchLadder,
     Vector,
     answered,
     awaited,
@@ -32,15 +32,8 @@ from linesmith.plugins.optimizers.ladder import (
     recommended_first,
 )
 
-# What the answers so far say of points not yet tried: the effect of each choice, alone and in company.
-#
-# A Gaussian process whose covariance is a sum: of points that agree in a dimension (the effects of single choices,
-# which add up), of points that differ in few (choices that only matter together), and of the guesses that a cheaper
-# rung gives. It shrinks towards the baseline what was measured once, and counts each answer by its spread. Source:
-# Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), equations 2.23-2.24 and 5.8.
-
 # How far costs may lie from the baseline's: the likeliest is used. It is at least so many times the noise, or what
-# matters only in company would never be looked for.
+# matters only together would never be looked for.
 _SCALES = (0.03, 0.1, 0.3, 0.8)
 _ABOVE_NOISE = 5.0
 # How much of it single choices explain.
@@ -50,22 +43,36 @@ ALONE = 0.5
 ANY = 4.0
 # Dimensions in which two points differ before what is known of one says little of the other.
 _REACH = 1.0
+# One in so many climbs from a rung to the next.
+REDUCTION = 3
+# As many climb at least between cheap rungs.
+FEWEST = 12
+# Priors that are tried before the answers decide, where no cheap rung has judged them.
+LEADING = 3
+# How many deviations below its expected cost a point is taken to be.
+OPTIMISM = 1.0
 
 
 def expected(
     seen: Sequence[Observation], awaited: Sequence[Point], guesses: Mapping[Point, float], points: Sequence[Point]
 ) -> Forecast:
     """What to expect of ``points``; those ``awaited`` count as if they turned out as they are expected to."""
-    effects = Effects(seen, guesses)
+    effects = ChoiceEffects(seen, guesses)
     if not awaited:
         return effects.forecast(points)
     coming = effects.forecast(awaited)
     believed = [Observation(*one) for one in zip(awaited, coming.cost, coming.deviation, strict=True)]
-    return Effects([*seen, *believed], guesses).forecast(points)
+    return ChoiceEffects([*seen, *believed], guesses).forecast(points)
 
 
-class Effects:
-    """What ``seen`` answers, at least the baseline's, say; ``guesses`` are ratios that a cheaper rung gave."""
+class ChoiceEffects:
+    """What ``seen`` answers, at least the baseline's, say; ``guesses`` are ratios that a cheaper rung gave.
+
+    A Gaussian process whose covariance is a sum: of points that agree in a dimension (the effects of single choices,
+    which add up), of points that differ in few (choices that only matter together), and of the guesses. It shrinks
+    towards the baseline what was measured once, and counts each answer by its spread. Source: Rasmussen and Williams,
+    Gaussian Processes for Machine Learning (2006), equations 2.23-2.24 and 5.8.
+    """
 
     def __init__(self, seen: Sequence[Observation], guesses: Mapping[Point, float]) -> None:
         self._guesses = guesses
@@ -100,9 +107,9 @@ class Effects:
         differ = (points[:, None, :] != self._points[None, :, :]).sum(axis=2)
         dimensions = max(points.shape[1], 1)
         alone = 1 - differ / dimensions
-        company = np.exp(-differ / _REACH)
+        together = np.exp(-differ / _REACH)
         changed = np.outer(points.any(axis=1), self._points.any(axis=1))
-        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * company + ANY * changed)
+        effects: Vector = scale**2 * (ALONE * alone + (1 - ALONE) * together + ANY * changed)
         return effects + DOUBT**2 * np.outer(hints, self._hints)
 
     def _hint(self, points: Sequence[Point]) -> Vector:
@@ -112,16 +119,6 @@ class Effects:
 
 def _matrix(points: Sequence[Point]) -> NDArray[np.int64]:
     return np.array(points, dtype=np.int64).reshape(len(points), -1)
-
-
-# One in so many climbs from a rung to the next.
-REDUCTION = 3
-# As many climb at least between cheap rungs.
-FEWEST = 12
-# Priors that are tried before the answers decide, where no cheap rung has judged them.
-LEADING = 3
-# How many deviations below its expected cost a point is taken to be.
-OPTIMISM = 1.0
 
 
 class Racing:
@@ -135,7 +132,7 @@ class Racing:
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RacingSearch:
         """Begin a search; the seed decides among points that nothing else tells apart."""
-        return RacingSearch(Ladder(space, rungs, trials, costly), recommended_first(space, seed), expected)
+        return RacingSearch(SearchLadder(space, rungs, trials, costly), recommended_first(space, seed), expected)
 
 
 class RacingSearch(Climb):
@@ -144,7 +141,7 @@ class RacingSearch(Climb):
     ``model`` says what to expect of a point.
     """
 
-    def __init__(self, ladder: Ladder, points: Sequence[Point], model: Model) -> None:
+    def __init__(self, ladder: SearchLadder, points: Sequence[Point], model: CostModel) -> None:
         super().__init__(ladder)
         self._points = points
         self._model = model
@@ -153,29 +150,24 @@ class RacingSearch(Climb):
     def _promoted(self, rung: int) -> Point | None:
         climbers = [one for one in self._ladder.climbers(rung) if promising(one)]
         if rung + 1 == self._ladder.first_costly:
-            return self._tried(climbers, rung)
+            # The point to try next, when the cheap rungs have judged all that they will.
+            free = {one.point for one in climbers} if self._is_exhausted(rung) else set()
+            return self._best(sorted(free, key=lambda point: self._place.get(point, len(self._place))))
         if rung + 1 < self._ladder.first_costly:
             return self._looked_at(climbers, rung)
         return self._raced(climbers, rung)
 
     def _fresh(self) -> Point | None:
-        free = [point for point in self._points if self._ladder.may_ask(point, 0)]
         if self._ladder.first_costly:
-            return next(iter(free), None)
+            return next((point for point in self._points if self._ladder.may_ask(point, 0)), None)
+        free = [point for point in self._points if self._ladder.may_ask(point, 0)]
         leading = [point for point in self._ladder.space.priors[:LEADING] if point in free]
         return next(iter(leading), None) or self._best(free)
-
-    def _tried(self, climbers: Sequence[Told], rung: int) -> Point | None:
-        """The point to try next on the first costly rung, when the cheap ones have judged all that they will."""
-        if not self._settled(rung):
-            return None
-        free = {one.point for one in climbers}
-        return self._best(sorted(free, key=lambda point: self._place.get(point, len(self._place))))
 
     def _looked_at(self, climbers: Sequence[Told], rung: int) -> Point | None:
         """The best of the share that climbs between cheap rungs; priors need not wait for the others."""
         priors = [one.point for one in climbers if one.point in self._ladder.space.priors]
-        if priors or not self._settled(rung):
+        if priors or not self._is_exhausted(rung):
             return next(iter(priors), None)
         ranked = sorted(self._ladder.answers[rung].values(), key=self._rank)
         good = [one for one in ranked if promising(one)]
@@ -185,9 +177,12 @@ class RacingSearch(Climb):
     def _raced(self, climbers: Sequence[Told], rung: int) -> Point | None:
         """The best that may climb between costly rungs: one in three of those judged, and ties with the best."""
         good = sorted((one for one in self._ladder.answers[rung].values() if promising(one)), key=self._rank)
-        ended = self._is_over(rung)
+        # Whether nothing new will be judged on this rung.
+        waits = any(self._ladder.waits_for(below) for below in range(rung + 1))
+        ended = not waits and (not self._ladder.has_room or self._is_exhausted(rung))
         quota = ceil(len(good) / REDUCTION) if ended else len(good) // REDUCTION
-        tied = sum(1 for one in good if ended and _low(one) <= _high(good[0]))
+        highest = (good[0].cost or 0.0) + good[0].spread if good else 0.0
+        tied = sum(1 for one in good if ended and (one.cost or 0.0) - one.spread <= highest)
         allowed = {one.point for one in good[: max(quota, min(tied, 2 * quota))]}
         return next((one.point for one in sorted(climbers, key=self._rank) if one.point in allowed), None)
 
@@ -199,28 +194,13 @@ class RacingSearch(Climb):
         hopes = found.cost - OPTIMISM * found.deviation
         return free[int(hopes.argmin())]
 
-    def _settled(self, rung: int) -> bool:
+    def _is_exhausted(self, rung: int) -> bool:
         """Whether no other point will come to be judged on this cheap rung."""
         if self._ladder.waits_for(rung):
             return False
         if rung == 0:
             return not any(self._ladder.may_ask(point, 0) for point in self._points)
-        return self._settled(rung - 1) and self._promoted(rung - 1) is None
-
-    def _is_over(self, rung: int) -> bool:
-        """Whether nothing new will be judged on this costly rung."""
-        if any(self._ladder.waits_for(below) for below in range(rung + 1)):
-            return False
-        return not self._ladder.has_room or self._settled(rung)
+        return self._is_exhausted(rung - 1) and self._promoted(rung - 1) is None
 
     def _rank(self, answer: Told) -> tuple[float, int]:
-        cost = 0.0 if answer.cost is None else answer.cost
-        return cost, self._place.get(answer.point, len(self._place))
-
-
-def _low(answer: Told) -> float:
-    return (answer.cost or 0.0) - answer.spread
-
-
-def _high(answer: Told) -> float:
-    return (answer.cost or 0.0) + answer.spread
+        return answer.cost or 0.0, self._place.get(answer.point, len(self._place))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
-from linesmith.plugins.optimizers.ladder import Climb, Ladder, promising, shuffled
+from linesmith.plugins.optimizers.ladder import Climb, SearchLadder, promising, shuffled
 
 
 class Random:
@@ -18,13 +18,13 @@ class Random:
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RandomSearch:
         """Begin a search; the seed decides the order."""
-        return RandomSearch(Ladder(space, rungs, trials, costly), shuffled(space, seed))
+        return RandomSearch(SearchLadder(space, rungs, trials, costly), shuffled(space, seed))
 
 
 class RandomSearch(Climb):
     """One random search over ``points``."""
 
-    def __init__(self, ladder: Ladder, points: tuple[Point, ...]) -> None:
+    def __init__(self, ladder: SearchLadder, points: tuple[Point, ...]) -> None:
         super().__init__(ladder)
         self._points = points
 

@@ -188,7 +188,7 @@ class _Sorter:
         draft = self.drafts[-1]
         match piece:
             case Prose():
-                self._hear(piece)
+                self._remember(piece)
             case Headed():
                 draft.peer, draft.double = piece.peer, piece.double or draft.double
             case Callers():
@@ -220,7 +220,7 @@ class _Sorter:
             case RecordedEvent():
                 draft.events.append(piece.name)
 
-    def _hear(self, prose: Prose) -> None:
+    def _remember(self, prose: Prose) -> None:
         """Remember the words above; lines of one paragraph are one text."""
         if _RULED.search(prose.text) or not re.search(r"[^\W\d_]", prose.text):
             return

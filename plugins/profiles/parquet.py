@@ -68,9 +68,9 @@ def _fields_of(kind: type[Any]) -> tuple[_ArrowField, ...]:
 
 def array_of(kind: type[Any], records: Sequence[Any]) -> pa.StructArray:
     """The records as one array; raises ``OverflowError`` or ``pa.ArrowException`` for what 64 bits do not hold."""
-    wanted = _fields_of(kind)
-    columns = [_column(one, list(map(attrgetter(one.name), records))) for one in wanted]
-    return pa.StructArray.from_arrays(columns, [one.name for one in wanted])
+    described = _fields_of(kind)
+    columns = [_column(one, list(map(attrgetter(one.name), records))) for one in described]
+    return pa.StructArray.from_arrays(columns, [one.name for one in described])
 
 
 def records_of(kind: type[Any], array: pa.StructArray) -> list[Any]:
@@ -78,15 +78,15 @@ def records_of(kind: type[Any], array: pa.StructArray) -> list[Any]:
 
     Raises ``ValueError`` where its columns are not those of such a record.
     """
-    wanted = _fields_of(kind)
+    described = _fields_of(kind)
     names = [one.name for one in array.type]
-    needed = {one.name for one in wanted if one.default is MISSING}
-    if not needed <= set(names) <= {one.name for one in wanted} or len(set(names)) < len(names):
+    needed = {one.name for one in described if one.default is MISSING}
+    if not needed <= set(names) <= {one.name for one in described} or len(set(names)) < len(names):
         raise ValueError(f"its columns are not those of a {kind.__name__}")
     if array.null_count:
         raise ValueError(f"it has a {kind.__name__} that is null")
     found = dict(zip(names, array.flatten(), strict=True))
-    columns = [_values(one, found[one.name]) if one.name in found else repeat(one.default) for one in wanted]
+    columns = [_values(one, found[one.name]) if one.name in found else repeat(one.default) for one in described]
     return [kind(*row) for row, _ in zip(zip(*columns, strict=False), range(len(array)), strict=False)]
 
 

@@ -13,20 +13,16 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CpuCounts, Profile, Remark, SampleOutcome, Sampling, SharedLine
-from linesmith.plugins.profiles.samples import KERNEL, Mode, OwnSpaces, Samples, SampleSpaces
+from linesmith.plugins.profiles.perf_data.processes import Processes
+from linesmith.plugins.profiles.perf_data.records import ByteOrder
+from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
-from linesmith.plugins.profiles.shared_lines import Counts, SharedLines, shared_lines
+from linesmith.plugins.profiles.shared_lines import SharedLines, shared_lines
 
 _ARM = ("aarch64", "arm64")
 _SHOWN = (
-    "hitm_remote",
-    "hitm_local",
-    "peer_remote",
-    "peer_local",
-    "stores_l1_hit",
-    "stores_l1_miss",
-    "stores_na",
-)
+    "hitm_remote", "hitm_local", "peer_remote", "peer_local", "stores_l1_hit", "stores_l1_miss", "stores_na",
+)  # fmt: skip
 _COUNTS = (*_SHOWN, "loads", "stores")
 _HITMS = ("hitm_remote", "hitm_local")
 _PEERS = ("peer_remote", "peer_local")
@@ -39,7 +35,7 @@ def profile_of_samples(
     events: tuple[str, ...] = (),
     nodes: Mapping[int, int] | None = None,
     remarks: tuple[Remark, ...] = (),
-    spaces: SampleSpaces | None = None,
+    processes: Processes | None = None,
 ) -> Profile:
     """The profile of all ``samples``, lines by cost, with every sample in one outcome.
 
@@ -52,8 +48,9 @@ def profile_of_samples(
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
-    spaces = spaces or OwnSpaces()
-    builder = _LineBuilder(found, samples, nodes or {}, by_peer, spaces)
+    # Samples that tell of no mappings: every process has its own memory.
+    processes = processes or Processes(ByteOrder("<"))
+    builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)
     more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
@@ -64,7 +61,7 @@ def profile_of_samples(
         lines,
         (*remarks, *more),
         events=events,
-        sampling=replace(sampling, outcomes=outcomes, mappings=spaces.files_of(builder.pids)),
+        sampling=replace(sampling, outcomes=outcomes, mappings=processes.files_of(builder.pids)),
     )
 
 
@@ -75,7 +72,7 @@ def _outcomes(samples: Samples, found: SharedLines) -> tuple[tuple[SampleOutcome
         (SampleOutcome.UNSHARED_LINE, tally.unshared),
         (SampleOutcome.NO_ADDRESS, tally.no_address),
         (SampleOutcome.NO_ACCESS, tally.no_access),
-        (SampleOutcome.GUEST, tally.guest + samples.guest),
+        (SampleOutcome.GUEST, tally.guest),
         (SampleOutcome.NOT_READ, samples.unread),
         (SampleOutcome.LOST, samples.lost),
     )
@@ -94,11 +91,11 @@ class _LineBuilder:
     """Makes the lines, accesses and counts by CPU out of groups in the order of line, offset, instruction, CPU."""
 
     def __init__(
-        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, spaces: SampleSpaces
+        self, found: SharedLines, samples: Samples, nodes: Mapping[int, int], by_peer: bool, processes: Processes
     ) -> None:
         self._samples = samples
-        self._spaces = spaces
-        self._hosts = [spaces.host_of(space) for space, _ in found.places]
+        self._processes = processes
+        self._hosts = [processes.host_of(space) for space, _ in found.places]
         self._nodes = nodes
         self._found = found
         groups = found.groups
@@ -177,7 +174,7 @@ class _LineBuilder:
             cycles_local=_mean(counts, "local"),
             cycles_load=_mean(counts, "load"),
             code_address=ip or None,
-            object_file=code.object_file or self._spaces.object_at(None if kernel else host, ip),
+            object_file=code.object_file or self._processes.object_at(None if kernel else host, ip),
             process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
             kernel=kernel,
             callers=code.callers,
@@ -188,7 +185,7 @@ class _LineBuilder:
 class _SummedGroups:
     """Sums of columns over all groups that are next to each other and equal in some fields."""
 
-    def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Counts], equal: tuple[str, ...]) -> None:
+    def __init__(self, groups: NDArray[np.void], columns: Mapping[str, Numbers], equal: tuple[str, ...]) -> None:
         new = np.zeros(len(groups), np.bool_)
         new[:1] = True
         for name in equal:
@@ -200,7 +197,7 @@ class _SummedGroups:
         }
 
 
-def _latencies(groups: NDArray[np.void], counts: Mapping[str, Counts], cost: tuple[str, str]) -> dict[str, Counts]:
+def _latencies(groups: NDArray[np.void], counts: Mapping[str, Numbers], cost: tuple[str, str]) -> dict[str, Numbers]:
     """Latencies and how many samples have one: of remote and local contended loads, and of the other loads."""
     contended = sum(counts[name] for name in (*_HITMS, *_PEERS))
     which = {
@@ -233,7 +230,7 @@ class SymbolStarts:
         self._starts: dict[str, int] = {}
         self._times: Counter[str] = Counter()
 
-    def hear(self, place: CodePlace) -> None:
+    def add(self, place: CodePlace) -> None:
         """Take in where a sample's function begins; one that begins at two places is of no use."""
         if place.start is None or place.symbol is None or not place.object_file:
             return

@@ -7,31 +7,21 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import IO, Protocol
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.model import FileMapping
 from linesmith.plugins.profiles.data_source import DataSource, decoded
 
 # ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
 # 0 where there is none. Lines of two samples are one only if their ``space`` is the same: 0 for the kernel and all that
 # processes share. ``code`` is a number of ``Samples.code``, 0 for nothing but the address.
-SAMPLE = np.dtype(
-    [
-        ("address", "u8"),
-        ("ip", "u8"),
-        ("source", "u8"),
-        ("weight", "u4"),
-        ("cpu", "i4"),
-        ("pid", "i4"),
-        ("space", "u4"),
-        ("code", "u4"),
-        ("mode", "u1"),
-    ],
-    align=True,
-)
+_COLUMNS = [
+    ("address", "u8"), ("ip", "u8"), ("source", "u8"), ("weight", "u4"), ("cpu", "i4"), ("pid", "i4"), ("space", "u4"),
+    ("code", "u4"), ("mode", "u1"),
+]  # fmt: skip
+SAMPLE = np.dtype(_COLUMNS, align=True)
 Rows = NDArray[np.void]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
@@ -83,35 +73,6 @@ def cpus_of(ranges: str) -> list[int]:
     return found
 
 
-class SampleSpaces(Protocol):
-    """What lies where in the processes of the samples."""
-
-    def host_of(self, space: int) -> int | None:
-        """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
-
-    def object_at(self, pid: int | None, address: int) -> str | None:
-        """The file that the code at an address lies in; ``None`` for a process stands for the kernel."""
-
-    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:
-        """The mappings of files in these processes."""
-
-
-class OwnSpaces:
-    """Samples that tell of no mappings: every process has its own memory."""
-
-    def host_of(self, space: int) -> int | None:
-        """The process with the number of the space."""
-        return space - 1 if space else None
-
-    def object_at(self, pid: int | None, address: int) -> str | None:  # noqa: ARG002 - nothing is known
-        """Nothing."""
-        return None
-
-    def files_of(self, pids: set[int]) -> tuple[FileMapping, ...]:  # noqa: ARG002 - nothing is known
-        """Nothing."""
-        return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Code:
     """What the source of the samples knows of an instruction beside its address."""
@@ -123,13 +84,12 @@ class Code:
 
 @dataclass(slots=True)
 class Samples:
-    """Samples on their way into a profile; ``unread``, ``lost`` and ``guest`` are those that are not among them."""
+    """Samples on their way into a profile; ``unread`` and ``lost`` are those that are not among them."""
 
     code: list[Code] = field(default_factory=lambda: [Code()])
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
-    guest: int = 0
     _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _held: list[Rows] = field(default_factory=list)
     _room: int = _MOST_HELD

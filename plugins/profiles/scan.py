@@ -82,7 +82,7 @@ class Scanner:
                 self._behind_rule = token.kind is WordKind.RULE
                 self._below_row = False
                 self._cursor.skip(1)
-                yield from self._spoken()
+                yield from self._finished_prose()
                 continue
             found = self._data(token) or self._names()
             if found is None:
@@ -90,12 +90,12 @@ class Scanner:
                 continue
             piece, words = found
             self._cursor.skip(words)
-            yield from self._spoken()
+            yield from self._finished_prose()
             self._below_row = isinstance(piece, (ReportRow, Callers))
             self._behind_rule = False
             self._recent.clear()
             yield piece
-        yield from self._spoken()
+        yield from self._finished_prose()
 
     def _data(self, token: Token) -> Found | None:
         """A row, a table row, a line's head or a call graph."""
@@ -134,7 +134,7 @@ class Scanner:
     def _prose(self, token: Token) -> Iterator[Piece]:
         """Keeps the token as one of the words between two pieces; a new line closes the words before."""
         if token.gap < 0:
-            yield from self._spoken()
+            yield from self._finished_prose()
         if not self._words:
             self._words_line = token.line
         self._words.append(token.text)
@@ -143,7 +143,7 @@ class Scanner:
         self._behind_rule = False
         self._cursor.skip(1)
 
-    def _spoken(self) -> Iterator[Piece]:
+    def _finished_prose(self) -> Iterator[Piece]:
         if self._words:
             yield Prose(" ".join(self._words), self._words_line)
         self._words.clear()

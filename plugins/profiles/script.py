@@ -73,7 +73,7 @@ class ScriptHeader:
     fields: dict[str, str] = field(default_factory=dict)
     nodes: dict[int, int] = field(default_factory=dict)
 
-    def hear(self, line: str) -> None:
+    def add(self, line: str) -> None:
         """Take in one line that begins with ``#``; the first of each kind counts."""
         if (node := _NODE.match(line)) is not None:
             # Ranges of more than any machine has are none.
@@ -161,7 +161,7 @@ class _ScriptText:
         if not line or line.isspace():
             self.close()
         elif line[0] == "#":
-            self.header.hear(line)
+            self.header.add(line)
         elif self._open is not None and (call := _CALL.match(line)) and len(self._callers) <= _MOST_CALLERS:
             self._callers.append(read_place(int(call[1] or call[3], 16), call[2] or ""))
         else:
@@ -200,7 +200,7 @@ class _ScriptText:
         if task.event and len(self.events) < _MOST_EVENTS:
             self.events[task.event] = None
         pid = self._process(sample)
-        self._starts.hear(place)
+        self._starts.add(place)
         code = Code(place.symbol, place.object_file, sample.callers)
         mode = mode_of(task.mode, place.address)
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)

@@ -8,34 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Rows, Samples, Words
-
-Counts = NDArray[np.int64]
+from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Numbers, Rows, Samples, Words
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
 MOST_LINES = 1000
-# Groups that are kept before those of equal key are added up.
+# Groups in memory before those of equal key are added up.
 _KEPT = 1 << 21
 _UNSHARED = -2
 
 # Samples that are equal but for their latency; process, code and mode are those of one of them. ``key`` is the same
 # for the same line, offset, instruction, CPU and data source.
-GROUP = np.dtype(
-    [
-        ("key", "u8"),
-        ("line", "i4"),
-        ("offset", "u1"),
-        ("ip", "u8"),
-        ("cpu", "i4"),
-        ("kind", "i4"),
-        ("samples", "i8"),
-        ("timed", "i8"),
-        ("weight", "i8"),
-        ("pid", "i4"),
-        ("code", "u4"),
-        ("mode", "u1"),
-    ]
-)
+GROUP = np.dtype([
+    ("key", "u8"), ("line", "i4"), ("offset", "u1"), ("ip", "u8"), ("cpu", "i4"), ("kind", "i4"), ("samples", "i8"),
+    ("timed", "i8"), ("weight", "i8"), ("pid", "i4"), ("code", "u4"), ("mode", "u1"),
+])  # fmt: skip
 _ORDER = ("line", "offset", "ip", "cpu", "kind")
 # Bits of a key: 10 for the line, 8 for the offset, the rest for instruction and CPU.
 _IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
@@ -85,16 +71,16 @@ def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLine
     return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
 
 
-def _memory(rows: Rows, kind: Counts, sources: DataSources) -> NDArray[np.bool_]:
+def _memory(rows: Rows, kind: Numbers, sources: DataSources) -> NDArray[np.bool_]:
     """Whether each sample is an access of the host at a known address."""
     accesses = (sources.column("loads") + sources.column("stores"))[kind] > 0
     found: NDArray[np.bool_] = accesses & (rows["address"] != 0) & (rows["mode"] < Mode.GUEST_KERNEL)
     return found
 
 
-def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[Words, Counts, Counts]:
+def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[Words, Numbers, Numbers]:
     """Keys of the shared lines in rising order, with their HITM loads and peer snoops."""
-    found: list[tuple[Words, Counts, Counts]] = [(np.empty(0, np.uint64), *(np.empty(0, np.int64),) * 2)]
+    found: list[tuple[Words, Numbers, Numbers]] = [(np.empty(0, np.uint64), *(np.empty(0, np.int64),) * 2)]
     for rows in samples.batches():
         kind = sources.of(rows["source"])
         hitm = (sources.column("hitm_local") + sources.column("hitm_remote"))[kind]
@@ -106,7 +92,7 @@ def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[
     return _summed(found)
 
 
-def _summed(found: list[tuple[Words, Counts, Counts]]) -> tuple[Words, Counts, Counts]:
+def _summed(found: list[tuple[Words, Numbers, Numbers]]) -> tuple[Words, Numbers, Numbers]:
     key, hitm, peer = (np.concatenate(column) for column in zip(*found, strict=True))
     lines, at = np.unique(key, return_inverse=True)
     return lines, np.bincount(at, hitm, len(lines)).astype(np.int64), np.bincount(at, peer, len(lines)).astype(np.int64)
@@ -117,12 +103,12 @@ def _groups(
     keys: LineKeys,
     sources: DataSources,
     lines: Words,
-    rank: Counts,
+    rank: Numbers,
     tally: SampleTally,
     line_bytes: int,
 ) -> NDArray[np.void]:
     """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
-    kept = [np.empty(0, GROUP)]
+    groups = [np.empty(0, GROUP)]
     grouping = _Grouping(line_bytes)
     for rows in samples.batches():
         kind = sources.of(rows["source"])
@@ -140,14 +126,14 @@ def _groups(
         tally.shared += len(at) - unshared
         on_line = ranked >= 0
         at = at[on_line]
-        kept.append(grouping.of(rows, at, kind[at], ranked[on_line]))
-        if sum(map(len, kept)) > max(_KEPT, 2 * len(kept[0])):
-            kept = [_merged(np.concatenate(kept))]
-    found = _merged(np.concatenate(kept))
+        groups.append(grouping.of(rows, at, kind[at], ranked[on_line]))
+        if sum(map(len, groups)) > max(_KEPT, 2 * len(groups[0])):
+            groups = [_merged(np.concatenate(groups))]
+    found = _merged(np.concatenate(groups))
     return found[np.lexsort([found[name] for name in reversed(_ORDER)])]
 
 
-def _count(rows: Rows, kind: Counts, memory: NDArray[np.bool_], sources: DataSources, tally: SampleTally) -> None:
+def _count(rows: Rows, kind: Numbers, memory: NDArray[np.bool_], sources: DataSources, tally: SampleTally) -> None:
     """Count the samples that are not of memory."""
     guest = rows["mode"] >= Mode.GUEST_KERNEL
     nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
@@ -164,7 +150,7 @@ class _Grouping:
         self._instructions = Numbering()
         self._agents = Numbering()
 
-    def of(self, rows: Rows, at: NDArray[np.intp], kind: Counts, line: Counts) -> NDArray[np.void]:
+    def of(self, rows: Rows, at: NDArray[np.intp], kind: Numbers, line: Numbers) -> NDArray[np.void]:
         """The groups of the samples at these places, with their data sources and lines.
 
         Raises ``ValueError`` for more instructions or CPUs than keys have room for.
@@ -182,7 +168,7 @@ class _Grouping:
         found["weight"] = np.bincount(which, weight, len(distinct))
         return found
 
-    def _keys(self, ip: Words, cpu: NDArray[np.int32], kind: Counts, line: Counts, offset: Words) -> Words:
+    def _keys(self, ip: Words, cpu: NDArray[np.int32], kind: Numbers, line: Numbers, offset: Words) -> Words:
         agent = self._agents.of((cpu.astype(np.uint64) << np.uint64(32)) | kind.astype(np.uint64))
         instruction = self._instructions.of(ip)
         if len(self._agents.values) >> _AGENT_BITS or len(self._instructions.values) >> _IP_BITS:

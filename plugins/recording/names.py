@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names for the code and data addresses of a guest's kernel."""
+"""Names for the code and data addresses of a guest's kernel, and of a program with its libraries.
+
+Variables of a program are named by its symbols, with types by its DWARF where drgn is installed.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,14 @@ from linesmith.plugins.machines.elf_image import ElfImage, read_elf
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, data_symbols, kallsyms_symbols
 from linesmith.plugins.machines.user import MappedRange, load_address
 from linesmith.plugins.recording.emulation import set_apart
-from linesmith.plugins.recording.profile import Place
+from linesmith.plugins.recording.profile import CodeName
 
 _KERNEL_HALF = 1 << 63
+# A mangled variable of internal linkage, and one in scopes. Source: the Itanium C++ ABI, 5.1.2 and 5.1.4.
+_INTERNAL, _NESTED = "_ZL", "_ZN"
+_LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
+# What compilers call the namespace without a name, and what c++filt and gdb call it.
+_UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +38,16 @@ class KernelNames:
     object_file: str | None
     remarks: tuple[str, ...] = ()
 
-    def __call__(self, address: int) -> Place:
+    def __call__(self, address: int) -> CodeName:
         """The function at a kernel address; nothing for the addresses of programs."""
         found = self.code.at(address) if address >= _KERNEL_HALF else None
-        return Place(found.name if found else None, self.object_file if found else None)
+        return CodeName(found.name if found else None, self.object_file if found else None)
 
     def with_apart(self, profile: Profile) -> Profile:
         """The profile with the lines of the tick and of the scheduler marked, by variables and functions."""
-        return replace(profile, lines=tuple(set_apart(line, self._variable(line.address)) for line in profile.lines))
-
-    def _variable(self, address: int | None) -> str | None:
-        found = self.data.at(address) if address is not None else None
-        return found.name if found else None
+        found = (self.data.at(line.address) if line.address is not None else None for line in profile.lines)
+        lines = (set_apart(line, one.name if one else None) for line, one in zip(profile.lines, found, strict=True))
+        return replace(profile, lines=tuple(lines))
 
 
 def of_vmlinux(vmlinux: Path) -> KernelNames:
@@ -59,13 +65,20 @@ def of_kallsyms(text: str) -> KernelNames:
     return KernelNames(table, SymbolTable(()), "vmlinux", (missing,))
 
 
-# Names for the code addresses of a program and its libraries.
-
-
 @dataclass(frozen=True, slots=True)
-class _File:
+class _NamedFile:
+    """The code symbols of a mapped file; a file that is no ELF file names nothing."""
+
     segments: tuple[Segment, ...]
     code: SymbolTable
+
+    @classmethod
+    def at_path(cls, path: Path) -> _NamedFile:
+        """Read the file."""
+        try:
+            return cls(read_elf(path).segments, SymbolTable(code_symbols(path)))
+        except ElfError:
+            return cls((), SymbolTable(()))
 
     def at(self, offset: int) -> str | None:
         """The function that the byte at ``offset`` of the file belongs to."""
@@ -82,35 +95,18 @@ class ProgramNames:
     def __init__(self, mappings: Sequence[MappedRange]) -> None:
         self._mappings = sorted(mappings, key=lambda one: one.start)
         self._starts = [one.start for one in self._mappings]
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, _NamedFile] = {}
 
-    def __call__(self, address: int) -> Place:
+    def __call__(self, address: int) -> CodeName:
         """The function at an address, and the file that it is from."""
         place = bisect_right(self._starts, address) - 1
         if place < 0 or address >= self._mappings[place].end:
-            return Place()
+            return CodeName()
         mapping = self._mappings[place]
         if mapping.path not in self._files:
-            self._files[mapping.path] = _read(Path(mapping.path))
+            self._files[mapping.path] = _NamedFile.at_path(Path(mapping.path))
         function = self._files[mapping.path].at(address - mapping.start + mapping.offset)
-        return Place(function, Path(mapping.path).name)
-
-
-def _read(path: Path) -> _File:
-    """A file that is no ELF file names nothing."""
-    try:
-        return _File(read_elf(path).segments, SymbolTable(code_symbols(path)))
-    except ElfError:
-        return _File((), SymbolTable(()))
-
-
-# The names of C++ variables as the source spells them, which symbol tables hold mangled.
-
-# A variable of internal linkage, and one in scopes. Source: the Itanium C++ ABI, 5.1.2 and 5.1.4.
-_INTERNAL, _NESTED = "_ZL", "_ZN"
-_LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
-# What compilers call the namespace without a name, and what c++filt and gdb call it.
-_UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
+        return CodeName(function, Path(mapping.path).name)
 
 
 def scoped_name(symbol: str) -> str:
@@ -134,8 +130,6 @@ def _parts(mangled: str) -> tuple[list[str], str]:
     return parts, mangled
 
 
-# Which variables of a recorded program lie on the lines of its profile: by its symbols, with types by its DWARF.
-
 # The objects that a variable is made of, at the addresses where it is linked.
 Typing = Callable[[ElfSymbol], tuple[ObjectArea, ...]]
 
@@ -147,12 +141,8 @@ def variables(profile: Profile, program: ElfImage, mappings: Sequence[MappedRang
         return ()
     moved = start - program.base
     typing = _typing(program.path)
-    met = sorted(_met(profile, program.path, moved), key=_address)
+    met = sorted(_met(profile, program.path, moved), key=lambda symbol: symbol.address)
     return tuple(replace(area, address=area.address + moved) for one in met for area in typing(one))
-
-
-def _address(symbol: ElfSymbol) -> int:
-    return symbol.address
 
 
 def _met(profile: Profile, path: Path, moved: int) -> Iterator[ElfSymbol]:

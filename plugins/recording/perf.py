@@ -38,7 +38,8 @@ class PerfRecorder:
             done = run_apart(Command(argv, Path.cwd(), _PROBE_SECONDS, variables=os.environ))
         except (ToolMissing, CommandTimedOut) as error:
             return f"perf does not run ({error})"
-        return None if done.status == 0 else f"the PMU samples no data addresses here ({_first_line(done.errors)})"
+        said = next((line.strip() for line in done.errors.splitlines() if line.strip()), "it says nothing")
+        return None if done.status == 0 else f"the PMU samples no data addresses here ({said})"
 
     def commands(self, order: Order) -> tuple[str, ...]:
         """The one command."""
@@ -67,8 +68,3 @@ class PerfRecorder:
 
 def _record(order: Order, data: Path) -> tuple[str, ...]:
     return (find("perf", _PACKAGE), "c2c", "record", "-o", str(data), "--", *order.command)
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "it says nothing"

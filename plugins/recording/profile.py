@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeVar
 
 from linesmith.analyzer.model import Access, Conflict, Misses, Profile, Recording, Remark, SharedLine
@@ -13,7 +14,7 @@ from linesmith.plugins.recording.text import AccessRow, LineRow, PairRow, Record
 
 _KERNEL_HALF = 1 << 63
 # A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
-# matter, so that they are kept with what met on them, but without accesses that only hit.
+# matter, so that they are listed with what met on them, but without accesses that only hit.
 WHOLE_LINES = 4096
 MOST_LINES = 32768
 # Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
@@ -22,14 +23,14 @@ MOST_ROWS = 800_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodeName:
     """Where an instruction lies: its function and file, as far as symbols say."""
 
     function: str | None = None
     object_file: str | None = None
 
 
-Naming = Callable[[int], Place]
+Naming = Callable[[int], CodeName]
 
 
 def to_profile(
@@ -37,13 +38,18 @@ def to_profile(
 ) -> Profile:
     """The lines with misses for which another CPU is to blame, hottest first; ``naming`` names code addresses."""
     accesses, pairs = _by_line(text.accesses), _by_line(text.pairs)
-    places = _Places(naming)
-    lines = [_line(row, accesses[row.address], pairs[row.address], places, recording) for row in text.lines]
+    # Each address is named once.
+    names = cache(naming)
+    lines = [_line(row, accesses[row.address], pairs[row.address], names, recording) for row in text.lines]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
-    kept = _as_there_is_room(hot)
-    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(kept, 1))
-    remarks = (*remarks, *_left_out(hot[len(kept) :], total))
+    listed = _as_there_is_room(hot)
+    ranked = tuple(replace(line, rank=rank, share=line.contended / total) for rank, line in enumerate(listed, 1))
+    left_out = hot[len(listed) :]
+    if left_out:
+        share = sum(line.contended for line in left_out) / total
+        below = f"{len(left_out):,} lines with {share:.1%} of all contended accesses are below those in the profile"
+        remarks = (*remarks, below)
     return Profile(
         source=source,
         title="",
@@ -57,65 +63,41 @@ def to_profile(
 
 def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
     """The hottest lines, whole as long as there is room for that, then bare."""
-    kept: list[SharedLine] = []
+    listed: list[SharedLine] = []
     rows = 0
     for line in hot[:MOST_LINES]:
-        whole = len(kept) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
-        one = line if whole else _bare(line)
+        whole = len(listed) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
+        one = line if whole else replace(line, accesses=tuple(one for one in line.accesses if one.contended))
         rows += _rows(one)
         if rows > MOST_ROWS:
             break
-        kept.append(one)
-    return kept
+        listed.append(one)
+    return listed
 
 
 def _rows(line: SharedLine) -> int:
     return len(line.accesses) + len(line.conflicts)
 
 
-def _bare(line: SharedLine) -> SharedLine:
-    return replace(line, accesses=tuple(one for one in line.accesses if one.contended))
+RowT = TypeVar("RowT", AccessRow, PairRow)
 
 
-def _left_out(lines: Sequence[SharedLine], total: int) -> tuple[str, ...]:
-    if not lines:
-        return ()
-    share = sum(line.contended for line in lines) / total
-    return (f"{len(lines):,} lines with {share:.1%} of all contended accesses are below those in the profile",)
-
-
-class _Places:
-    """Names each address once."""
-
-    def __init__(self, naming: Naming) -> None:
-        self._naming = naming
-        self._known: dict[int, Place] = {}
-
-    def __call__(self, address: int) -> Place:
-        if address not in self._known:
-            self._known[address] = self._naming(address)
-        return self._known[address]
-
-
-_Row = TypeVar("_Row", AccessRow, PairRow)
-
-
-def _by_line(rows: Sequence[_Row]) -> defaultdict[int, list[_Row]]:
-    grouped: defaultdict[int, list[_Row]] = defaultdict(list)
+def _by_line(rows: Sequence[RowT]) -> defaultdict[int, list[RowT]]:
+    grouped: defaultdict[int, list[RowT]] = defaultdict(list)
     for row in rows:
         grouped[row.line].append(row)
     return grouped
 
 
 def _line(
-    row: LineRow, rows: Sequence[AccessRow], pairs: Sequence[PairRow], places: _Places, recording: Recording
+    row: LineRow, rows: Sequence[AccessRow], pairs: Sequence[PairRow], names: Naming, recording: Recording
 ) -> SharedLine:
     groups: defaultdict[tuple[int, int, int, str], list[AccessRow]] = defaultdict(list)
     for one in rows:
         groups[one.offset, one.width, one.ip, one.kind].append(one)
-    accesses = [_access(group, places, recording.nodes) for group in groups.values()]
+    accesses = [_access(group, names, recording.nodes) for group in groups.values()]
     accesses.sort(key=lambda one: (one.offset or 0, -one.contended, one.code_address or 0))
-    conflicts = sorted((_conflict(one, places) for one in pairs), key=lambda one: (-one.misses, one.offset))
+    conflicts = sorted((_conflict(one, names) for one in pairs), key=lambda one: (-one.misses, one.offset))
     return SharedLine(
         rank=0,
         address=row.address,
@@ -145,10 +127,10 @@ def _misses(rows: Sequence[AccessRow]) -> Misses:
     )
 
 
-def _access(rows: Sequence[AccessRow], places: _Places, nodes: Sequence[int]) -> Access:
+def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int]) -> Access:
     """Rows of one instruction and place, one a CPU, as one row. An atomic update counts as a store."""
     first = rows[0]
-    place = places(first.ip)
+    place = names(first.ip)
     loads = first.kind == "L"
     taken = sum(one.own_local + one.own_remote for one in rows)
     hits = sum(one.hits for one in rows)
@@ -173,14 +155,14 @@ def _access(rows: Sequence[AccessRow], places: _Places, nodes: Sequence[int]) ->
     )
 
 
-def _conflict(row: PairRow, places: _Places) -> Conflict:
+def _conflict(row: PairRow, names: Naming) -> Conflict:
     return Conflict(
         offset=row.offset,
         width=row.width,
-        function=places(row.ip).function,
+        function=names(row.ip).function,
         writer_offset=row.writer_offset,
         writer_width=row.writer_width,
-        writer_function=places(row.writer_ip).function,
+        writer_function=names(row.writer_ip).function,
         true_sharing=row.true_sharing,
         local=row.local,
         remote=row.remote,

@@ -13,12 +13,11 @@ from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Guest, Order, Recorded
 from linesmith.plugins.machines.elf_image import read_elf
-from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
+from linesmith.plugins.machines.guest_files import initramfs, plan, recording_init
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.machines.system import (
     BOARDS,
     INITRAMFS,
-    Ending,
     GuestRun,
     KernelImage,
     nodes_of_cpus,
@@ -27,11 +26,12 @@ from linesmith.plugins.machines.system import (
     run,
 )
 from linesmith.plugins.machines.user import RECORDING, Border, escaped, marker_program, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import KernelNames, of_kallsyms, of_vmlinux
+from linesmith.plugins.recording.names import of_kallsyms, of_vmlinux
 from linesmith.plugins.recording.profile import to_profile
-from linesmith.plugins.recording.text import RecordingText, circumstances, read_recording
+from linesmith.plugins.recording.text import circumstances, read_recording
 
 _QMP_SHOWN = 3
+_LOG = Path("linesmith.log")
 
 
 class QemuRecorder:
@@ -71,16 +71,20 @@ class QemuRecorder:
         """
         guest = _guest(order)
         image = read_kernel(guest.kernel)
-        wanted = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
+        build_id = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
         command = partial(_command, order, guest, image)
         command(_QMP_SHOWN)
         _write_initramfs(order, guest, image, scratch)
-        errand = GuestRun(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, wanted, tell)
-        ending = run(command, scratch, _log(order), errand)
+        errand = GuestRun(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, build_id, tell)
+        ending = run(command, scratch, order.log or _LOG, errand)
         tell("reading the recording")
         text = read_recording(scratch / RECORDING)
         names = of_vmlinux(guest.vmlinux) if guest.vmlinux else of_kallsyms(ending.symbols)
-        return _recorded(order, guest, ending, text, names)
+        recording = circumstances(order, text, "qemu", ending.qemu, ending.build_id)
+        recording = replace(recording, kernel_release=ending.release or None)
+        failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
+        profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
+        return Recorded(names.with_apart(profile), memory=ending.memory)
 
 
 def _guest(order: Order) -> Guest:
@@ -89,18 +93,8 @@ def _guest(order: Order) -> Guest:
     return order.guest
 
 
-def _log(order: Order) -> Path:
-    return order.log or Path("linesmith.log")
-
-
 def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[str, ...]:
     board = BOARDS[image.machine]
-    plugin = plugin_argument(plugin_file(), order.emulation, _settings(order, guest))
-    program = find(board.program, board.package)
-    return recording_command(program, guest, board, order.emulation, plugin, _log(order), qmp)
-
-
-def _settings(order: Order, guest: Guest) -> dict[str, str]:
     settings = {"nodes": ":".join(map(str, nodes_of_cpus(guest)))}
     if order.trace:
         settings["trace"] = escaped(order.trace)
@@ -108,7 +102,9 @@ def _settings(order: Order, guest: Guest) -> dict[str, str]:
         settings |= {"region": "symbol", "start": _address(order.emulation.first, guest)}
         if order.emulation.last:
             settings["stop"] = _address(order.emulation.last, guest)
-    return settings
+    plugin = plugin_argument(plugin_file(), order.emulation, settings)
+    program = find(board.program, board.package)
+    return recording_command(program, guest, board, order.emulation, plugin, order.log or _LOG, qmp)
 
 
 def _address(function: str, guest: Guest) -> str:
@@ -123,28 +119,17 @@ def _address(function: str, guest: Guest) -> str:
 def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:
     """Our archive behind the user's: the kernel unpacks both. Each begins at a multiple of four bytes."""
     contents = plan((order.command,), image.machine, guest.overlay, Path.cwd())
-    given = guest.initrd.read_bytes() if guest.initrd else b""
+    own = guest.initrd.read_bytes() if guest.initrd else b""
     port = BOARDS[image.machine].port
-    archive = given + bytes(-len(given) % 4) + initramfs(contents, _own_programs(contents, port), port)
+    programs = {
+        "init": recording_init(contents.commands[0], str(Path.cwd()), port),
+        "start": marker_program(contents.machine, Border.START),
+        "stop": marker_program(contents.machine, Border.STOP),
+    }
+    archive = own + bytes(-len(own) % 4) + initramfs(contents, programs, port)
     if 3 * len(archive) > guest.memory:
         raise NotRecorded(
             f"the guest's files take {len(archive) >> 20} MiB, too much for {guest.memory >> 20} MiB of memory; "
             "give more with --memory"
         )
     (scratch / INITRAMFS).write_bytes(archive)
-
-
-def _own_programs(contents: Contents, port: str) -> dict[str, bytes]:
-    return {
-        "init": recording_init(contents.commands[0], str(Path.cwd()), port),
-        "start": marker_program(contents.machine, Border.START),
-        "stop": marker_program(contents.machine, Border.STOP),
-    }
-
-
-def _recorded(order: Order, guest: Guest, ending: Ending, text: RecordingText, names: KernelNames) -> Recorded:
-    recording = circumstances(order, text, "qemu", ending.qemu, ending.build_id)
-    recording = replace(recording, kernel_release=ending.release or None)
-    failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
-    profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
-    return Recorded(names.with_apart(profile), memory=ending.memory)

@@ -50,18 +50,17 @@ class QemuUserRecorder:
         ran = user.run(command, order.command[0], order.seconds, order.output, order.directory)
         tell("reading the recording")
         if ran.status and not (scratch / RECORDING).is_file():
-            raise GuestFailed(_cut_short(order.command[0], ran.status))
+            how = f"was killed by signal {-ran.status}" if ran.status < 0 else f"ended with status {ran.status}"
+            raise GuestFailed(
+                f"{order.command[0]} {how} before its recording was written; make it end by itself, or end the region "
+                "with --to"
+            )
         text = read_recording(scratch / RECORDING)
         return Recorded(_profile(order, program, ran, text))
 
 
 def _shown(order: Order, program: ElfImage) -> str:
     return shlex.join(_command(order, program, Path(), {"region": "all"}))
-
-
-def _cut_short(program: str, status: int) -> str:
-    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    return f"{program} {how} before its recording was written; make it end by itself, or end the region with --to"
 
 
 def _command(order: Order, program: ElfImage, scratch: Path, settings: dict[str, str]) -> tuple[str, ...]:

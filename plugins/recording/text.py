@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a recording: a text of rows, one word for what a row is, then its fields (``docs/record.md`` has the form)."""
+"""Reads a recording: a text of rows, one word for what a row is, then its fields (``docs/record.md`` has the form).
+
+Also how it came about, as its profile says it, and the objects on its lines, from the dump of the guest's memory.
+"""
 
 from __future__ import annotations
 
@@ -97,56 +100,32 @@ def read_recording(path: Path) -> RecordingText:
 
 
 def _take(recording: RecordingText, words: list[str], place: str) -> None:
-    take = _ROWS.get(words[0]) if words else None
+    """Put one row into the recording."""
     try:
-        if take is None:
-            raise ValueError("no row of this kind")
-        take(recording, words[1:])
+        kind, row = words[0] if words else "", words[1:]
+        match kind:
+            case "set":
+                recording.settings[row[0]] = " ".join(row[1:])
+            case "node":
+                recording.nodes[int(row[0])] = int(row[1])
+            case "count":
+                recording.counts[row[0]] = int(row[1])
+            case "line":
+                address, space, *numbers = row
+                recording.lines.append(LineRow(int(address, 16), space, *map(int, numbers)))
+            case "access":
+                line, offset, width, ip, access, *numbers = row
+                met = (int(line, 16), int(offset), int(width), int(ip, 16))
+                recording.accesses.append(AccessRow(*met, access, *map(int, numbers)))
+            case "pair":
+                line, offset, width, ip, access, writer_offset, writer_width, writer_ip, sharing, *numbers = row
+                victim = (int(line, 16), int(offset), int(width), int(ip, 16), access)
+                writer = (int(writer_offset), int(writer_width), int(writer_ip, 16))
+                recording.pairs.append(PairRow(*victim, *writer, sharing == "true", *map(int, numbers)))
+            case _:
+                raise ValueError("no row of this kind")
     except (ValueError, TypeError, IndexError) as error:
         raise NotRecorded(f"{place} cannot be understood ({error}); record again with this linesmith") from error
-
-
-def _set(recording: RecordingText, words: list[str]) -> None:
-    recording.settings[words[0]] = " ".join(words[1:])
-
-
-def _node(recording: RecordingText, words: list[str]) -> None:
-    recording.nodes[int(words[0])] = int(words[1])
-
-
-def _count(recording: RecordingText, words: list[str]) -> None:
-    recording.counts[words[0]] = int(words[1])
-
-
-def _line(recording: RecordingText, words: list[str]) -> None:
-    address, space, *numbers = words
-    recording.lines.append(LineRow(int(address, 16), space, *map(int, numbers)))
-
-
-def _access(recording: RecordingText, words: list[str]) -> None:
-    line, offset, width, ip, kind, *numbers = words
-    place = (int(line, 16), int(offset), int(width), int(ip, 16))
-    recording.accesses.append(AccessRow(*place, kind, *map(int, numbers)))
-
-
-def _pair(recording: RecordingText, words: list[str]) -> None:
-    line, offset, width, ip, kind, writer_offset, writer_width, writer_ip, sharing, *counts = words
-    victim = (int(line, 16), int(offset), int(width), int(ip, 16), kind)
-    writer = (int(writer_offset), int(writer_width), int(writer_ip, 16))
-    recording.pairs.append(PairRow(*victim, *writer, sharing == "true", *map(int, counts)))
-
-
-_ROWS: dict[str, Callable[[RecordingText, list[str]], None]] = {
-    "set": _set,
-    "node": _node,
-    "count": _count,
-    "line": _line,
-    "access": _access,
-    "pair": _pair,
-}
-
-
-# How a recording came about, as its profile tells it.
 
 
 def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_id: str | None) -> Recording:
@@ -155,11 +134,16 @@ def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_i
     Raises ``NotRecorded`` when a setting is missing.
     """
     settings = text.settings
+    nodes = tuple(node for _, node in sorted(text.nodes.items()))
+    if settings.get("mode") != "system":
+        # A program has as many CPUs as threads were seen.
+        seen = max((row.cpu for row in text.accesses), default=0) + 1
+        nodes = tuple(text.nodes.get(cpu, 0) for cpu in range(seen))
     try:
         return Recording(
             on=on,
             command=order.command,
-            nodes=_nodes(text),
+            nodes=nodes,
             machine=settings["target"],
             line_bytes=int(settings["line_bytes"]),
             ring=settings["ring"],
@@ -176,17 +160,6 @@ def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_i
         raise NotRecorded(f"the recording lacks a setting ({error}); reinstall linesmith and record again") from error
 
 
-def _nodes(text: RecordingText) -> tuple[int, ...]:
-    """The node of each CPU; a program has as many CPUs as threads were seen."""
-    if text.settings.get("mode") == "system":
-        return tuple(node for _, node in sorted(text.nodes.items()))
-    seen = max((row.cpu for row in text.accesses), default=0) + 1
-    return tuple(text.nodes.get(cpu, 0) for cpu in range(seen))
-
-
-# Puts the objects that lay on a recording's lines into its profile, from the dump of the guest's memory.
-
-
 def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable[[], SnapshotSource]) -> Profile | None:
     """The profile with the objects that lay on its lines, where there is a memory dump to look at.
 
@@ -195,12 +168,8 @@ def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable
     profile = recorded.profile
     if profile is None or recorded.memory is None or vmlinux is None:
         return profile
-    addresses = {
-        line.address + (access.offset or 0)
-        for line in profile.lines
-        if line.address is not None
-        for access in line.accesses
-    }
+    lines = [line for line in profile.lines if line.address is not None]
+    addresses = {(line.address or 0) + (access.offset or 0) for line in lines for access in line.accesses}
     try:
         snapshot = open_source().read(recorded.memory, vmlinux, addresses)
     except LinesmithError as error:

@@ -22,7 +22,7 @@ from drgn.helpers.linux.sched import idle_task
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind, Snapshot
 from linesmith.plugins.snapshots.kernel import opened
-from linesmith.plugins.snapshots.object_types import KernelMemory, typed
+from linesmith.plugins.snapshots.object_types import KernelMemory, with_records
 from linesmith.plugins.snapshots.pages import DirectMap, Slabs
 from linesmith.plugins.snapshots.pointers import BUCKET_BYTES, WORD_BYTES, KernelRecords, words_where
 from linesmith.plugins.snapshots.variables import Modules, Variables
@@ -63,7 +63,7 @@ def snapshot_of(memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snap
     build_id = program.main_module().build_id
     return Snapshot(
         source=str(memory),
-        areas=typed(areas_of(addresses, finders), addresses, typed_memory),
+        areas=with_records(areas_of(addresses, finders), addresses, typed_memory),
         kernel_release=program["init_uts_ns"].name.release.string_().decode("utf-8", "backslashreplace"),
         build_id=build_id and build_id.hex(),
         remarks=() if slabs.readable else (_UNREADABLE,),

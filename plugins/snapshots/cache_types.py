@@ -87,32 +87,24 @@ _PATTERNS = tuple(
 )
 
 
-def holds_raw_memory(cache: str) -> bool:
-    """Whether a cache of this name serves memory without a type of its own (``kmalloc-64``)."""
-    return _RAW.match(cache) is not None
-
-
 def types_of(caches: Iterable[str], object_bytes: int, size_of: RecordSize) -> tuple[str, ...]:
     """The records that objects of a slab cache may have, one for each of its names at most, in their order.
 
     ``caches`` are the cache's own name and those merged into it; ``object_bytes`` is the size of its objects.
     """
-    found = (_record(cache, object_bytes, size_of) for cache in caches)
-    return tuple(dict.fromkeys(record for record in found if record is not None))
-
-
-def _record(cache: str, object_bytes: int, size_of: RecordSize) -> str | None:
-    return next((record for record in _names(cache) if _fits(record, object_bytes, size_of)), None)
-
-
-def _fits(record: str, object_bytes: int, size_of: RecordSize) -> bool:
-    size = size_of(record)
-    return size is not None and size > 0 and (size <= object_bytes or record in _CUT_AT_BOOT)
+    found: dict[str, None] = {}
+    for cache in caches:
+        for record in _names(cache):
+            size = size_of(record) or 0
+            if size > 0 and (size <= object_bytes or record in _CUT_AT_BOOT):
+                found[record] = None
+                break
+    return tuple(found)
 
 
 def _names(cache: str) -> Iterator[str]:
     """Record names to try, likeliest first."""
-    if holds_raw_memory(cache):
+    if _RAW.match(cache):
         return
     if cache in _RECORDS:
         yield from _RECORDS[cache]

@@ -162,7 +162,7 @@ def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile, symbols: SymbolTable) -
     # Some kernels wrote a wrong BUILD-ID, so the note itself has the last word.
     note = NOTE_HEADER.pack(4, len(build_id.content), _NT_GNU_BUILD_ID) + b"GNU\0" + build_id.content
     for address in dump.find(note):
-        made = _made(_KernelImage(dump, address - build_id.address, symbols))
+        made = _made(_MemoryImage(dump, address - build_id.address, symbols))
         if made is not None:
             return made
     owner = (
@@ -190,7 +190,7 @@ def _texts_in(dump: MemoryFile) -> Iterator[bytes]:
                 yield text
 
 
-class _KernelImage:
+class _MemoryImage:
     """A kernel image in memory: ``delta`` is physical minus linked address, in bytes."""
 
     def __init__(self, dump: MemoryFile, delta: int, symbols: SymbolTable) -> None:
@@ -210,7 +210,7 @@ class _KernelImage:
         return self._dump.physical(self.symbols(name)[0] + self.delta, size)
 
 
-def _made(image: _KernelImage) -> bytes | None:
+def _made(image: _MemoryImage) -> bytes | None:
     """VMCOREINFO for drgn from the variables of the image, or none where the image is but a copy of some part."""
     banner = _BANNER.match(image.content("linux_banner", 256))
     if banner is None:
@@ -221,7 +221,7 @@ def _made(image: _KernelImage) -> bytes | None:
     return b"\n".join((b"OSRELEASE=" + banner[1], *(line.encode() for line in lines)))
 
 
-def _x86_64(image: _KernelImage) -> tuple[str, ...]:
+def _x86_64(image: _MemoryImage) -> tuple[str, ...]:
     base = image.number("phys_base") or 0
     offset = (image.delta + _START_KERNEL_MAP - base) & _ADDRESS_MASK
     five_levels = image.number("__pgtable_l5_enabled", 4) or 0
@@ -235,7 +235,7 @@ def _x86_64(image: _KernelImage) -> tuple[str, ...]:
     )
 
 
-def _aarch64(image: _KernelImage) -> tuple[str, ...]:
+def _aarch64(image: _MemoryImage) -> tuple[str, ...]:
     shift = image.number("kimage_voffset") or 0
     offset = (image.delta + shift) & _ADDRESS_MASK
     table = (image.symbols("swapper_pg_dir")[0] + offset) & _ADDRESS_MASK

@@ -14,7 +14,7 @@ import drgn
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.pages import DirectMap
-from linesmith.plugins.snapshots.pointers import KernelRecords, TypedMemory, as_array, believed, split, votes_for
+from linesmith.plugins.snapshots.pointers import KernelRecords, TypedMemory, as_array, likely_records, split, votes_for
 from linesmith.plugins.snapshots.variables import Variables
 
 _PIECE_BYTES = 1 << 21
@@ -45,7 +45,7 @@ class KernelMemory:
         """The memory of variables."""
         for section in self._variables.sections():
             for address in section[::_PIECE_BYTES]:
-                content = _present(self._program, address, min(_PIECE_BYTES, section.stop - address))
+                content = _readable_parts(self._program, address, min(_PIECE_BYTES, section.stop - address))
                 yield from (TypedMemory(at, piece, self._variables.pointees) for at, piece in content)
 
     def record(self, start: int, size: int, record: str) -> TypedMemory:
@@ -70,7 +70,7 @@ class KernelMemory:
         return TypedMemory(area.address, self._program.read(area.address, area.end - area.address), declared)
 
 
-def _present(program: drgn.Program, address: int, size: int) -> Iterator[tuple[int, bytes]]:
+def _readable_parts(program: drgn.Program, address: int, size: int) -> Iterator[tuple[int, bytes]]:
     """The parts of a range that can be read; the kernel gives back pages of its image after boot."""
     page = program["PAGE_SIZE"].value_()
     try:
@@ -78,10 +78,12 @@ def _present(program: drgn.Program, address: int, size: int) -> Iterator[tuple[i
     except drgn.FaultError:
         if size > page:
             for start in range(address, address + size, page):
-                yield from _present(program, start, min(page, address + size - start))
+                yield from _readable_parts(program, start, min(page, address + size - start))
 
 
-def typed(areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory) -> tuple[ObjectArea, ...]:
+def with_records(
+    areas: Collection[ObjectArea], addresses: Iterable[int], memory: KernelMemory
+) -> tuple[ObjectArea, ...]:
     """``areas`` with a record for those objects at ``addresses`` that had none or several, as far as pointers tell."""
     unclear = _unclear_objects(tuple(areas), addresses)
     pointers = {memory.pointer_to(area, start) for area, starts in unclear.items() for start in starts}
@@ -113,7 +115,7 @@ def _votes(pointers: set[int], memory: KernelMemory) -> dict[int, Counter[str]]:
             votes.setdefault(pointer, Counter()).update(counted)
         found = []
         for start in more.keys() & objects.keys():
-            types = believed(votes[start], objects[start].size, memory.records)
+            types = likely_records(votes[start], objects[start].size, memory.records)
             if len(types) == 1:
                 found.append(memory.record(start, objects.pop(start).size, types[0]))
         sources = found
@@ -125,7 +127,7 @@ def _pieces(
 ) -> tuple[ObjectArea, ...]:
     """``area`` with what ``votes`` tell of its objects at ``starts``."""
     counted = {start: votes[pointer] for start in starts if (pointer := memory.pointer_to(area, start)) in votes}
-    types = {start: believed(votes, area.size, memory.records) for start, votes in counted.items()}
+    types = {start: likely_records(votes, area.size, memory.records) for start, votes in counted.items()}
     if any(types.values()) or area.kind not in (ObjectKind.VMALLOC, ObjectKind.PAGES):
         return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
     # One allocation, at whose start the votes are for records that are too small for it.

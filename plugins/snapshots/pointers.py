@@ -65,7 +65,7 @@ def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[in
     return votes
 
 
-def believed(votes: Counter[str], object_bytes: int, records: Records) -> tuple[str, ...]:
+def likely_records(votes: Counter[str], object_bytes: int, records: Records) -> tuple[str, ...]:
     """Records of ``votes`` that fill the object, most voted first.
 
     Smaller ones are rather its first member (a list node, a lock): the allocator would have served a record of up to

@@ -14,7 +14,7 @@ from linesmith.analyzer.model import Access, Conflict, ObjectArea, ObjectKind, O
 from linesmith.plugins.machines.symbols import data_symbols
 from linesmith.plugins.recording.emulation import apart_by_objects, set_apart
 from linesmith.plugins.recording.names import scoped_name
-from linesmith.plugins.recording.profile import Place, to_profile
+from linesmith.plugins.recording.profile import CodeName, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
 TEXT = """\
@@ -49,7 +49,7 @@ def recorded(folder: Path, text: str) -> Profile:
     path = folder / "recording"
     path.write_text(text)
     read = read_recording(path)
-    names = {0xFFFFFFFF81000010: Place("reader", "vmlinux"), 0xFFFFFFFF81000020: Place("writer", "vmlinux")}
+    names = {0xFFFFFFFF81000010: CodeName("reader", "vmlinux"), 0xFFFFFFFF81000020: CodeName("writer", "vmlinux")}
     return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), names.__getitem__, "kernel")
 
 

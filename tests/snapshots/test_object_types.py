@@ -11,7 +11,7 @@ import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.cache_types import types_of
-from linesmith.plugins.snapshots.pointers import TypedMemory, as_array, believed, split, votes_for
+from linesmith.plugins.snapshots.pointers import TypedMemory, as_array, likely_records, split, votes_for
 
 # Sizes as some kernel has them.
 RECORDS = {
@@ -120,7 +120,7 @@ def test_most_voted_record_that_fills_the_object_comes_first(
     votes: dict[str, int], size: int, records: tuple[str, ...]
 ) -> None:
     sizes = {"super_block": 1408, "device": 1400, "list_head": 16, "net": 4000, "kobject": 64, "sched_group": 32}
-    assert believed(Counter(votes), size, Known(sizes, frozenset({"sched_group"}))) == records
+    assert likely_records(Counter(votes), size, Known(sizes, frozenset({"sched_group"}))) == records
 
 
 def test_buckets_of_a_table() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import IO
 
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, RecordKind, RecordReader, text_of
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, PerfRecord, RecordReader, text_of
 from linesmith.plugins.profiles.samples import cpus_of
 
 MAGICS = {b"PERFILE2": ByteOrder("<"), b"2ELIFREP": ByteOrder(">")}
@@ -86,16 +86,16 @@ class PerfHeader:
     def take(self, kind: int, record: bytes) -> None:
         """Take in a record of a pipe, in which the parts of the header are records too; others are passed over."""
         match kind:
-            case RecordKind.HEADER_ATTR:
+            case PerfRecord.HEADER_ATTR:
                 size = self.order.unpack("I", record, 12)[0]
                 self.add_event(record[8 : 8 + size], record[8 + size :])
-            case RecordKind.EVENT_UPDATE:
+            case PerfRecord.EVENT_UPDATE:
                 what, identifier = self.order.unpack("QQ", record, 8)
                 if what == _NAME_UPDATE and identifier in self.ids:
                     self.names[self.ids[identifier]] = text_of(record[24:])
-            case RecordKind.FEATURE:
+            case PerfRecord.FEATURE:
                 self.add_feature(self.order.unpack("Q", record, 8)[0], record[16:])
-            case RecordKind.BUILD_ID:
+            case PerfRecord.BUILD_ID:
                 self.add_build(record)
 
     def add_event(self, attribute: bytes, ids: bytes) -> None:

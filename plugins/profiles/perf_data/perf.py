@@ -42,17 +42,14 @@ def add_decoded(path: Path, source: str, samples: Samples) -> None:
         fields.remove(missing)
 
 
-def script(path: Path, fields: Sequence[str]) -> tuple[str, ...]:
-    """The command that prints the samples; of traces, those of memory."""
-    perf = find("perf", f"{_PACKAGE}, for the profile has hardware traces that perf must decode")
-    return (perf, "script", "--ns", "--no-demangle", "--itrace=M", "-i", str(path), "-F", ",".join(fields))
-
-
 def _printed(path: Path, source: str, fields: Sequence[str], samples: Samples) -> str | None:
     """Add all samples; or the name of a field that some event does not have, before any is added."""
+    perf = find("perf", f"{_PACKAGE}, for the profile has hardware traces that perf must decode")
+    # Of traces, the samples of memory.
+    options = ("--ns", "--no-demangle", "--itrace=M", "-i", str(path.resolve()), "-F", ",".join(fields))
     with tempfile.TemporaryFile() as complaints:
         streams = Streams(subprocess.DEVNULL, subprocess.PIPE, complaints)
-        with child(script(path.resolve(), fields), Path.cwd(), streams) as process:
+        with child((perf, "script", *options), Path.cwd(), streams) as process:
             lines = (line.decode("utf-8", "replace").rstrip("\n") for line in process.stdout or ())
             count = sum(_add(line, samples) for line in lines)
             status = wait(process, "perf script", _END_SECONDS)
@@ -94,9 +91,10 @@ def with_names(path: Path, profile: Profile) -> Profile:
 
     Raises ``ToolMissing`` without perf, ``ProfileError`` when it names none.
     """
-    wanted = {access.code_address for line in profile.lines for access in line.accesses if not access.function}
-    names = _named(path, (one for one in wanted if one is not None))
-    if wanted and not names:
+    accesses = (access for line in profile.lines for access in line.accesses)
+    unnamed = {access.code_address for access in accesses if not access.function}
+    names = _names_of(path, (one for one in unnamed if one is not None))
+    if unnamed and not names:
         raise ProfileError(
             f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
             "machine that was recorded, or give the ELF file of the same build"
@@ -110,9 +108,9 @@ def with_names(path: Path, profile: Profile) -> Profile:
     return replace(profile, lines=tuple(lines))
 
 
-def _named(path: Path, wanted: Iterable[int]) -> dict[int, tuple[str, str]]:
+def _names_of(path: Path, addresses: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Function and file by code address."""
-    spelt = {f"{one:x}".encode(): one for one in wanted}
+    spelt = {f"{one:x}".encode(): one for one in addresses}
     found: dict[int, tuple[str, str]] = {}
     perf = find("perf", _SYMBOLS_PACKAGE)
     argv = (perf, "script", "--no-demangle", "-i", str(path.resolve()), "-F", "ip,sym,dso")

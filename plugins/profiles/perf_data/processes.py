@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import FileMapping
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, RecordKind, text_of
+from linesmith.plugins.profiles.perf_data.records import ByteOrder, PerfRecord, text_of
 from linesmith.plugins.profiles.samples import Mode, Rows, Words
 
 KERNEL = -1
@@ -96,13 +96,13 @@ class Processes:
     def take(self, kind: int, record: bytes) -> None:
         """Take in a record about processes. Raises ``struct.error``, or ``ValueError`` for too many mappings."""
         match kind:
-            case RecordKind.MMAP | RecordKind.MMAP2:
+            case PerfRecord.MMAP | PerfRecord.MMAP2:
                 self._map(kind, record)
-            case RecordKind.COMM:
+            case PerfRecord.COMM:
                 pid, tid = self._ids(record)
                 if pid == tid:
                     self.commands[pid] = text_of(record[16:])
-            case RecordKind.FORK:
+            case PerfRecord.FORK:
                 pid, parent = self._ids(record)
                 if pid != parent and parent in self.spaces:
                     self.spaces.setdefault(pid, AddressSpace(self.spaces[parent].mappings))
@@ -115,23 +115,23 @@ class Processes:
     def _map(self, kind: int, record: bytes) -> None:
         misc = self.order.unpack("H", record, 4)[0]
         pid, _, start, length, offset = self.order.unpack("iiQQQ", record, 8)
-        named = record[72:] if kind == RecordKind.MMAP2 else record[40:]
+        named = record[72:] if kind == PerfRecord.MMAP2 else record[40:]
         path = text_of(named)
         if misc & _MODE in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
             return
         if pid == KERNEL and path.startswith(_KERNEL_NAME) and path != _KERNEL_NAME and self.anchor is None:
             self.anchor = (path.removeprefix(_KERNEL_NAME), offset)
-        if kind == RecordKind.MMAP2 and misc & _HAS_BUILD_ID:
+        if kind == PerfRecord.MMAP2 and misc & _HAS_BUILD_ID:
             self.builds.setdefault(path, record[44 : 44 + min(record[40], 20)].hex())
         identity = _NEVER
-        if kind == RecordKind.MMAP2 and not misc & _HAS_BUILD_ID:
+        if kind == PerfRecord.MMAP2 and not misc & _HAS_BUILD_ID:
             major, minor, inode, generation = self.order.unpack("IIQQ", record, 40)
             identity = (major, minor, inode, generation)
         self._mappings += 1
         if self._mappings > _MOST_MAPPINGS:
             raise ValueError(f"it tells of more than {_MOST_MAPPINGS} mappings")
         end = min(start + length, (1 << 64) - 1)
-        shared = kind == RecordKind.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
+        shared = kind == PerfRecord.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
         self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))
 
     def located(self, rows: Rows) -> Rows:
@@ -172,14 +172,14 @@ class Processes:
 
     def host_of(self, space: int) -> int | None:
         """The process whose addresses the lines of a space have; ``None`` for the kernel's."""
-        if space >= _FILES:
+        if _FILES <= space < _FILES + len(self._hosts):
             return self._hosts[space - _FILES]
         return space - 1 if space else None
 
     def object_at(self, pid: int | None, address: int) -> str | None:
         """The file that the code at an address lies in, by the process whose address it is."""
-        asked = (KERNEL,) if pid is None else (pid, *self._hosts)
-        found = (space.at(address) for one in asked if (space := self.spaces.get(one)))
+        pids = (KERNEL,) if pid is None else (pid, *self._hosts)
+        found = (space.at(address) for one in pids if (space := self.spaces.get(one)))
         mapping = next((one for one in found if one), None)
         if mapping is None:
             return None

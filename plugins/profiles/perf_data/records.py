@@ -87,7 +87,7 @@ def text_of(data: bytes) -> str:
     return text if text.isprintable() else "".join(one if one.isprintable() else "\ufffd" for one in text)
 
 
-class RecordKind(IntEnum):
+class PerfRecord(IntEnum):
     """Types of records that are read (``enum perf_event_type``, ``enum perf_user_event_type``)."""
 
     MMAP = 1
@@ -109,7 +109,7 @@ class RecordKind(IntEnum):
 
 
 # Behind these come as many bytes as they say, which are no records.
-_WITH_DATA = frozenset((RecordKind.TRACING_DATA, RecordKind.AUXTRACE))
+_WITH_DATA = frozenset((PerfRecord.TRACING_DATA, PerfRecord.AUXTRACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class RecordWalker:
         start = _starts(words, self._order, len(data) - at)
         kind, misc, size = (column.astype(np.int64) for column in self._order.heads(words[start]))
         if len(kind) and kind[-1] in _WITH_DATA:
-            form = "I" if kind[-1] == RecordKind.TRACING_DATA else "Q"
+            form = "I" if kind[-1] == PerfRecord.TRACING_DATA else "Q"
             self._skip = -(-self._order.unpack(form, data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
         return RecordBlock(data, at, words, start, kind, misc, size)
 
@@ -198,7 +198,7 @@ def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
 def _head(words: Words, at: int, order: ByteOrder) -> tuple[int, int]:
     """Type of the record, and its size in bytes; only those that perf makes itself may end within a word."""
     kind, _, size = (int(one[0]) for one in order.heads(words[at : at + 1]))
-    if size < _HEAD or (size % 8 and kind < RecordKind.HEADER_ATTR):
+    if size < _HEAD or (size % 8 and kind < PerfRecord.HEADER_ATTR):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
     return kind, size
 
@@ -264,8 +264,8 @@ class Unpacker:
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
         """What ``data``, the next part of the stream, unpacks to. Raises ``ValueError`` when it is damaged."""
-        given = ctypes.create_string_buffer(data, len(data))
-        packed = _Buffer(ctypes.cast(given, ctypes.c_void_p), len(data), 0)
+        source = ctypes.create_string_buffer(data, len(data))
+        packed = _Buffer(ctypes.cast(source, ctypes.c_void_p), len(data), 0)
         while True:
             plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _UNPACKED_BYTES, 0)
             status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))

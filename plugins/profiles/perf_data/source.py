@@ -23,8 +23,8 @@ from linesmith.plugins.profiles.perf_data.perf import add_decoded, with_names
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import (
     ByteOrder,
+    PerfRecord,
     RecordBlock,
-    RecordKind,
     RecordWalker,
     Unpacker,
 )
@@ -241,26 +241,26 @@ class _Stream:
 
     def _take(self, block: RecordBlock) -> None:
         """A pipe tells of an event in front of its samples, which may be in the same block."""
-        for number in np.flatnonzero(block.kind == RecordKind.HEADER_ATTR).tolist():
-            self._take_other(RecordKind.HEADER_ATTR, block, number)
+        for number in np.flatnonzero(block.kind == PerfRecord.HEADER_ATTR).tolist():
+            self._take_other(PerfRecord.HEADER_ATTR, block, number)
         self._take_samples(block)
         for number in np.flatnonzero(
-            (block.kind != RecordKind.SAMPLE) & (block.kind != RecordKind.HEADER_ATTR)
+            (block.kind != PerfRecord.SAMPLE) & (block.kind != PerfRecord.HEADER_ATTR)
         ).tolist():
             self._take_other(int(block.kind[number]), block, number)
 
     def _take_other(self, kind: int, block: RecordBlock, number: int) -> None:
         order, record = self._header.order, block.record(number)
         match kind:
-            case RecordKind.MMAP | RecordKind.MMAP2 | RecordKind.COMM | RecordKind.FORK:
+            case PerfRecord.MMAP | PerfRecord.MMAP2 | PerfRecord.COMM | PerfRecord.FORK:
                 self._processes.take(kind, record)
-            case RecordKind.LOST:
+            case PerfRecord.LOST:
                 self._samples.lost += min(order.unpack("Q", record, 16)[0], _MOST_LOST)
-            case RecordKind.LOST_SAMPLES:
+            case PerfRecord.LOST_SAMPLES:
                 self._samples.lost += min(order.unpack("Q", record, 8)[0], _MOST_LOST)
-            case RecordKind.AUXTRACE_INFO:
+            case PerfRecord.AUXTRACE_INFO:
                 self._traced = True
-            case RecordKind.COMPRESSED | RecordKind.COMPRESSED2:
+            case PerfRecord.COMPRESSED | PerfRecord.COMPRESSED2:
                 self._take_packed(kind, record)
             case _:
                 self._header.take(kind, record)
@@ -268,7 +268,7 @@ class _Stream:
     def _take_packed(self, kind: int, record: bytes) -> None:
         """The records within a compressed one; the newer kind tells its length, for it is padded."""
         packed = record[8:]
-        if kind == RecordKind.COMPRESSED2:
+        if kind == PerfRecord.COMPRESSED2:
             packed = record[16 : 16 + self._header.order.unpack("Q", record, 8)[0]]
         self._unpacker = self._unpacker or Unpacker()
         for plain in self._unpacker.unpack(packed):
@@ -276,7 +276,7 @@ class _Stream:
                 self._take(block)
 
     def _take_samples(self, block: RecordBlock) -> None:
-        numbers = np.flatnonzero(block.kind == RecordKind.SAMPLE)
+        numbers = np.flatnonzero(block.kind == PerfRecord.SAMPLE)
         events = self._header.events
         if not len(numbers):
             return
