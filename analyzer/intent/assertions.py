@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Groups that C code asserts: ``CACHELINE_ASSERT_GROUP_MEMBER()`` and ``…_SIZE()`` of include/linux/cache.h."""
+"""Groups that C code asserts: ``CACHELINE_ASSERT_GROUP_MEMBER()`` and ``…_SIZE()`` of include/linux/cache.h.
+
+With each goes the configuration in which it is compiled, as far as conditions of the preprocessor over symbols of a
+kernel's configuration tell it; they are read without a preprocessor.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +17,47 @@ from pathlib import Path
 
 from linesmith.analyzer.model import MemberGroup, TypeIntent
 
-# A condition of the preprocessor over symbols of a kernel's configuration, read without a preprocessor.
-
-# Nobody writes longer ones or nests deeper; what does counts as not known.
+# Nobody writes longer conditions or nests deeper; what does counts as not known. Nor do that many symbols decide about
+# one line.
 _MOST_WORDS = 256
 _MOST_LEVELS = 32
+_MOST_SYMBOLS = 64
+_MOST_BYTES = 1 << 22
 
 _WORD = re.compile(rb"\s*(&&|\|\||!(?!=)|\(|\)|\d+[uUlL]*(?![\w.])|[A-Za-z_]\w*|[^\s])", re.ASCII)
 _ENABLED = frozenset((b"defined", b"IS_ENABLED", b"IS_BUILTIN", b"IS_REACHABLE"))
 _PREFIX = "CONFIG_"
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_CONTINUED = re.compile(rb"\\\r?\n")
+_NAME = re.compile(rb"\w+", re.ASCII)
+
+_MACRO = b"CACHELINE_ASSERT_GROUP_"
+_SUFFIXES = (".c", ".h")
+# A literal without an end goes on to that of its line, so that no quote in it begins another look.
+_IGNORED = re.compile(
+    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
+    rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
+    re.DOTALL | re.MULTILINE,
+)
+_CALL = re.compile(
+    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*+\(\s*+(?:struct|union)\s++(\w++)\s*+,\s*+(\w++)\s*+,"
+    rb"\s*+([^;{}]{0,400}?)\)\s*+;"
+)
+_PATH = re.compile(rb"[A-Za-z_][\w.]*")
+_SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
+
+Symbols = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """True or false whatever the configuration is; ``None`` where the text does not tell."""
 
     value: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ConfigSymbol:
     """That the symbol called so (``CONFIG_XPS``) is set, or is not."""
 
     name: str
@@ -53,8 +78,8 @@ class Some:
     of: tuple[Condition, ...]
 
 
-Condition = Known | Symbol | Every | Some
-UNKNOWN = Known(None)
+Condition = KnownValue | ConfigSymbol | Every | Some
+UNKNOWN = KnownValue(None)
 
 
 def condition(text: bytes) -> Condition:
@@ -70,16 +95,16 @@ def condition(text: bytes) -> Condition:
 def named(word: bytes) -> Condition:
     """That ``word`` is defined."""
     name = word.decode("ascii", "replace")
-    return Symbol(name) if name.startswith(_PREFIX) else UNKNOWN
+    return ConfigSymbol(name) if name.startswith(_PREFIX) else UNKNOWN
 
 
 def negated(one: Condition) -> Condition:
     """The opposite."""
     match one:
-        case Known(value):
-            return UNKNOWN if value is None else Known(not value)
-        case Symbol(name, is_set):
-            return Symbol(name, not is_set)
+        case KnownValue(value):
+            return UNKNOWN if value is None else KnownValue(not value)
+        case ConfigSymbol(name, is_set):
+            return ConfigSymbol(name, not is_set)
         case Every(of):
             return Some(tuple(map(negated, of)))
         case Some(of):
@@ -89,12 +114,15 @@ def negated(one: Condition) -> Condition:
 def value(one: Condition, configuration: Collection[str] | None) -> bool | None:
     """Whether it holds where these symbols are set; ``None`` where that cannot be told."""
     match one:
-        case Known(known):
+        case KnownValue(known):
             return known
-        case Symbol(name, is_set):
+        case ConfigSymbol(name, is_set):
             return None if configuration is None else (name in configuration) is is_set
         case Every(of):
-            values = {value(each, configuration) for each in of} | ({False} if _excluded(one) else set())
+            symbols = frozenset(needed(one))
+            values = {value(each, configuration) for each in of}
+            if any(f"!{name}" in symbols for name in symbols):
+                values.add(False)  # no symbol is set and not set
             return False if False in values else None if None in values else True
         case Some(of):
             values = {value(each, configuration) for each in of}
@@ -113,14 +141,8 @@ def parts(one: Condition) -> Iterator[Condition]:
 def needed(one: Condition) -> Iterator[str]:
     """Symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``) for it to hold, as far as these are plain."""
     for part in parts(one):
-        if isinstance(part, Symbol):
+        if isinstance(part, ConfigSymbol):
             yield part.name if part.is_set else f"!{part.name}"
-
-
-def _excluded(one: Condition) -> bool:
-    """Whether it needs a symbol to be set and not to be."""
-    symbols = frozenset(needed(one))
-    return any(f"!{name}" in symbols for name in symbols)
 
 
 def _some(words: list[bytes], level: int) -> Condition:
@@ -152,7 +174,7 @@ def _one(words: list[bytes], level: int) -> Condition:
     if word in _ENABLED:
         return _enabled(words)
     if word[:1].isdigit():
-        return Known(word.rstrip(b"uUlL").strip(b"0") != b"")
+        return KnownValue(word.rstrip(b"uUlL").strip(b"0") != b"")
     return named(word)
 
 
@@ -164,18 +186,6 @@ def _enabled(words: list[bytes]) -> Condition:
     closed = words[-3:-2] == [b")"]
     del words[-3:]
     return named(name[0]) if name and closed else UNKNOWN
-
-
-# In which configuration a place of C code is compiled, as far as conditions of the preprocessor tell it.
-
-# Nobody nests deeper; conditions within are taken for none. Nor do that many symbols decide about one line.
-_MOST_SYMBOLS = 64
-
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
-_CONTINUED = re.compile(rb"\\\r?\n")
-_NAME = re.compile(rb"\w+", re.ASCII)
-
-Symbols = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,50 +248,27 @@ def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tup
         if word == b"endif":
             del stack[-1:]
         elif word in (b"else", b"elif"):
-            if stack:
-                _turn(stack[-1], Known(True) if word == b"else" else condition(rest), configuration)
+            for last in stack[-1:]:  # the next arm is compiled where those before it are not
+                last.around = last.around.with_(_needs(negated(last.arm), configuration))
+                last.arm = KnownValue(True) if word == b"else" else condition(rest)
+                last.all = last.around.with_(_needs(last.arm, configuration))
         else:
-            arm = _opening(word, rest) if len(stack) < _MOST_LEVELS else UNKNOWN
+            arm: Condition = UNKNOWN
+            if word == b"if":
+                arm = condition(rest)
+            elif _NAME.fullmatch(rest):
+                arm = named(rest) if word == b"ifdef" else negated(named(rest))
+            if len(stack) >= _MOST_LEVELS:
+                arm = UNKNOWN
             stack.append(_Open(around, arm, around.with_(_needs(arm, configuration))))
         now = stack[-1].all if stack else _Needs()
         yield match.end(), None if now.never else now.symbols
 
 
-def _turn(one: _Open, arm: Condition, configuration: Collection[str] | None) -> None:
-    """Go on with the next arm, which is compiled where those before it are not."""
-    one.around = one.around.with_(_needs(negated(one.arm), configuration))
-    one.arm = arm
-    one.all = one.around.with_(_needs(arm, configuration))
-
-
-def _opening(word: bytes, rest: bytes) -> Condition:
-    if word == b"if":
-        return condition(rest)
-    found = named(rest) if _NAME.fullmatch(rest) else UNKNOWN
-    return found if word == b"ifdef" else negated(found)
-
-
 def _needs(one: Condition, configuration: Collection[str] | None) -> _Needs:
     """What it needs; it never holds, either, where the configuration denies what no symbols alone can say."""
-    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, Symbol))
+    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, ConfigSymbol))
     return _Needs(tuple(dict.fromkeys(needed(one))), value(one, None) is False or any(denied))
-
-
-_MACRO = b"CACHELINE_ASSERT_GROUP_"
-_MOST_BYTES = 1 << 22
-_SUFFIXES = (".c", ".h")
-# A literal without an end goes on to that of its line, so that no quote in it begins another look.
-_IGNORED = re.compile(
-    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
-    rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
-    re.DOTALL | re.MULTILINE,
-)
-_CALL = re.compile(
-    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*+\(\s*+(?:struct|union)\s++(\w++)\s*+,\s*+(\w++)\s*+,"
-    rb"\s*+([^;{}]{0,400}?)\)\s*+;"
-)
-_PATH = re.compile(rb"[A-Za-z_][\w.]*")
-_SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +322,10 @@ def asserted_intents(found: Iterable[Assertion]) -> tuple[TypeIntent, ...]:
     entries: dict[tuple[str, tuple[str, ...]], list[Assertion]] = {}
     for one in found:
         entries.setdefault((one.record, one.configuration), []).append(one)
-    made = (
-        TypeIntent(name, _reason(said), configuration=configuration, groups=_groups(said))
-        for (name, configuration), said in sorted(entries.items())
-    )
+    made = []
+    for (name, configuration), said in sorted(entries.items()):
+        reason = f"asserted by CACHELINE_ASSERT_GROUP_MEMBER() from {said[0].place} on"
+        made.append(TypeIntent(name, reason, configuration=configuration, groups=_groups(said)))
     return tuple(one for one in made if one.groups)
 
 
@@ -351,10 +338,6 @@ def _groups(said: Iterable[Assertion]) -> tuple[MemberGroup, ...]:
         elif one.bytes:
             limits[one.group] = one.bytes
     return tuple(MemberGroup(name, tuple(inside), bytes=limits.get(name)) for name, inside in members.items())
-
-
-def _reason(said: Iterable[Assertion]) -> str:
-    return f"asserted by CACHELINE_ASSERT_GROUP_MEMBER() from {next(iter(said)).place} on"
 
 
 def _text(path: Path) -> bytes:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.base.toml import KeyPath
 from linesmith.analyzer.intent.check import applies, contradictions, impossible, undecided, unknown_types
 from linesmith.analyzer.intent.entry import budget
 from linesmith.analyzer.intent.file import Rewrite
-from linesmith.analyzer.intent.statements import KeyPath
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.groups import marked_groups
