@@ -45,11 +45,7 @@ Objects = tuple[LineObject, ...]
 
 
 def joint_objects(
-    lines: Sequence[SharedLine],
-    profile: Profile,
-    evidence: Evidence,
-    kernel: Kernel | None,
-    wanted: str | None = None,
+    lines: Sequence[SharedLine], profile: Profile, evidence: Evidence, kernel: Kernel | None, wanted: str | None = None
 ) -> tuple[Objects, ...]:
     """The objects on each of ``lines``, of a ``wanted`` type where that explains a line.
 

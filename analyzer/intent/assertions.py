@@ -50,14 +50,14 @@ Symbols = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownValue:
+class _KnownValue:
     """True or false whatever the configuration is; ``None`` where the text does not tell."""
 
     value: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigSymbol:
+class _ConfigSymbol:
     """That the symbol called so (``CONFIG_XPS``) is set, or is not."""
 
     name: str
@@ -65,143 +65,106 @@ class ConfigSymbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
-    """That all of the conditions hold."""
+class _Junction:
+    """That ``every`` one of the conditions holds, or that one of them does."""
 
-    of: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Some:
-    """That one of the conditions holds."""
-
-    of: tuple[Condition, ...]
+    every: bool
+    of: tuple[_Condition, ...]
 
 
-Condition = KnownValue | ConfigSymbol | Every | Some
-UNKNOWN = KnownValue(None)
+_Condition = _KnownValue | _ConfigSymbol | _Junction
+_UNKNOWN = _KnownValue(None)
 
 
-def condition(text: bytes) -> Condition:
+def _condition(text: bytes) -> _Condition:
     """What stands behind ``#if``; what is not made of symbols, numbers, ``!``, ``&&`` and ``||`` is not known."""
     words = [match[1] for match in islice(_WORD.finditer(text), _MOST_WORDS + 1)]
     if len(words) > _MOST_WORDS:
-        return UNKNOWN
+        return _UNKNOWN
     words.reverse()
-    found = _some(words, 0)
-    return UNKNOWN if words else found
+    found = _joined(words, 0, b"||")
+    return _UNKNOWN if words else found
 
 
-def named(word: bytes) -> Condition:
+def _joined(words: list[bytes], level: int, sign: bytes) -> _Condition:
+    """Operands joined by ``sign``, of which ``&&`` binds closer than ``||``.
+
+    The ``words`` stand in reverse order, and those that are read are taken off.
+    """
+    found: list[_Condition] = []
+    while not found or words[-1:] == [sign]:
+        if found:
+            words.pop()
+        found.append(_joined(words, level, b"&&") if sign == b"||" else _operand(words, level))
+    return found[0] if len(found) == 1 else _Junction(sign == b"&&", tuple(found))
+
+
+def _operand(words: list[bytes], level: int) -> _Condition:
+    word = words.pop() if words else b""
+    if level > _MOST_LEVELS:
+        return _UNKNOWN
+    if word == b"!":
+        return _negated(_operand(words, level + 1))
+    if word == b"(":
+        found = _joined(words, level + 1, b"||")
+        return found if words and words.pop() == b")" else _UNKNOWN
+    if word in _ENABLED:  # what ``defined``, or a macro of include/linux/kconfig.h, asks of the name behind it
+        if words[-1:] != [b"("]:
+            return _defined(words.pop() if words else b"")
+        name, closed = words[-2:-1], words[-3:-2] == [b")"]
+        del words[-3:]
+        return _defined(name[0]) if name and closed else _UNKNOWN
+    if word[:1].isdigit():
+        return _KnownValue(word.rstrip(b"uUlL").strip(b"0") != b"")
+    return _defined(word)
+
+
+def _defined(word: bytes) -> _Condition:
     """That ``word`` is defined."""
     name = word.decode("ascii", "replace")
-    return ConfigSymbol(name) if name.startswith(_PREFIX) else UNKNOWN
+    return _ConfigSymbol(name) if name.startswith(_PREFIX) else _UNKNOWN
 
 
-def negated(one: Condition) -> Condition:
+def _negated(one: _Condition) -> _Condition:
     """The opposite."""
     match one:
-        case KnownValue(value):
-            return UNKNOWN if value is None else KnownValue(not value)
-        case ConfigSymbol(name, is_set):
-            return ConfigSymbol(name, not is_set)
-        case Every(of):
-            return Some(tuple(map(negated, of)))
-        case Some(of):
-            return Every(tuple(map(negated, of)))
+        case _KnownValue(value):
+            return _UNKNOWN if value is None else _KnownValue(not value)
+        case _ConfigSymbol(name, is_set):
+            return _ConfigSymbol(name, not is_set)
+        case _Junction(every, of):
+            return _Junction(not every, tuple(map(_negated, of)))
 
 
-def value(one: Condition, configuration: Collection[str] | None) -> bool | None:
+def _value(one: _Condition, configuration: Collection[str] | None) -> bool | None:
     """Whether it holds where these symbols are set; ``None`` where that cannot be told."""
     match one:
-        case KnownValue(known):
+        case _KnownValue(known):
             return known
-        case ConfigSymbol(name, is_set):
+        case _ConfigSymbol(name, is_set):
             return None if configuration is None else (name in configuration) is is_set
-        case Every(of):
-            symbols = frozenset(needed(one))
-            values = {value(each, configuration) for each in of}
+        case _Junction(every, of):
+            values = {_value(each, configuration) for each in of}
+            symbols = frozenset(_needed(one)) if every else frozenset[str]()
             if any(f"!{name}" in symbols for name in symbols):
                 values.add(False)  # no symbol is set and not set
-            return False if False in values else None if None in values else True
-        case Some(of):
-            values = {value(each, configuration) for each in of}
-            return True if True in values else None if None in values else False
+            return not every if (not every) in values else None if None in values else every
 
 
-def parts(one: Condition) -> Iterator[Condition]:
+def _parts(one: _Condition) -> Iterator[_Condition]:
     """The conditions that must all hold for it to hold, none of which is made of such itself."""
-    if isinstance(one, Every):
+    if isinstance(one, _Junction) and one.every:
         for each in one.of:
-            yield from parts(each)
+            yield from _parts(each)
     else:
         yield one
 
 
-def needed(one: Condition) -> Iterator[str]:
+def _needed(one: _Condition) -> Iterator[str]:
     """Symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``) for it to hold, as far as these are plain."""
-    for part in parts(one):
-        if isinstance(part, ConfigSymbol):
+    for part in _parts(one):
+        if isinstance(part, _ConfigSymbol):
             yield part.name if part.is_set else f"!{part.name}"
-
-
-def _some(words: list[bytes], level: int) -> Condition:
-    found = [_every(words, level)]
-    while words[-1:] == [b"||"]:
-        words.pop()
-        found.append(_every(words, level))
-    return found[0] if len(found) == 1 else Some(tuple(found))
-
-
-def _every(words: list[bytes], level: int) -> Condition:
-    found = [_one(words, level)]
-    while words[-1:] == [b"&&"]:
-        words.pop()
-        found.append(_one(words, level))
-    return found[0] if len(found) == 1 else Every(tuple(found))
-
-
-def _one(words: list[bytes], level: int) -> Condition:
-    """The next operand; the ``words`` stand in reverse order, and those that are read are taken off."""
-    word = words.pop() if words else b""
-    if level > _MOST_LEVELS:
-        return UNKNOWN
-    if word == b"!":
-        return negated(_one(words, level + 1))
-    if word == b"(":
-        found = _some(words, level + 1)
-        return found if words and words.pop() == b")" else UNKNOWN
-    if word in _ENABLED:
-        return _enabled(words)
-    if word[:1].isdigit():
-        return KnownValue(word.rstrip(b"uUlL").strip(b"0") != b"")
-    return named(word)
-
-
-def _enabled(words: list[bytes]) -> Condition:
-    """What ``defined``, or a macro of include/linux/kconfig.h, asks of the name behind it."""
-    if words[-1:] != [b"("]:
-        return named(words.pop() if words else b"")
-    name = words[-2:-1]
-    closed = words[-3:-2] == [b")"]
-    del words[-3:]
-    return named(name[0]) if name and closed else UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """From each of the ``starts`` on, the symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``).
-
-    ``None`` stands for code that is never compiled.
-    """
-
-    starts: tuple[int, ...]
-    symbols: tuple[Symbols | None, ...]
-
-    def at(self, place: int) -> Symbols | None:
-        """Those of the code at byte ``place``."""
-        number = bisect_right(self.starts, place) - 1
-        return self.symbols[number] if number >= 0 else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +189,16 @@ class _Open:
     """
 
     around: _Needs
-    arm: Condition
+    arm: _Condition
     all: _Needs
 
 
-def conditions(text: bytes, configuration: Collection[str] | None = None) -> Conditions:
-    """The conditions in C code without comments.
-
-    What is no plain condition of symbols is decided by the ``configuration``, the symbols that are set; where that is
-    not known (``None``), it is taken to hold.
-    """
-    found = tuple(_changes(text, configuration))
-    return Conditions(tuple(place for place, _ in found), tuple(symbols for _, symbols in found))
-
-
 def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tuple[int, Symbols | None]]:
+    """From which bytes of C code without comments on which symbols must be set (``CONFIG_XPS``) or not.
+
+    ``None`` stands for code that is never compiled. What is no plain condition of symbols is decided by the
+    ``configuration``, the symbols that are set; where that is not known (``None``), it is taken to hold.
+    """
     stack: list[_Open] = []
     for match in _DIRECTIVE.finditer(text):
         word, rest = match[1], _CONTINUED.sub(b" ", match[2]).strip()
@@ -249,26 +207,26 @@ def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tup
             del stack[-1:]
         elif word in (b"else", b"elif"):
             for last in stack[-1:]:  # the next arm is compiled where those before it are not
-                last.around = last.around.with_(_needs(negated(last.arm), configuration))
-                last.arm = KnownValue(True) if word == b"else" else condition(rest)
+                last.around = last.around.with_(_needs(_negated(last.arm), configuration))
+                last.arm = _KnownValue(True) if word == b"else" else _condition(rest)
                 last.all = last.around.with_(_needs(last.arm, configuration))
         else:
-            arm: Condition = UNKNOWN
+            arm: _Condition = _UNKNOWN
             if word == b"if":
-                arm = condition(rest)
+                arm = _condition(rest)
             elif _NAME.fullmatch(rest):
-                arm = named(rest) if word == b"ifdef" else negated(named(rest))
+                arm = _defined(rest) if word == b"ifdef" else _negated(_defined(rest))
             if len(stack) >= _MOST_LEVELS:
-                arm = UNKNOWN
+                arm = _UNKNOWN
             stack.append(_Open(around, arm, around.with_(_needs(arm, configuration))))
         now = stack[-1].all if stack else _Needs()
         yield match.end(), None if now.never else now.symbols
 
 
-def _needs(one: Condition, configuration: Collection[str] | None) -> _Needs:
+def _needs(one: _Condition, configuration: Collection[str] | None) -> _Needs:
     """What it needs; it never holds, either, where the configuration denies what no symbols alone can say."""
-    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, ConfigSymbol))
-    return _Needs(tuple(dict.fromkeys(needed(one))), value(one, None) is False or any(denied))
+    denied = (_value(part, configuration) is False for part in _parts(one) if not isinstance(part, _ConfigSymbol))
+    return _Needs(tuple(dict.fromkeys(_needed(one))), _value(one, None) is False or any(denied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +262,12 @@ def assertions(text: bytes, file: str, configuration: Collection[str] | None = N
         return
     bare = _IGNORED.sub(lambda match: b"\n" * match.group().count(b"\n") or b" ", text)
     breaks = [match.start() for match in re.finditer(b"\n", bare)]
-    compiled = conditions(bare, configuration)
+    compiled = list(_changes(bare, configuration))
     for match in _CALL.finditer(bare):
         kind, record, group, last = (part.decode("ascii", "replace") for part in match.groups())
         place = f"{file}:{bisect_left(breaks, match.start()) + 1}"
-        at = compiled.at(match.start())
+        number = bisect_right(compiled, match.start(), key=lambda change: change[0])
+        at = compiled[number - 1][1] if number else ()
         if at is None:
             continue
         if kind == "MEMBER" and _PATH.fullmatch(match[4].strip()):

@@ -22,15 +22,7 @@ from linesmith.analyzer.lint.pairs import of_one, of_two
 from linesmith.analyzer.lint.renames import called, joined, renamed, said_members
 from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild
-from linesmith.analyzer.model import (
-    Intent,
-    Layout,
-    LintReport,
-    MemberGroup,
-    SizeBudget,
-    TypeIntent,
-    Violation,
-)
+from linesmith.analyzer.model import Intent, Layout, LintReport, MemberGroup, SizeBudget, TypeIntent, Violation
 
 # Those that hold one build against what intents want of it.
 _RULES = (

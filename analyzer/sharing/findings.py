@@ -138,12 +138,7 @@ def _buddies(
     return tuple(replace(part, name=f"{part.name}{OF_LINE}{other.rank}") for part in here)
 
 
-def _finding(
-    one: _AttributedLine,
-    evidence: Evidence,
-    buddies: Sequence[LinePart],
-    whole: _WholeProfile,
-) -> Finding:
+def _finding(one: _AttributedLine, evidence: Evidence, buddies: Sequence[LinePart], whole: _WholeProfile) -> Finding:
     line, objects, members, profile = one.line, one.objects, one.members, whole.profile
     straddles, near = straddling(line, objects, evidence.containment.layouts, profile), whole.pair(line.address)
     placed = {member.offset for member in members if member.object_offset is not None}
