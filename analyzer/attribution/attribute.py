@@ -33,7 +33,6 @@ from linesmith.analyzer.attribution.hypotheses import (
     Allowed,
     Column,
     Hypothesis,
-    Proposer,
     inside,
     overlap,
     prior,
@@ -74,19 +73,23 @@ class _LineClues:
 
     clues: Sequence[Clue]
     line: SharedLine
-    containment: Containment
-    neighbours: Neighbourhood | None
+    neighbours: Neighbourhood
+
+    @property
+    def containment(self) -> Containment:
+        """The layouts of the ELF file."""
+        return self.neighbours.evidence.containment
 
     def explanation(self, one: Hypothesis) -> _Explanation:
         """How well a hypothesis explains the clues."""
-        starts = self.neighbours.starts if self.neighbours else None
+        starts = self.neighbours.starts
         gain = 0.0
         reasoned = samples = elsewhere = 0
         for clue in self.clues:
             place = clue.offset - one.start
             in_row = starts.in_row(one.layout, place) if starts else place
             elsewhere += in_row != place
-            likelihood, reason = probability(clue, one.layout, in_row, self.containment)
+            likelihood, reason = probability(clue, one.layout, in_row)
             gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
             samples += clue.samples
             reasoned += clue.samples if reason else 0
@@ -95,13 +98,10 @@ class _LineClues:
 
     def best(self, allowed: Allowed | None = None) -> LineObject | None:
         """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
-        proposer = self.neighbours.proposer if self.neighbours else Proposer(self.containment)
-        promising = proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
+        promising = self.neighbours.proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
         if not promising:
             return None
-        ranked = _ranked(map(self.explanation, promising))
-        if self.neighbours is not None:
-            ranked = _ranked(_supported(ranked, self.neighbours, self.line))
+        ranked = _ranked(_supported(_ranked(map(self.explanation, promising)), self.neighbours, self.line))
         winner = self._smallest(ranked)
         owner = inf if allowed else self._odds_of_owner(winner)
         rival = self._rival(winner, ranked)
@@ -150,9 +150,7 @@ class _LineClues:
             reason = doubt
         elif winner.explained < MOSTLY:
             reason = "no type explains most of the samples"
-        elif doubt := hearsay(winner.hypothesis, self.clues, self.containment) or contradiction(
-            winner.hypothesis, self.clues, self.containment
-        ):
+        elif doubt := hearsay(winner.hypothesis, self.clues) or contradiction(winner.hypothesis, self.clues):
             reason = doubt
         elif (holders := self.containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
             outcome = Outcome.INNER_TYPE_ONLY
@@ -190,26 +188,30 @@ def _supported(ranked: Iterable[_Explanation], neighbours: Neighbourhood, line: 
         yield with_others
 
 
-def attribute(
-    line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood | None = None
-) -> tuple[LineObject, ...]:
+def attribute(line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
     """The objects on a line, best explained first; a second one when much of the line is left unexplained.
 
     What a long object covers of the ``neighbours`` of the line it must fit as well.
     """
     if not any(access.offset is not None for access in line.accesses):
         return (LineObject("", None, 0, 0, 0.0, Outcome.NO_OFFSETS, reason=_NO_OFFSETS),)
-    whole = _LineClues(clues_of(line.accesses, evidence), line, containment, neighbours)
+    whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
     first = whole.best()
     if first is None or first.layout is None:
-        return (LineObject("", None, 0, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, evidence)),)
+        return (
+            LineObject("", None, 0, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, neighbours.evidence)),
+        )
     place = Hypothesis(first.layout, first.start)
-    held, rest = within(whole.clues, place, containment)
+    held, rest = within(whole.clues, place, whole.containment)
     total = sum(clue.samples for clue in whole.clues)
     if not rest or not total or sum(clue.samples for clue in rest) / total < LEFT_OVER:
         return (first,)
     second = replace(whole, clues=rest).best()
-    if second is None or second.layout is None or overlap(place, Hypothesis(second.layout, second.start), containment):
+    if (
+        second is None
+        or second.layout is None
+        or overlap(place, Hypothesis(second.layout, second.start), whole.containment)
+    ):
         return (first,)
     if second.outcome is Outcome.RESOLVED:
         # What a sure second object explains does not speak against the first one.
@@ -219,60 +221,47 @@ def attribute(
     return first, second
 
 
-def attribute_as(
-    wanted: str, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood | None = None
-) -> tuple[LineObject, ...]:
+def attribute_as(wanted: str, line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
     """As ``attribute``, but for the ``wanted`` type where that explains a line too.
 
     That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
     """
-    found = attribute(line, evidence, containment, neighbours)
+    found = attribute(line, neighbours)
     if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
         return found
-    only = [layout.id for layout in containment.layouts.variants(wanted)]
-    clues = clues_of(line.accesses, evidence)
-    best = _LineClues(clues, line, containment, neighbours).best(lambda layouts, _, __: np.isin(layouts, only))
+    only = [layout.id for layout in neighbours.evidence.containment.layouts.variants(wanted)]
+    clues = clues_of(line.accesses, neighbours.evidence)
+    best = _LineClues(clues, line, neighbours).best(lambda layouts, _, __: np.isin(layouts, only))
     if best is None or best.score < MOSTLY:
         return found
     reason = f"because {wanted} was asked for; {best.reason}".strip("; ")
     return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason, asked_for=True),)
 
 
-def attribute_to(
-    one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment, neighbours: Neighbourhood
-) -> LineObject | None:
+def attribute_to(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
-    whole = _LineClues(clues_of(line.accesses, evidence), line, containment, neighbours)
+    whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
     explanation = whole.explanation(one)
     return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
 
 
-def attribute_begun(
-    one: Hypothesis, line: SharedLine, evidence: Evidence, containment: Containment
-) -> LineObject | None:
+def attribute_begun(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
     """The part ``one``, sure on the line behind, if most of this line is in it and no code that is known objects.
 
     Code that the ELF file does not have is taken to touch it: where it begins is known.
     """
-    clues = clues_of(line.accesses, evidence)
-    held, _ = within(clues, one, containment)
+    clues = clues_of(line.accesses, neighbours.evidence)
+    held, _ = within(clues, one, neighbours.evidence.containment)
     known = [clue for clue in held if clue.spots or clue.known.records]
-    fitting = [clue for clue in known if probability(clue, one.layout, clue.offset - one.start, containment)[1]]
+    fitting = [clue for clue in known if probability(clue, one.layout, clue.offset - one.start)[1]]
     share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
     if not known or len(fitting) < len(known) or share < MOSTLY:
         return None
-    described = _LineClues(clues, line, containment, None).described(_Explanation(one, 0.0, 0.0, share))
+    described = _LineClues(clues, line, neighbours).described(_Explanation(one, 0.0, 0.0, share))
     return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
 
 
-def attribute_at(
-    start: int,
-    size: int,
-    line: SharedLine,
-    evidence: Evidence,
-    containment: Containment,
-    neighbours: Neighbourhood | None = None,
-) -> LineObject | None:
+def attribute_at(start: int, size: int, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
     """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
 
     ``None`` when no type that fits there is reached by the functions seen.
@@ -283,7 +272,7 @@ def attribute_at(
         return fitting
 
     held = [access for access in line.accesses if start <= (access.offset or 0) < start + size]
-    return _LineClues(clues_of(held, evidence), line, containment, neighbours).best(fits)
+    return _LineClues(clues_of(held, neighbours.evidence), line, neighbours).best(fits)
 
 
 def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:

@@ -63,14 +63,10 @@ def one_offset(clues: Sequence[Clue]) -> str:
     return "one offset is no pattern: each function there touches several places"
 
 
-def contradiction(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
+def contradiction(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [
-        clue
-        for clue in certain
-        if quality(clue, one.layout, clue.offset - one.start, containment) <= POINTS_INTO_ANOTHER
-    ]
+    against = [clue for clue in certain if quality(clue, one.layout, clue.offset - one.start) <= POINTS_INTO_ANOTHER]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return misfit_words([against[0].offset])
@@ -82,7 +78,7 @@ def misfit_words(offsets: Sequence[int]) -> str:
     return f"what is touched at {places} hardly fits it: the type may be laid out otherwise there"
 
 
-def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> tuple[int, ...]:
+def ill_fitting(one: Hypothesis, clues: Sequence[Clue]) -> tuple[int, ...]:
     """Offsets in the line where the code is known to touch other places of the winner: those may lie elsewhere.
 
     None where instructions are known: the file is then of the build that was profiled, and so are its layouts.
@@ -95,14 +91,14 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue], containment: Containment
     for clue in certain:
         samples[clue.offset] += clue.samples
         known = bool(clue.spots) and clue.mapped >= WELL_KNOWN
-        if known and not touched(clue, one.layout, clue.offset - one.start, containment):
+        if known and not touched(clue, one.layout, clue.offset - one.start):
             against[clue.offset] += clue.samples
     return tuple(offset for offset in sorted(samples) if 2 * against[offset] > samples[offset])
 
 
-def hearsay(one: Hypothesis, clues: Sequence[Clue], containment: Containment) -> str:
+def hearsay(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: no function is known to work on what it has there, at most to be able to."""
-    surest = max(quality(clue, one.layout, clue.offset - one.start, containment) for clue in _certain(clues))
+    surest = max(quality(clue, one.layout, clue.offset - one.start) for clue in _certain(clues))
     return "" if surest >= RETURNED else "the functions seen are not known to work on it"
 
 
@@ -144,7 +140,7 @@ def _building_blocks(one: Hypothesis, clues: Sequence[Clue], containment: Contai
 def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator[tuple[Leaf, int]]:
     """The leaves that the clue's function works on, with the number along ``entered`` of the record that it knows."""
     offset = clue.offset - one.start
-    if quality(clue, one.layout, offset, containment) <= POINTS_INTO_ANOTHER:
+    if quality(clue, one.layout, offset) <= POINTS_INTO_ANOTHER:
         return
     if clue.spots:
         yield from touching_leaves(clue.touches, clue.sampled, one.layout, offset, containment)
@@ -240,19 +236,12 @@ class _OwnObject:
 class Neighbourhood:
     """The lines of one report by address; each is explained once, when a line close by asks for it."""
 
-    def __init__(
-        self,
-        lines: Iterable[SharedLine],
-        evidence: Evidence,
-        containment: Containment,
-        starts: SlabStarts | None = None,
-    ) -> None:
+    def __init__(self, lines: Iterable[SharedLine], evidence: Evidence, starts: SlabStarts | None) -> None:
         """``starts`` is what slabs leave possible on these lines, where that is known."""
+        self.evidence = evidence
         self.starts = starts
-        self.proposer = Proposer(containment)
+        self.proposer = Proposer()
         self._lines = {line.address: line for line in lines if line.address is not None}
-        self._evidence = evidence
-        self._containment = containment
         self._addresses = sorted(self._lines)
         self._own_objects: dict[int, _OwnObject] = {}
 
@@ -263,7 +252,7 @@ class Neighbourhood:
         """
         if line.address is None:
             return 0.0
-        end = one.start + self._containment.layouts.by_id(one.layout).size
+        end = one.start + self.evidence.containment.layouts.by_id(one.layout).size
         reach = range(max(one.start, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
         first = bisect_right(self._addresses, line.address + reach.start - line.bytes)
         by_code: dict[tuple[int, int], list[float]] = {}
@@ -276,24 +265,24 @@ class Neighbourhood:
             covered = [it for it in known if one.start <= it[1].offset + way < end]
             priors += -own.prior if covered else 0.0
             for code, clue, gain in covered:
-                by_code.setdefault(code, []).append(_gain(clue, way, one, self._containment) - gain)
+                by_code.setdefault(code, []).append(_gain(clue, way, one) - gain)
         return priors + sum(sum(gains) / len(gains) for gains in by_code.values())
 
     def _own_object(self, address: int) -> _OwnObject:
         found = self._own_objects.get(address)
         if found is None:
             line = self._lines[address]
-            clues = clues_of(line.accesses, self._evidence)
+            clues = clues_of(line.accesses, self.evidence)
             found = _OwnObject(clues, (0.0,) * len(clues), 0.0)
             for one in self.proposer.best(clues, line.bytes, EXAMINED):
-                gains = tuple(_gain(clue, 0, one, self._containment) for clue in clues)
-                tried = _OwnObject(clues, gains, prior(one, line, self._containment, self.starts))
+                gains = tuple(_gain(clue, 0, one) for clue in clues)
+                tried = _OwnObject(clues, gains, prior(one, line, self.evidence.containment, self.starts))
                 found = max(found, tried, key=lambda it: it.prior + sum(it.gains))
             self._own_objects[address] = found
         return found
 
 
-def _gain(clue: Clue, way: int, one: Hypothesis, containment: Containment) -> float:
+def _gain(clue: Clue, way: int, one: Hypothesis) -> float:
     """The log likelihood of a clue on a line ``way`` bytes on, against that of a leaf without a reason."""
-    likelihood, _ = probability(clue, one.layout, clue.offset + way - one.start, containment)
+    likelihood, _ = probability(clue, one.layout, clue.offset + way - one.start)
     return clue.weight * log(likelihood / UNEXPLAINED_LEAF)

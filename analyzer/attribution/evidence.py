@@ -40,7 +40,7 @@ DEPTH = 12
 # A function as the profile names it, its instructions that are known, and the kinds of access that were sampled.
 Code = tuple[str | None, bool, frozenset[tuple[bool, int | None]], Sampled]
 # A likelihood, and whether there is a reason, by layout and offset.
-Answers = dict[tuple[Containment, int, int], tuple[float, bool]]
+Answers = dict[tuple[int, int], tuple[float, bool]]
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
 _POSIX_LOCK = re.compile(r"(?:__GI_)?_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
@@ -81,11 +81,13 @@ NOTHING = FunctionEvidence({})
 class Evidence:
     """What is known by function name, and what single instructions touch, by the code addresses of the profile.
 
-    ``answers`` keeps what was made of it, by the code and then by the place that the code may have met.
+    ``containment`` are the layouts that it speaks of. ``answers`` keeps what was made of it, by the code and then by
+    the place that the code may have met.
     """
 
+    containment: Containment
     functions: Mapping[str, FunctionEvidence]
-    instructions: Mapping[int, CodeTouches] = field(default_factory=dict)
+    instructions: Mapping[int, CodeTouches]
     answers: dict[Code, Answers] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -107,15 +109,15 @@ def functions_asked(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]
 def gather(
     touched: Iterable[Touched],
     operands: Iterable[Operand],
-    layouts: Layouts,
-    touches: Mapping[str, CodeTouches] | None = None,
-    instructions: Mapping[int, CodeTouches] | None = None,
+    containment: Containment,
+    touches: Mapping[str, CodeTouches],
+    instructions: Mapping[int, CodeTouches],
 ) -> Evidence:
     """Evidence from what the code of one ELF file declares, does, and by the access map really touches.
 
     ``touches`` are by function name, ``instructions`` by code address; there are none where there is no map.
     """
-    really = touches or {}
+    layouts = containment.layouts
     found: dict[str, dict[str, Reach]] = {}
     for item in touched:
         if item.record not in DORMANT:
@@ -135,11 +137,11 @@ def gather(
             found.get(name, {}),
             frozenset(every.get(name, ())),
             frozenset(written.get(name, ())),
-            really.get(name, UNTOUCHED),
+            touches.get(name, UNTOUCHED),
         )
-        for name in dict.fromkeys((*found, *really))
+        for name in dict.fromkeys((*found, *touches))
     }
-    return Evidence(functions, instructions or {})
+    return Evidence(containment, functions, instructions)
 
 
 def evidence_of(access: Access, evidence: Evidence) -> FunctionEvidence:

@@ -73,8 +73,7 @@ class _CluePlaces:
 class Proposer:
     """Finds what may lie on lines; what one function proposes is looked up once."""
 
-    def __init__(self, containment: Containment) -> None:
-        self.containment = containment
+    def __init__(self) -> None:
         self._known: dict[_Code, _CluePlaces] = {}
 
     def best(
@@ -104,13 +103,13 @@ class Proposer:
         code = declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
         found = self._known.get(code)
         if found is None:
-            found = self._known[code] = _places(clue, self.containment)
+            found = self._known[code] = _places(clue)
         return found
 
 
-def _places(clue: Clue, containment: Containment) -> _CluePlaces:
-    found: dict[tuple[int, int], float] = {}
-    for (layout, start), likelihood in _met(clue, containment).items():
+def _places(clue: Clue) -> _CluePlaces:
+    containment, found = clue.containment, dict[tuple[int, int], float]()
+    for (layout, start), likelihood in _met(clue).items():
         for place in containment.places(layout):
             key = place.container, place.offset + start
             found[key] = max(likelihood, found.get(key, 0.0))
@@ -127,13 +126,14 @@ def _places(clue: Clue, containment: Containment) -> _CluePlaces:
     return _CluePlaces(clue.known.records, layouts, offsets, gains, alignment[which], sizes[which])
 
 
-def _met(clue: Clue, containment: Containment) -> dict[tuple[int, int], float]:
+def _met(clue: Clue) -> dict[tuple[int, int], float]:
     """The places, as (record, offset in it), that the clue may have met, by what its function reaches and touches."""
+    containment = clue.containment
     found: dict[tuple[int, int], float] = {}
     for record in () if clue.by_instruction else clue.known.records:
         for layout in containment.layouts.variants(record):
             for start in containment.starts(layout.id):
-                likelihood = reach_likelihood(clue, record, layout.id, start, containment)
+                likelihood = reach_likelihood(clue, record, layout.id, start)
                 if likelihood > UNEXPLAINED_LEAF:
                     found[layout.id, start] = likelihood
     if not clue.spots:

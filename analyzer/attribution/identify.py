@@ -38,12 +38,7 @@ _TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
 
 
 def identify(
-    line: SharedLine,
-    known: ObjectMap,
-    evidence: Evidence,
-    containment: Containment,
-    neighbours: Neighbourhood | None = None,
-    wanted: str | None = None,
+    line: SharedLine, known: ObjectMap, neighbours: Neighbourhood, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
 
@@ -59,11 +54,11 @@ def identify(
     ordered = sorted(met.items(), key=lambda item: (-sum(map(weight, item[1])), item[0].start))
     found = []
     for place, seen in ordered:
-        one = _object(place, seen, line, evidence, containment, neighbours)
+        one = _object(place, seen, line, neighbours)
         if place.area.kind in _VARIABLES:
             inside = line.address + one.start - place.start
             one = replace(one, row=_variable_row(place.area, inside))
-        found.append(narrowed(one, seen, line, containment, wanted))
+        found.append(narrowed(one, seen, line, neighbours.evidence.containment, wanted))
     return tuple(found)
 
 
@@ -73,26 +68,20 @@ def _variable_row(area: ObjectArea, inside: int) -> VariableRow:
     return VariableRow(name, area.address + inside, area.stride, area.count)
 
 
-def _object(
-    place: PlacedObject,
-    seen: Sequence[Access],
-    line: SharedLine,
-    evidence: Evidence,
-    containment: Containment,
-    neighbours: Neighbourhood | None,
-) -> LineObject:
+def _object(place: PlacedObject, seen: Sequence[Access], line: SharedLine, neighbours: Neighbourhood) -> LineObject:
+    evidence = neighbours.evidence
     area, start = place.area, place.start - (line.address or 0)
-    layout = _only_type(area, containment)
+    layout = _only_type(area, evidence.containment)
     if layout is not None:
-        return _typed(layout, start, seen, line, area, evidence, containment)
-    voted = attribute_at(start, area.size, line, evidence, containment, neighbours)
+        return _typed(layout, start, seen, line, area, evidence)
+    voted = attribute_at(start, area.size, line, neighbours)
     sure = voted is not None and voted.outcome is Outcome.RESOLVED
     slab = area.kind is ObjectKind.SLAB
     if voted is not None and (sure or slab) and area.kind not in _TYPELESS:
         if voted.layout is None or voted.outcome not in KNOWN:
             return replace(voted, origin=_origin(area), size=area.size)
-        layout = containment.layouts.by_id(voted.layout)
-        typed = _typed(layout, voted.start, seen, line, area, evidence, containment)
+        layout = evidence.containment.layouts.by_id(voted.layout)
+        typed = _typed(layout, voted.start, seen, line, area, evidence)
         by_vote = replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up)
         return replace(by_vote, reason="start by the snapshot, type by the functions seen", by_address=False)
     return LineObject(
@@ -127,15 +116,9 @@ def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
 
 
 def _typed(
-    outer: Layout,
-    start: int,
-    seen: Sequence[Access],
-    line: SharedLine,
-    area: ObjectArea,
-    evidence: Evidence,
-    containment: Containment,
+    outer: Layout, start: int, seen: Sequence[Access], line: SharedLine, area: ObjectArea, evidence: Evidence
 ) -> LineObject:
-    agreement = _agreement(outer, start, seen, evidence, containment)
+    agreement = _agreement(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
     return LineObject(
         outer.name,
@@ -152,9 +135,7 @@ def _typed(
     )
 
 
-def _agreement(
-    outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence, containment: Containment
-) -> float:
+def _agreement(outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence) -> float:
     """Share of the accesses whose instruction touches the type there; 1 where no code is known.
 
     Where only the function is known it must work on a record that the type has at that place, or touch that very
@@ -166,13 +147,13 @@ def _agreement(
         instruction = instruction_of(access, evidence)
         if instruction is not None:
             judged += weight(access)
-            agreeing += weight(access) * agrees(instruction, access, whole, containment)
+            agreeing += weight(access) * agrees(instruction, access, whole, evidence.containment)
             continue
         known = evidence_of(access, evidence)
-        touching = agrees(known.touches, access, whole, containment)
+        touching = agrees(known.touches, access, whole, evidence.containment)
         if not known.records and not touching:
             continue
-        leaves = containment.leaves(outer.id, (access.offset or 0) - start)
+        leaves = evidence.containment.leaves(outer.id, (access.offset or 0) - start)
         judged += weight(access)
         names = {name for leaf in leaves for name, _ in leaf.chain}
         if touching or names & known.records.keys() or (has_lock(names) and takes_lock(access.function or "")):

@@ -71,6 +71,7 @@ class Clue:
     touches: CodeTouches
     mapped: float
     spots: tuple[Spot, ...]
+    containment: Containment = field(compare=False, repr=False)
     answers: Answers = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -102,7 +103,18 @@ def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
     )
     code: Code = symbol_name(group[0]), group[0].symbol_cut, frozenset(places), sampled
     answers = evidence.answers.setdefault(code, {})
-    return Clue(offset, known, judged, samples, sampled, touches, share_known(touches, sampled), spots, answers)
+    return Clue(
+        offset,
+        known,
+        judged,
+        samples,
+        sampled,
+        touches,
+        share_known(touches, sampled),
+        spots,
+        evidence.containment,
+        answers,
+    )
 
 
 def sampled_kinds(group: Iterable[Access]) -> Sampled:
@@ -111,13 +123,13 @@ def sampled_kinds(group: Iterable[Access]) -> Sampled:
     return Sampled(any(loaded for loaded, _ in kinds), any(stored for _, stored in kinds))
 
 
-def reach_likelihood(clue: Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
+def reach_likelihood(clue: Clue, record: str, layout: int, offset: int) -> float:
     """Likelihood of the leaf at ``offset`` of a record that is reached: what the map leaves open is shared out.
 
     The record is one among all reached, the leaf one among its leaves. Where the function's operands are known, leaves
     at their displacements are what it touches, mostly.
     """
-    starts = containment.starts(layout)
+    starts = clue.containment.starts(layout)
     quality = (1.0 - clue.mapped) * clue.known.records[record].quality / clue.known.total
     if not clue.known.operands:
         return max(quality / sqrt(max(len(starts), 1)), UNEXPLAINED_LEAF)
@@ -132,30 +144,30 @@ def touch_likelihood(clue: Clue) -> float:
     return max(clue.mapped / len(clue.spots), 2 * UNEXPLAINED_LEAF) if clue.spots else 0.0
 
 
-def probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
+def probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
     """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did.
 
     Lines ask the same of the same code over and over, so answers are remembered.
     """
-    place = containment, layout, offset
+    place = layout, offset
     found = clue.answers.get(place)
     if found is None:
         if len(clue.answers) >= MOST_ANSWERS:
             clue.answers.clear()
-        found = clue.answers[place] = _probability(clue, layout, offset, containment)
+        found = clue.answers[place] = _probability(clue, layout, offset)
     return found
 
 
-def _probability(clue: Clue, layout: int, offset: int, containment: Containment) -> tuple[float, bool]:
-    if not 0 <= offset < containment.layouts.by_id(layout).size:
+def _probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
+    if not 0 <= offset < clue.containment.layouts.by_id(layout).size:
         return OUTSIDE, False
-    leaves = containment.leaves(layout, offset)
+    leaves = clue.containment.leaves(layout, offset)
     if not leaves:
         return HOLE, False
     reached = 0.0
     if not clue.by_instruction:
-        reached = max(_leaf_probability(leaf, offset, clue, containment) for leaf in leaves)
-    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset, containment)
+        reached = max(_leaf_probability(leaf, offset, clue) for leaf in leaves)
+    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset)
     if reasoned > 0:
         return reasoned, True
     if leaves[0].offset != offset:
@@ -164,7 +176,7 @@ def _probability(clue: Clue, layout: int, offset: int, containment: Containment)
     return UNEXPLAINED_LEAF if clue.by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE), False
 
 
-def touched(clue: Clue, layout: int, offset: int, containment: Containment) -> float:
+def touched(clue: Clue, layout: int, offset: int) -> float:
     """How surely the function touches ``offset`` of this layout: 1, less where it knows a part only, 0 if it does not.
 
     Code that walks a list knows links only. If it also works on a record that holds such links, it is that one's
@@ -172,49 +184,49 @@ def touched(clue: Clue, layout: int, offset: int, containment: Containment) -> f
     """
     if not clue.spots:
         return 0.0
-    met = touching_leaves(clue.touches, clue.sampled, layout, offset, containment)
-    return max((_as_held(clue, leaf, number, containment) for leaf, number in met), default=0.0)
+    met = touching_leaves(clue.touches, clue.sampled, layout, offset, clue.containment)
+    return max((_as_held(clue, leaf, number) for leaf, number in met), default=0.0)
 
 
-def _as_held(clue: Clue, leaf: Leaf, number: int, containment: Containment) -> float:
+def _as_held(clue: Clue, leaf: Leaf, number: int) -> float:
     if number < 0:
         return 1.0
     named = {name for name, reach in clue.known.records.items() if reach.quality >= INLINED}
     part = leaf.entered[number].record
-    around = {containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
-    name = containment.layouts.by_id(part).name
-    holders = containment.names_of_holders(part) - {other for other, _ in containment.same_memory(name)}
+    around = {clue.containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
+    name = clue.containment.layouts.by_id(part).name
+    holders = clue.containment.names_of_holders(part) - {other for other, _ in clue.containment.same_memory(name)}
     if around & named or not holders & named:
         return 1.0
     return POINTS_INTO_ANOTHER
 
 
-def _leaf_probability(leaf: Leaf, offset: int, clue: Clue, containment: Containment) -> float:
+def _leaf_probability(leaf: Leaf, offset: int, clue: Clue) -> float:
     """Likelihood of the best reason that the function has to reach byte ``offset`` of the hypothesis's type."""
     if any(is_opaque(record) and record not in clue.known.records for record, _ in leaf.chain):
         return 0.0
     best = 0.0
     for record, begin in leaf.chain:
-        for name, layout in containment.same_memory(record):
+        for name, layout in clue.containment.same_memory(record):
             if name in clue.known.records:
-                best = max(best, _declared(clue, name, layout, offset - begin, containment))
+                best = max(best, _declared(clue, name, layout, offset - begin))
     return best
 
 
-def _declared(clue: Clue, record: str, layout: int, offset: int, containment: Containment) -> float:
+def _declared(clue: Clue, record: str, layout: int, offset: int) -> float:
     """Likelihood of a byte of a reached record; of an array's elements each is reached by the array's displacement."""
-    elements = containment.multiplicity(layout, offset)
+    elements = clue.containment.multiplicity(layout, offset)
     if elements == 1:
-        return reach_likelihood(clue, record, layout, offset, containment)
-    _, first = containment.folded(layout, offset)
-    by_index = max(reach_likelihood(clue, record, layout, first, containment) / elements, UNEXPLAINED_LEAF)
-    return by_index if offset == first else max(by_index, reach_likelihood(clue, record, layout, offset, containment))
+        return reach_likelihood(clue, record, layout, offset)
+    _, first = clue.containment.folded(layout, offset)
+    by_index = max(reach_likelihood(clue, record, layout, first) / elements, UNEXPLAINED_LEAF)
+    return by_index if offset == first else max(by_index, reach_likelihood(clue, record, layout, offset))
 
 
-def quality(clue: Clue, layout: int, offset: int, containment: Containment) -> float:
+def quality(clue: Clue, layout: int, offset: int) -> float:
     """How surely the function works on a record that the layout has at the clue's offset."""
-    leaves = containment.leaves(layout, offset)
+    leaves = clue.containment.leaves(layout, offset)
     chained = {record for leaf in leaves for record, _ in leaf.chain}
-    records = {name for record in chained for name, _ in containment.same_memory(record)}
+    records = {name for record in chained for name, _ in clue.containment.same_memory(record)}
     reached = max((clue.known.records[name].quality for name in records & clue.known.records.keys()), default=0.0)
-    return max(touched(clue, layout, offset, containment), (1.0 - clue.mapped) * reached)
+    return max(touched(clue, layout, offset), (1.0 - clue.mapped) * reached)

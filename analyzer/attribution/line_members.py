@@ -34,7 +34,7 @@ _ANY_KIND = Sampled(loaded=False, stored=False)
 
 
 def agreements(
-    line: SharedLine, objects: Sequence[LineObject], evidence: Evidence, containment: Containment
+    line: SharedLine, objects: Sequence[LineObject], evidence: Evidence
 ) -> tuple[tuple[Agreement, int], ...]:
     """The accesses of a line by who told what they met; the counts add up to all of them.
 
@@ -42,11 +42,11 @@ def agreements(
     """
     if not evidence.instructions:
         return ()
-    counts = Counter(agreement(access, objects, evidence, containment) for access in line.accesses)
+    counts = Counter(agreement(access, objects, evidence) for access in line.accesses)
     return tuple((one, counts[one]) for one in Agreement if counts[one])
 
 
-def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> Agreement:
+def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence) -> Agreement:
     """Who told what one access met."""
     touches = instruction_of(access, evidence)
     inside = (one for one in objects if access.offset is not None and 0 <= access.offset - one.start < (one.size or 0))
@@ -55,7 +55,7 @@ def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence,
         return Agreement.NEITHER if placed is None else Agreement.BY_ADDRESS
     if placed is None:
         return Agreement.BY_INSTRUCTION
-    return Agreement.CONFIRMED if agrees(touches, access, placed, containment) else Agreement.DISAGREE
+    return Agreement.CONFIRMED if agrees(touches, access, placed, evidence.containment) else Agreement.DISAGREE
 
 
 def instruction_of(access: Access, evidence: Evidence) -> CodeTouches | None:
@@ -86,20 +86,18 @@ class _AccessPlace:
     spots: frozenset[Spot] = frozenset()
 
 
-def line_members(
-    line: SharedLine, objects: Sequence[LineObject], evidence: Evidence, containment: Containment
-) -> tuple[LineMember, ...]:
+def line_members(line: SharedLine, objects: Sequence[LineObject], evidence: Evidence) -> tuple[LineMember, ...]:
     """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
     grouped: dict[_AccessPlace, list[Access]] = {}
     for access in line.accesses:
         if access.offset is not None:
-            grouped.setdefault(_place(access, objects, evidence, containment), []).append(access)
+            grouped.setdefault(_place(access, objects, evidence), []).append(access)
     members = []
     for place, accesses in grouped.items():
         elsewhere: Counter[str] = Counter()  # what instructions touch and the objects have not there
         for access in accesses:
             found = instruction_of(access, evidence)
-            if found is not None and not any(agrees(found, access, one, containment) for one in objects):
+            if found is not None and not any(agrees(found, access, one, evidence.containment) for one in objects):
                 elsewhere.update(found.places)
         start = None if place.object_offset is None else place.offset - place.object_offset
         members.append(
@@ -112,37 +110,34 @@ def line_members(
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
-def _place(access: Access, objects: Sequence[LineObject], evidence: Evidence, containment: Containment) -> _AccessPlace:
+def _place(access: Access, objects: Sequence[LineObject], evidence: Evidence) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
-        leaf = _leaf(access, one, evidence, containment)
+        place = offset - one.start
+        leaf = _leaf(access, one, evidence)
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
-            within = tuple((name, offset - one.start - begin) for name, begin in leaf.chain)
-            spots = frozenset(
-                containment.folded(entered.record, offset - one.start - entered.offset) for entered in leaf.entered
-            )
-            return _AccessPlace(leaf.path, offset, offset - one.start, leaf.size, lock, within, spots)
-        if one.variable and 0 <= offset - one.start < (one.size or 0):
-            place = offset - one.start
+            within = tuple((name, place - begin) for name, begin in leaf.chain)
+            folded = evidence.containment.folded
+            spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
+            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots)
+        if one.variable and 0 <= place < (one.size or 0):
             return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 
-def _leaf(access: Access, one: LineObject, evidence: Evidence, containment: Containment) -> Leaf | None:
+def _leaf(access: Access, one: LineObject, evidence: Evidence) -> Leaf | None:
+    """The member of the object that an access met, by what its function touches."""
     if one.layout is None or one.outcome not in KNOWN:
         return None
-    leaves = containment.leaves(one.layout, (access.offset or 0) - one.start)
-    if not leaves:
-        return None
+    place, containment = (access.offset or 0) - one.start, evidence.containment
+    leaves = containment.leaves(one.layout, place)
     known = evidence_of(access, evidence)
-    met = touching_leaves(
-        known.touches, sampled_kinds([access]), one.layout, (access.offset or 0) - one.start, containment
-    )
+    met = touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)
     touched = [leaf for leaf, _ in met]
     reached = touched or [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
     # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
-    return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions))
+    return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions), default=None)
 
 
 def _member(spot: _AccessPlace, group: Sequence[Access], evidence: Evidence) -> LineMember:

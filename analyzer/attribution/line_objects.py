@@ -45,25 +45,21 @@ Objects = tuple[LineObject, ...]
 
 
 def joint_objects(
-    lines: Sequence[SharedLine],
-    profile: Profile,
-    evidence: Evidence,
-    containment: Containment,
-    kernel: Kernel | None,
-    wanted: str | None = None,
+    lines: Sequence[SharedLine], profile: Profile, evidence: Evidence, kernel: Kernel | None, wanted: str | None = None
 ) -> tuple[Objects, ...]:
     """The objects on each of ``lines``, of a ``wanted`` type where that explains a line.
 
     ``evidence`` is that of the functions of the lines; without a ``kernel`` each line stands for itself.
     """
+    containment = evidence.containment
     starts = None if kernel is None else SlabStarts(containment, kernel, machines_with(cpus_of(profile)))
-    known = _Knowledge.of(profile, evidence, containment, starts)
+    known = _Knowledge.of(profile, evidence, starts)
     found = tuple(known.objects_on(line, wanted) for line in lines)
     if kernel is None:
         found = _beside_variables(lines, found, known)
     learnt = None if starts is None else starts.learnt(_sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
-        known = _Knowledge.of(profile, evidence, containment, learnt)
+        known = _Knowledge.of(profile, evidence, learnt)
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line, wanted) for line, one in pairs)
     told = zip(lines, _with_sure_ones(lines, found, known, learnt), strict=True)
@@ -88,21 +84,21 @@ def cpus_of(profile: Profile) -> int | None:
 class _Knowledge:
     """What is known of the lines of a profile: by the code, by a snapshot, by the lines that are close."""
 
-    evidence: Evidence
-    containment: Containment
     objects: ObjectMap
-    neighbourhood: Neighbourhood
+    neighbours: Neighbourhood
     kernel: bool
 
     @classmethod
-    def of(
-        cls, profile: Profile, evidence: Evidence, containment: Containment, starts: SlabStarts | None
-    ) -> _Knowledge:
+    def of(cls, profile: Profile, evidence: Evidence, starts: SlabStarts | None) -> _Knowledge:
         """``evidence`` is that of the lines' functions, ``starts`` what the slabs of a kernel leave possible."""
-        kernel = is_kernel(containment.layouts)
+        kernel = is_kernel(evidence.containment.layouts)
         own = (_own(line, kernel) for line in profile.lines)
-        neighbourhood = Neighbourhood(own, evidence, containment, starts)
-        return cls(evidence, containment, ObjectMap(profile.areas), neighbourhood, kernel)
+        return cls(ObjectMap(profile.areas), Neighbourhood(own, evidence, starts), kernel)
+
+    @property
+    def containment(self) -> Containment:
+        """The layouts of the ELF file."""
+        return self.neighbours.evidence.containment
 
     def objects_on(self, line: SharedLine, wanted: str | None) -> Objects:
         """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
@@ -110,31 +106,30 @@ class _Knowledge:
         if line.accesses and not own.accesses:
             outcome = Outcome.USER_SPACE if self.kernel else Outcome.NO_EVIDENCE
             return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
-        known = self.evidence, self.containment, self.neighbourhood
-        if identified := identify(own, self.objects, *known, wanted):
+        if identified := identify(own, self.objects, self.neighbours, wanted):
             return identified
-        return attribute(own, *known) if wanted is None else attribute_as(wanted, own, *known)
+        return attribute(own, self.neighbours) if wanted is None else attribute_as(wanted, own, self.neighbours)
 
     def reaching(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
         """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
         if one.start + self.containment.layouts.by_id(one.layout).size <= 0:
             return None
-        return attribute_to(one, _own(line, self.kernel), self.evidence, self.containment, self.neighbourhood)
+        return attribute_to(one, _own(line, self.kernel), self.neighbours)
 
     def begun(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
         """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
         if not 0 <= one.start < line.bytes:
             return None
-        return attribute_begun(one, _own(line, self.kernel), self.evidence, self.containment)
+        return attribute_begun(one, _own(line, self.kernel), self.neighbours)
 
     def with_misfits(self, one: LineObject, line: SharedLine) -> LineObject:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
         if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
             return one
         place = Hypothesis(one.layout, one.start)
-        clues = clues_of(_own(line, self.kernel).accesses, self.evidence)
+        clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
-        misfits = ill_fitting(place, held, self.containment)
+        misfits = ill_fitting(place, held)
         against = misfit_words(misfits) if misfits else ""
         reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
         return replace(one, reason=reason, doubt=doubt, misfits=misfits)

@@ -18,12 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 from click.core import ParameterSource
 
 from linesmith.analyzer.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.base.toml import TomlText
 
 PREFIX = "LINESMITH"
 DEFAULTS = "defaults"
@@ -165,15 +168,16 @@ def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], C
     if not path.exists():
         return NO_FILE
     try:
-        text = SettingsText(path, path.read_bytes())
+        content = path.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); make it a file you may read") from error
-    for name, content in text.tables.items():
-        if not isinstance(content, dict):
-            text.refuse((name,), f"{name} stands in no table; put it below [{DEFAULTS}]")
+    text = _toml(content, path)
+    for name, table in text.values.items():
+        if not isinstance(table, dict):
+            _refuse(text, (name,), f"{name} stands in no table; put it below [{DEFAULTS}]")
         if name != DEFAULTS and name not in commands:
-            text.refuse((name,), f"there is no command {name}; call tables like commands, or {DEFAULTS} for all")
-    return _checked(text, text.tables, lambda table: _USER_SETTINGS if table == DEFAULTS else names_of(table))
+            _refuse(text, (name,), f"there is no command {name}; call tables like commands, or {DEFAULTS} for all")
+    return _checked(text, text.values, lambda table: _USER_SETTINGS if table == DEFAULTS else names_of(table))
 
 
 def read_tree(path: Path) -> SettingsFile:
@@ -185,60 +189,42 @@ def read_tree(path: Path) -> SettingsFile:
 
     if not os.path.lexists(path):
         return NO_FILE
-    text = SettingsText(path, read_regular(path, MOST_BYTES))
-    return _checked(text, {DEFAULTS: text.tables.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
+    text = _toml(read_regular(path, MOST_BYTES), path)
+    return _checked(text, {DEFAULTS: text.values.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
 
 
-def _checked(
-    text: SettingsText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]
-) -> SettingsFile:
+def _toml(content: bytes, path: Path) -> TomlText:
+    from linesmith.analyzer.base.toml import TomlError, decoded, toml_of  # only where there is a file at all
+
+    try:
+        return toml_of(decoded(content, str(path)), str(path))
+    except TomlError as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _refuse(text: TomlText, path: tuple[str, ...], why: str) -> NoReturn:
+    raise ConfigurationError(f"{text.shown}:{text.line(path)}: {why}")
+
+
+def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
-            text.refuse((table,), f"{table} is no table; write it as [{table}]")
+            _refuse(text, (table,), f"{table} is no table; write it as [{table}]")
         known = names_of(table) if content else ()
         for name, value in content.items():
             if name not in known:
                 can = ", ".join(sorted(known)) or "nothing"
-                text.refuse((table, name), f"{name} cannot be set here; what can is {can}")
+                _refuse(text, (table, name), f"{name} cannot be set here; what can is {can}")
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                text.refuse((table, name), f"{name} is no text or number; give one, as on the command line")
+                _refuse(text, (table, name), f"{name} is no text or number; give one, as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:
-                text.refuse((table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
-            values[table, name] = FileValue(value, text.place((table, name)))
+                _refuse(text, (table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
+            values[table, name] = FileValue(value, f"{text.shown}:{text.line((table, name))}")
     return SettingsFile(values)
 
 
-class SettingsText:
-    """A TOML file that knows where it says what. Raises ``ConfigurationError`` for one that is none."""
-
-    def __init__(self, path: Path, content: bytes) -> None:
-        import tomllib  # only where there is a file at all
-
-        from linesmith.analyzer.intent.statements import TooDeep, statements
-
-        self._path = path
-        try:
-            text = content.decode("utf-8")
-            # First, for it refuses keys of many parts, which tomllib takes long for.
-            self._lines = {one.path: one.line for one in statements(text)}
-            self.tables: dict[str, object] = tomllib.loads(text)
-        except TooDeep as error:
-            raise ConfigurationError(f"{path}:{error.line}: nested too deep; write it flatter") from error
-        except (ValueError, RecursionError) as error:
-            raise ConfigurationError(f"{path}: is no TOML ({error}); mend that place") from error
-
-    def place(self, path: tuple[str, ...]) -> str:
-        """The file and the line of what it says at this path of keys."""
-        line = self._lines.get(path)
-        return f"{self._path}:{line}" if line else str(self._path)
-
-    def refuse(self, path: tuple[str, ...], reason: str) -> NoReturn:
-        """Raise ``ConfigurationError`` for what it says there."""
-        raise ConfigurationError(f"{self.place(path)}: {reason}")
-
-
-# Commands that take settings.
+# What reaches every command beside its command line: variables and files, as the manual and the settings tell them.
 
 
 class SettingsContext(click.Context):

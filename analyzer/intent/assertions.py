@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Groups that C code asserts: ``CACHELINE_ASSERT_GROUP_MEMBER()`` and ``…_SIZE()`` of include/linux/cache.h."""
+"""Groups that C code asserts: ``CACHELINE_ASSERT_GROUP_MEMBER()`` and ``…_SIZE()`` of include/linux/cache.h.
+
+With each goes the configuration in which it is compiled, as far as conditions of the preprocessor over symbols of a
+kernel's configuration tell it; they are read without a preprocessor.
+"""
 
 from __future__ import annotations
 
@@ -13,26 +17,47 @@ from pathlib import Path
 
 from linesmith.analyzer.model import MemberGroup, TypeIntent
 
-# A condition of the preprocessor over symbols of a kernel's configuration, read without a preprocessor.
-
-# Nobody writes longer ones or nests deeper; what does counts as not known.
+# Nobody writes longer conditions or nests deeper; what does counts as not known. Nor do that many symbols decide about
+# one line.
 _MOST_WORDS = 256
 _MOST_LEVELS = 32
+_MOST_SYMBOLS = 64
+_MOST_BYTES = 1 << 22
 
 _WORD = re.compile(rb"\s*(&&|\|\||!(?!=)|\(|\)|\d+[uUlL]*(?![\w.])|[A-Za-z_]\w*|[^\s])", re.ASCII)
 _ENABLED = frozenset((b"defined", b"IS_ENABLED", b"IS_BUILTIN", b"IS_REACHABLE"))
 _PREFIX = "CONFIG_"
+_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
+_CONTINUED = re.compile(rb"\\\r?\n")
+_NAME = re.compile(rb"\w+", re.ASCII)
+
+_MACRO = b"CACHELINE_ASSERT_GROUP_"
+_SUFFIXES = (".c", ".h")
+# A literal without an end goes on to that of its line, so that no quote in it begins another look.
+_IGNORED = re.compile(
+    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
+    rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
+    re.DOTALL | re.MULTILINE,
+)
+_CALL = re.compile(
+    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*+\(\s*+(?:struct|union)\s++(\w++)\s*+,\s*+(\w++)\s*+,"
+    rb"\s*+([^;{}]{0,400}?)\)\s*+;"
+)
+_PATH = re.compile(rb"[A-Za-z_][\w.]*")
+_SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
+
+Symbols = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class _KnownValue:
     """True or false whatever the configuration is; ``None`` where the text does not tell."""
 
     value: bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class _ConfigSymbol:
     """That the symbol called so (``CONFIG_XPS``) is set, or is not."""
 
     name: str
@@ -40,158 +65,106 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
-    """That all of the conditions hold."""
+class _Junction:
+    """That ``every`` one of the conditions holds, or that one of them does."""
 
-    of: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Some:
-    """That one of the conditions holds."""
-
-    of: tuple[Condition, ...]
+    every: bool
+    of: tuple[_Condition, ...]
 
 
-Condition = Known | Symbol | Every | Some
-UNKNOWN = Known(None)
+_Condition = _KnownValue | _ConfigSymbol | _Junction
+_UNKNOWN = _KnownValue(None)
 
 
-def condition(text: bytes) -> Condition:
+def _condition(text: bytes) -> _Condition:
     """What stands behind ``#if``; what is not made of symbols, numbers, ``!``, ``&&`` and ``||`` is not known."""
     words = [match[1] for match in islice(_WORD.finditer(text), _MOST_WORDS + 1)]
     if len(words) > _MOST_WORDS:
-        return UNKNOWN
+        return _UNKNOWN
     words.reverse()
-    found = _some(words, 0)
-    return UNKNOWN if words else found
+    found = _joined(words, 0, b"||")
+    return _UNKNOWN if words else found
 
 
-def named(word: bytes) -> Condition:
+def _joined(words: list[bytes], level: int, sign: bytes) -> _Condition:
+    """Operands joined by ``sign``, of which ``&&`` binds closer than ``||``.
+
+    The ``words`` stand in reverse order, and those that are read are taken off.
+    """
+    found: list[_Condition] = []
+    while not found or words[-1:] == [sign]:
+        if found:
+            words.pop()
+        found.append(_joined(words, level, b"&&") if sign == b"||" else _operand(words, level))
+    return found[0] if len(found) == 1 else _Junction(sign == b"&&", tuple(found))
+
+
+def _operand(words: list[bytes], level: int) -> _Condition:
+    word = words.pop() if words else b""
+    if level > _MOST_LEVELS:
+        return _UNKNOWN
+    if word == b"!":
+        return _negated(_operand(words, level + 1))
+    if word == b"(":
+        found = _joined(words, level + 1, b"||")
+        return found if words and words.pop() == b")" else _UNKNOWN
+    if word in _ENABLED:  # what ``defined``, or a macro of include/linux/kconfig.h, asks of the name behind it
+        if words[-1:] != [b"("]:
+            return _defined(words.pop() if words else b"")
+        name, closed = words[-2:-1], words[-3:-2] == [b")"]
+        del words[-3:]
+        return _defined(name[0]) if name and closed else _UNKNOWN
+    if word[:1].isdigit():
+        return _KnownValue(word.rstrip(b"uUlL").strip(b"0") != b"")
+    return _defined(word)
+
+
+def _defined(word: bytes) -> _Condition:
     """That ``word`` is defined."""
     name = word.decode("ascii", "replace")
-    return Symbol(name) if name.startswith(_PREFIX) else UNKNOWN
+    return _ConfigSymbol(name) if name.startswith(_PREFIX) else _UNKNOWN
 
 
-def negated(one: Condition) -> Condition:
+def _negated(one: _Condition) -> _Condition:
     """The opposite."""
     match one:
-        case Known(value):
-            return UNKNOWN if value is None else Known(not value)
-        case Symbol(name, is_set):
-            return Symbol(name, not is_set)
-        case Every(of):
-            return Some(tuple(map(negated, of)))
-        case Some(of):
-            return Every(tuple(map(negated, of)))
+        case _KnownValue(value):
+            return _UNKNOWN if value is None else _KnownValue(not value)
+        case _ConfigSymbol(name, is_set):
+            return _ConfigSymbol(name, not is_set)
+        case _Junction(every, of):
+            return _Junction(not every, tuple(map(_negated, of)))
 
 
-def value(one: Condition, configuration: Collection[str] | None) -> bool | None:
+def _value(one: _Condition, configuration: Collection[str] | None) -> bool | None:
     """Whether it holds where these symbols are set; ``None`` where that cannot be told."""
     match one:
-        case Known(known):
+        case _KnownValue(known):
             return known
-        case Symbol(name, is_set):
+        case _ConfigSymbol(name, is_set):
             return None if configuration is None else (name in configuration) is is_set
-        case Every(of):
-            values = {value(each, configuration) for each in of} | ({False} if _excluded(one) else set())
-            return False if False in values else None if None in values else True
-        case Some(of):
-            values = {value(each, configuration) for each in of}
-            return True if True in values else None if None in values else False
+        case _Junction(every, of):
+            values = {_value(each, configuration) for each in of}
+            symbols = frozenset(_needed(one)) if every else frozenset[str]()
+            if any(f"!{name}" in symbols for name in symbols):
+                values.add(False)  # no symbol is set and not set
+            return not every if (not every) in values else None if None in values else every
 
 
-def parts(one: Condition) -> Iterator[Condition]:
+def _parts(one: _Condition) -> Iterator[_Condition]:
     """The conditions that must all hold for it to hold, none of which is made of such itself."""
-    if isinstance(one, Every):
+    if isinstance(one, _Junction) and one.every:
         for each in one.of:
-            yield from parts(each)
+            yield from _parts(each)
     else:
         yield one
 
 
-def needed(one: Condition) -> Iterator[str]:
+def _needed(one: _Condition) -> Iterator[str]:
     """Symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``) for it to hold, as far as these are plain."""
-    for part in parts(one):
-        if isinstance(part, Symbol):
+    for part in _parts(one):
+        if isinstance(part, _ConfigSymbol):
             yield part.name if part.is_set else f"!{part.name}"
-
-
-def _excluded(one: Condition) -> bool:
-    """Whether it needs a symbol to be set and not to be."""
-    symbols = frozenset(needed(one))
-    return any(f"!{name}" in symbols for name in symbols)
-
-
-def _some(words: list[bytes], level: int) -> Condition:
-    found = [_every(words, level)]
-    while words[-1:] == [b"||"]:
-        words.pop()
-        found.append(_every(words, level))
-    return found[0] if len(found) == 1 else Some(tuple(found))
-
-
-def _every(words: list[bytes], level: int) -> Condition:
-    found = [_one(words, level)]
-    while words[-1:] == [b"&&"]:
-        words.pop()
-        found.append(_one(words, level))
-    return found[0] if len(found) == 1 else Every(tuple(found))
-
-
-def _one(words: list[bytes], level: int) -> Condition:
-    """The next operand; the ``words`` stand in reverse order, and those that are read are taken off."""
-    word = words.pop() if words else b""
-    if level > _MOST_LEVELS:
-        return UNKNOWN
-    if word == b"!":
-        return negated(_one(words, level + 1))
-    if word == b"(":
-        found = _some(words, level + 1)
-        return found if words and words.pop() == b")" else UNKNOWN
-    if word in _ENABLED:
-        return _enabled(words)
-    if word[:1].isdigit():
-        return Known(word.rstrip(b"uUlL").strip(b"0") != b"")
-    return named(word)
-
-
-def _enabled(words: list[bytes]) -> Condition:
-    """What ``defined``, or a macro of include/linux/kconfig.h, asks of the name behind it."""
-    if words[-1:] != [b"("]:
-        return named(words.pop() if words else b"")
-    name = words[-2:-1]
-    closed = words[-3:-2] == [b")"]
-    del words[-3:]
-    return named(name[0]) if name and closed else UNKNOWN
-
-
-# In which configuration a place of C code is compiled, as far as conditions of the preprocessor tell it.
-
-# Nobody nests deeper; conditions within are taken for none. Nor do that many symbols decide about one line.
-_MOST_SYMBOLS = 64
-
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(ifdef|ifndef|if|elif|else|endif)\b[ \t]*((?:\\\r?\n|[^\n])*)", re.MULTILINE)
-_CONTINUED = re.compile(rb"\\\r?\n")
-_NAME = re.compile(rb"\w+", re.ASCII)
-
-Symbols = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """From each of the ``starts`` on, the symbols that must be set (``CONFIG_XPS``) or not (``!CONFIG_XPS``).
-
-    ``None`` stands for code that is never compiled.
-    """
-
-    starts: tuple[int, ...]
-    symbols: tuple[Symbols | None, ...]
-
-    def at(self, place: int) -> Symbols | None:
-        """Those of the code at byte ``place``."""
-        number = bisect_right(self.starts, place) - 1
-        return self.symbols[number] if number >= 0 else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,21 +189,16 @@ class _Open:
     """
 
     around: _Needs
-    arm: Condition
+    arm: _Condition
     all: _Needs
 
 
-def conditions(text: bytes, configuration: Collection[str] | None = None) -> Conditions:
-    """The conditions in C code without comments.
-
-    What is no plain condition of symbols is decided by the ``configuration``, the symbols that are set; where that is
-    not known (``None``), it is taken to hold.
-    """
-    found = tuple(_changes(text, configuration))
-    return Conditions(tuple(place for place, _ in found), tuple(symbols for _, symbols in found))
-
-
 def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tuple[int, Symbols | None]]:
+    """From which bytes of C code without comments on which symbols must be set (``CONFIG_XPS``) or not.
+
+    ``None`` stands for code that is never compiled. What is no plain condition of symbols is decided by the
+    ``configuration``, the symbols that are set; where that is not known (``None``), it is taken to hold.
+    """
     stack: list[_Open] = []
     for match in _DIRECTIVE.finditer(text):
         word, rest = match[1], _CONTINUED.sub(b" ", match[2]).strip()
@@ -238,50 +206,27 @@ def _changes(text: bytes, configuration: Collection[str] | None) -> Iterator[tup
         if word == b"endif":
             del stack[-1:]
         elif word in (b"else", b"elif"):
-            if stack:
-                _turn(stack[-1], Known(True) if word == b"else" else condition(rest), configuration)
+            for last in stack[-1:]:  # the next arm is compiled where those before it are not
+                last.around = last.around.with_(_needs(_negated(last.arm), configuration))
+                last.arm = _KnownValue(True) if word == b"else" else _condition(rest)
+                last.all = last.around.with_(_needs(last.arm, configuration))
         else:
-            arm = _opening(word, rest) if len(stack) < _MOST_LEVELS else UNKNOWN
+            arm: _Condition = _UNKNOWN
+            if word == b"if":
+                arm = _condition(rest)
+            elif _NAME.fullmatch(rest):
+                arm = _defined(rest) if word == b"ifdef" else _negated(_defined(rest))
+            if len(stack) >= _MOST_LEVELS:
+                arm = _UNKNOWN
             stack.append(_Open(around, arm, around.with_(_needs(arm, configuration))))
         now = stack[-1].all if stack else _Needs()
         yield match.end(), None if now.never else now.symbols
 
 
-def _turn(one: _Open, arm: Condition, configuration: Collection[str] | None) -> None:
-    """Go on with the next arm, which is compiled where those before it are not."""
-    one.around = one.around.with_(_needs(negated(one.arm), configuration))
-    one.arm = arm
-    one.all = one.around.with_(_needs(arm, configuration))
-
-
-def _opening(word: bytes, rest: bytes) -> Condition:
-    if word == b"if":
-        return condition(rest)
-    found = named(rest) if _NAME.fullmatch(rest) else UNKNOWN
-    return found if word == b"ifdef" else negated(found)
-
-
-def _needs(one: Condition, configuration: Collection[str] | None) -> _Needs:
+def _needs(one: _Condition, configuration: Collection[str] | None) -> _Needs:
     """What it needs; it never holds, either, where the configuration denies what no symbols alone can say."""
-    denied = (value(part, configuration) is False for part in parts(one) if not isinstance(part, Symbol))
-    return _Needs(tuple(dict.fromkeys(needed(one))), value(one, None) is False or any(denied))
-
-
-_MACRO = b"CACHELINE_ASSERT_GROUP_"
-_MOST_BYTES = 1 << 22
-_SUFFIXES = (".c", ".h")
-# A literal without an end goes on to that of its line, so that no quote in it begins another look.
-_IGNORED = re.compile(
-    rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?"
-    rb"|^[ \t]*+#[ \t]*+define\b(?:[^\n\\]|\\.)*+",
-    re.DOTALL | re.MULTILINE,
-)
-_CALL = re.compile(
-    rb"\bCACHELINE_ASSERT_GROUP_(MEMBER|SIZE)\s*+\(\s*+(?:struct|union)\s++(\w++)\s*+,\s*+(\w++)\s*+,"
-    rb"\s*+([^;{}]{0,400}?)\)\s*+;"
-)
-_PATH = re.compile(rb"[A-Za-z_][\w.]*")
-_SUM = re.compile(rb"\s*\d+(?:\s*\+\s*\d+)*\s*")
+    denied = (_value(part, configuration) is False for part in _parts(one) if not isinstance(part, _ConfigSymbol))
+    return _Needs(tuple(dict.fromkeys(_needed(one))), _value(one, None) is False or any(denied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,11 +262,12 @@ def assertions(text: bytes, file: str, configuration: Collection[str] | None = N
         return
     bare = _IGNORED.sub(lambda match: b"\n" * match.group().count(b"\n") or b" ", text)
     breaks = [match.start() for match in re.finditer(b"\n", bare)]
-    compiled = conditions(bare, configuration)
+    compiled = list(_changes(bare, configuration))
     for match in _CALL.finditer(bare):
         kind, record, group, last = (part.decode("ascii", "replace") for part in match.groups())
         place = f"{file}:{bisect_left(breaks, match.start()) + 1}"
-        at = compiled.at(match.start())
+        number = bisect_right(compiled, match.start(), key=lambda change: change[0])
+        at = compiled[number - 1][1] if number else ()
         if at is None:
             continue
         if kind == "MEMBER" and _PATH.fullmatch(match[4].strip()):
@@ -335,10 +281,10 @@ def asserted_intents(found: Iterable[Assertion]) -> tuple[TypeIntent, ...]:
     entries: dict[tuple[str, tuple[str, ...]], list[Assertion]] = {}
     for one in found:
         entries.setdefault((one.record, one.configuration), []).append(one)
-    made = (
-        TypeIntent(name, _reason(said), configuration=configuration, groups=_groups(said))
-        for (name, configuration), said in sorted(entries.items())
-    )
+    made = []
+    for (name, configuration), said in sorted(entries.items()):
+        reason = f"asserted by CACHELINE_ASSERT_GROUP_MEMBER() from {said[0].place} on"
+        made.append(TypeIntent(name, reason, configuration=configuration, groups=_groups(said)))
     return tuple(one for one in made if one.groups)
 
 
@@ -351,10 +297,6 @@ def _groups(said: Iterable[Assertion]) -> tuple[MemberGroup, ...]:
         elif one.bytes:
             limits[one.group] = one.bytes
     return tuple(MemberGroup(name, tuple(inside), bytes=limits.get(name)) for name, inside in members.items())
-
-
-def _reason(said: Iterable[Assertion]) -> str:
-    return f"asserted by CACHELINE_ASSERT_GROUP_MEMBER() from {next(iter(said)).place} on"
 
 
 def _text(path: Path) -> bytes:

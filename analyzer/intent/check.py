@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is wrong with intents themselves: names that a build does not have, and wants that contradict each other."""
+"""What is wrong with intents themselves: names that a build does not have, and wants that contradict each other.
+
+An intent may hold in some configurations only; ``configuration_of`` reads that of a build out of a kernel's image
+(CONFIG_IKCONFIG; kernel/configs.c), ``read_symbols`` out of a ``.config``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import combinations, count
+from itertools import combinations, count, product
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import IntentError
@@ -31,6 +35,11 @@ CONTRADICTION = "intent-contradiction"
 _MOST_OFFERED = 3
 # To look for near names in all names of a kernel takes time.
 _MOST_OFFERS = 16
+_SET = re.compile(r"^(CONFIG_\w+)=(?!n$)", re.MULTILINE | re.ASCII)
+_BEGIN = b"IKCFG_ST"
+_GZIP = b"\x1f\x8b\x08"
+# The largest configurations have some hundred kilobytes.
+_MOST_BYTES = 1 << 24
 
 
 def unknown_types(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
@@ -63,19 +72,24 @@ def members_of(intent: TypeIntent) -> tuple[str, ...]:
 def contradictions(intent: Intent) -> Iterator[Violation]:
     """What no layout can fulfil at once."""
     for one in intent.types:
-        for said in (*_classes(one), *_groups(one), *_isolations(one)):
+        both = (name for name in one.read_mostly if name in one.write_hot)
+        classes = (f"{name} cannot be read-mostly and write-hot" for name in both)
+        for said in (*classes, *_groups(one), *_isolations(one)):
             yield problem(one, CONTRADICTION, Severity.ERROR, said)
-    yield from _repeated(intent.types)
+    first: dict[tuple[str, frozenset[str]], TypeIntent] = {}
+    for one in intent.types:
+        known = first.setdefault((one.record, frozenset(one.configuration)), one)
+        if known is not one:
+            message = f"there is another entry for the same configuration in {known.place}; join them"
+            yield problem(one, CONTRADICTION, Severity.ERROR, message)
 
 
 def impossible(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[Violation]:
     """Each group whose members have more bytes than it may have or its lines hold."""
     for one in intents:
         for record in layouts.variants(one.record)[:1]:
-            for group in one.groups:
-                yield from (
-                    problem(one, CONTRADICTION, Severity.ERROR, said) for said in _too_large(group, record, layouts)
-                )
+            for said in (said for group in one.groups for said in _too_large(group, record, layouts)):
+                yield problem(one, CONTRADICTION, Severity.ERROR, said)
 
 
 def problem(
@@ -93,21 +107,6 @@ def offer(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 
-def _repeated(types: Iterable[TypeIntent]) -> Iterator[Violation]:
-    first: dict[tuple[str, frozenset[str]], TypeIntent] = {}
-    for one in types:
-        known = first.setdefault((one.record, frozenset(one.configuration)), one)
-        if known is not one:
-            message = f"there is another entry for the same configuration in {known.place}; join them"
-            yield problem(one, CONTRADICTION, Severity.ERROR, message)
-
-
-def _classes(intent: TypeIntent) -> Iterator[str]:
-    for name in intent.read_mostly:
-        if name in intent.write_hot:
-            yield f"{name} cannot be read-mostly and write-hot"
-
-
 def _groups(intent: TypeIntent) -> Iterator[str]:
     for first, second in combinations(intent.groups, 2):
         mine, theirs = set(first.members), set(second.members)
@@ -122,22 +121,15 @@ def _groups(intent: TypeIntent) -> Iterator[str]:
 
 
 def _isolations(intent: TypeIntent) -> Iterator[str]:
-    for one in intent.isolations:
-        if one.phases:
+    for one, group in product(intent.isolations, intent.groups):
+        # The most bytes on which the group has its members, in some phase at least.
+        limits = [limit for limit in ((group.lines or 0) * CACHE_LINE_BYTES, group.bytes or 0) if limit]
+        if one.phases or not limits or min(limits) > one.bytes:
             continue
-        for group in intent.groups:
-            for name in set(one.members) & set(group.members):
-                others = [other for other in group.members if other not in one.members]
-                met = [other for other in others if not one.apart_from or other in one.apart_from]
-                if met and _close(group, one.bytes):
-                    yield f"{name} cannot be isolated from {met[0]} and on one line with it in group {group.name}"
-
-
-def _close(group: MemberGroup, line_bytes: int) -> bool:
-    """Whether a group has its members on one block of ``line_bytes`` at least in some phase."""
-    limits = [group.lines * CACHE_LINE_BYTES] if group.lines else []
-    limits += [group.bytes] if group.bytes else []
-    return bool(limits) and min(limits) <= line_bytes
+        others = [other for other in group.members if other not in one.members]
+        met = [other for other in others if not one.apart_from or other in one.apart_from]
+        for name in set(one.members) & set(group.members) if met else ():
+            yield f"{name} cannot be isolated from {met[0]} and on one line with it in group {group.name}"
 
 
 def _too_large(group: MemberGroup, record: Layout, layouts: Layouts) -> Iterator[str]:
@@ -150,30 +142,34 @@ def _too_large(group: MemberGroup, record: Layout, layouts: Layouts) -> Iterator
         yield f"the members of group {group.name} have {size} bytes, {lines} {group.lines * CACHE_LINE_BYTES}"
 
 
-# In which configuration an intent holds, and which configuration a build has.
-
-_SET = re.compile(r"^(CONFIG_\w+)=(?!n$)", re.MULTILINE | re.ASCII)
-
-
 def applies(configuration: frozenset[str] | None) -> Callable[[TypeIntent], bool]:
     """Whether an intent holds where these symbols are set.
 
     Where the configuration is not known (``None``), only an intent that holds in all of them does; ``undecided`` tells
     the others.
     """
-    return lambda intent: all(_holds(one, configuration) for one in intent.configuration)
+
+    def holds(condition: str) -> bool:
+        if configuration is None:
+            return False
+        return (condition.removeprefix("!") in configuration) != condition.startswith("!")
+
+    return lambda intent: all(map(holds, intent.configuration))
 
 
 def undecided(intent: Intent, configuration: frozenset[str] | None) -> tuple[str, ...]:
     """A sentence on each type whose intents were left out because the configuration is not known."""
     if configuration is not None:
         return ()
-    return tuple(
-        f"{one.place}: what is wanted of {one.record} where {_named(one.configuration)} was not checked, because the "
-        "configuration of the build is not known; name its .config"
-        for one in intent.types
-        if one.configuration
-    )
+    found = []
+    for one in (one for one in intent.types if one.configuration):
+        symbols = ((it.removeprefix("!"), "not set" if it.startswith("!") else "set") for it in one.configuration)
+        conditions = (f"{symbol} is {state}" for symbol, state in symbols)
+        found.append(
+            f"{one.place}: what is wanted of {one.record} where {' and '.join(conditions)} was not checked, because "
+            "the configuration of the build is not known; name its .config"
+        )
+    return tuple(found)
 
 
 def read_symbols(kconfig: Path) -> frozenset[str]:
@@ -187,25 +183,6 @@ def read_symbols(kconfig: Path) -> frozenset[str]:
 def symbols_in(text: str) -> frozenset[str]:
     """The symbols that a ``.config`` sets to anything but ``n``."""
     return frozenset(_SET.findall(text))
-
-
-def _holds(condition: str, configuration: frozenset[str] | None) -> bool:
-    if configuration is None:
-        return False
-    return (condition.removeprefix("!") in configuration) != condition.startswith("!")
-
-
-def _named(conditions: Iterable[str]) -> str:
-    said = (f"{one.removeprefix('!')} is {'not set' if one.startswith('!') else 'set'}" for one in conditions)
-    return " and ".join(said)
-
-
-# The configuration that a kernel carries in its image (CONFIG_IKCONFIG; kernel/configs.c).
-
-_BEGIN = b"IKCFG_ST"
-_GZIP = b"\x1f\x8b\x08"
-# The largest of them have some hundred kilobytes.
-_MOST_BYTES = 1 << 24
 
 
 def configuration_of(elf: Path) -> frozenset[str] | None:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a profile and a change that helped say should stay so: the intent of one record."""
+"""What a profile and a change that helped say should stay so: the intent of one record.
+
+Members that a change keeps apart become isolations; ``usage`` says which members a profile saw, and whether they are
+read or written there; the budget leaves some room to grow.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -19,7 +24,6 @@ from linesmith.analyzer.model import (
     Finding,
     Isolation,
     Layout,
-    LineMember,
     MemberGroup,
     SizeBudget,
     SlabBasis,
@@ -29,14 +33,24 @@ from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import doubted
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 
-# From members that a change keeps apart to the isolation that is wanted from then on.
-
 # Shares of the object starts are written with two digits, rounded up.
 _DIGITS = 100
+# A member with a smaller share of the record's samples is not called hot.
+HOT_PART = 0.01
+# Of its own samples: from here on a member is written often, up to there hardly ever.
+WRITTEN_PART = 0.05
+READ_MOSTLY_PART = 0.02
+# A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
+MARGIN = 16
+# Steps in which the largest size is looked for of which a slab holds as many.
+WORD = 8
+_MOST_PAIRS = 3
+# Of the contention on the record's lines; less is no reason for its layout.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class PartedPair:
     """Two members that meet on lines of ``line_bytes`` less than before: in the share ``after`` of all object starts.
 
     ``first`` is written.
@@ -48,35 +62,34 @@ class Parted:
     after: float
 
 
-def parted_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[Parted, ...]:
+def parted_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[PartedPair, ...]:
     """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie."""
-    found: list[Parted] = []
-    kept = [one for one in candidate.residuals if one.line_bytes == line_bytes and one.after < one.before]
-    for pair in pairs:
-        for one in kept:
-            if {one.first, one.second} == {pair.first, pair.second}:
-                shares = (
-                    proof.share
-                    for proof in candidate.proofs
-                    if (proof.first, proof.second, proof.line_bytes) == (one.first, one.second, one.line_bytes)
-                )
-                found.append(Parted(*_writer_first(pair), one.line_bytes, max((one.after, *shares))))
-    return tuple(found)
+    proofs: dict[tuple[str, str, int], float] = {}
+    for proof in candidate.proofs:
+        key = proof.first, proof.second, proof.line_bytes
+        proofs[key] = max(proof.share, proofs.get(key, 0.0))
+    fewer = [one for one in candidate.residuals if one.line_bytes == line_bytes and one.after < one.before]
+    return tuple(
+        PartedPair(*_writer_first(pair), line_bytes, max(one.after, proofs.get((one.first, one.second, line_bytes), 0)))
+        for pair in pairs
+        for one in fewer
+        if {one.first, one.second} == {pair.first, pair.second}
+    )
 
 
 def parted_between(
     before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], pairs: Iterable[ConflictPair], line_bytes: int
-) -> tuple[Parted, ...]:
+) -> tuple[PartedPair, ...]:
     """Those of the ``pairs`` that meet in fewer phases of one layout than of the other."""
-    found: list[Parted] = []
+    found: list[PartedPair] = []
     for pair in pairs:
         then, now = _share(*before, pair, line_bytes), _share(*after, pair, line_bytes)
         if then is not None and now is not None and now < then:
-            found.append(Parted(*_writer_first(pair), line_bytes, now))
+            found.append(PartedPair(*_writer_first(pair), line_bytes, now))
     return tuple(found)
 
 
-def isolations(parted: Iterable[Parted]) -> tuple[Isolation, ...]:
+def isolations(parted: Iterable[PartedPair]) -> tuple[Isolation, ...]:
     """What is to stay so: one isolation for each written member and share; of a pair parted twice, the weakest."""
     weakest: dict[tuple[str, str, int], float] = {}
     for one in parted:
@@ -104,15 +117,6 @@ def _share(layout: Layout, layouts: Layouts, pair: ConflictPair, line_bytes: int
     return meeting_phases(first.span, second.span, line_bytes, granule)
 
 
-# Which members of a record a profile saw, and whether they are read or written there.
-
-# A member with a smaller share of the record's samples is not called hot.
-HOT_PART = 0.01
-# Of its own samples: from here on a member is written often, up to there hardly ever.
-WRITTEN_PART = 0.05
-READ_MOSTLY_PART = 0.02
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Members by what was sampled on them, hottest first; ``hot`` holds those of the other two, too.
@@ -126,40 +130,20 @@ class Usage:
     samples: int
 
 
-@dataclass(slots=True)
-class _Tally:
-    reads: int = 0
-    writes: int = 0
-    must_write: bool = False
-
-    def add(self, member: LineMember) -> None:
-        self.reads += member.reads
-        self.writes += member.writes
-        self.must_write |= bool(member.write_inferred)
-
-    @property
-    def samples(self) -> int:
-        return self.reads + self.writes
-
-    @property
-    def part_written(self) -> float:
-        return self.writes / self.samples if self.samples else 0.0
-
-
 def usage(lines: Iterable[Finding], layout: Layout, layouts: Layouts) -> Usage:
     """What the lines' first objects, each such a record, were surely seen to be used for."""
-    tallies: dict[str, _Tally] = {}
-    for line in lines:
-        for member in (one for one in own_members(line) if not one.doubted):
-            path = told_path(member.path, layout, layouts)
-            if path:
-                tallies.setdefault(path, _Tally()).add(member)
-    samples = sum(one.samples for one in tallies.values())
-    ranked = sorted(tallies, key=lambda path: -tallies[path].samples)
-    hot = [path for path in ranked if tallies[path].samples >= max(1, HOT_PART * samples)]
-    written = tuple(path for path in hot if tallies[path].must_write or tallies[path].part_written >= WRITTEN_PART)
-    read = (path for path in hot if path not in written and tallies[path].part_written <= READ_MOSTLY_PART)
-    return Usage(tuple(hot), tuple(read), written, samples)
+    samples, writes, inferred = Counter[str](), Counter[str](), set[str]()
+    for member in (one for line in lines for one in own_members(line) if not one.doubted):
+        path = told_path(member.path, layout, layouts)
+        if path:
+            samples[path] += member.reads + member.writes
+            writes[path] += member.writes
+            inferred |= {path} if member.write_inferred else set()
+    ranked = sorted(samples, key=lambda path: -samples[path])
+    hot = [path for path in ranked if samples[path] >= max(1, HOT_PART * samples.total())]
+    written = tuple(path for path in hot if path in inferred or writes[path] / samples[path] >= WRITTEN_PART)
+    read = (path for path in hot if path not in written and writes[path] / samples[path] <= READ_MOSTLY_PART)
+    return Usage(tuple(hot), tuple(read), written, samples.total())
 
 
 def told_path(path: str, layout: Layout, layouts: Layouts) -> str:
@@ -180,15 +164,6 @@ def told_path(path: str, layout: Layout, layouts: Layouts) -> str:
     return told
 
 
-# A record may grow by this part of its size, rounded up to whole lines, before its budget tells.
-MARGIN = 16
-# Steps in which the largest size is looked for of which a slab holds as many.
-WORD = 8
-_MOST_PAIRS = 3
-# Of the contention on the record's lines; less is no reason for its layout.
-_LEAST_SHARE = 0.01
-
-
 @dataclass(frozen=True, slots=True)
 class Grounds:
     """What an intent rests on: ``lines`` whose first objects are of the record, and what became of the ``parted``.
@@ -201,7 +176,7 @@ class Grounds:
     layouts: Layouts
     lines: Sequence[Finding]
     profile: str
-    parted: Sequence[Parted] = ()
+    parted: Sequence[PartedPair] = ()
     groups: Sequence[MemberGroup] = ()
     change: str = ""
     kernel: Kernel | None = None
@@ -211,11 +186,15 @@ class Grounds:
 def entry(grounds: Grounds, *, largest: int = 0) -> TypeIntent:
     """The intent of the record; ``largest`` is the size in bytes that a change gives it, where it grows."""
     seen = usage(grounds.lines, grounds.layout, grounds.layouts)
+    # Members that C code can name, not those of another object on the line, and that surely were sampled.
+    perhaps = frozenset[str]().union(*map(doubted, grounds.lines))
+    sure = (one for one in grounds.parted if not perhaps & {one.first, one.second})
+    apart = [one for one in sure if _are_named(grounds, one.first, one.second)]
     return TypeIntent(
         record=grounds.layout.name,
         reason=one_line(_reason(grounds)),
         groups=tuple(grounds.groups),
-        isolations=isolations(_named_apart(grounds)),
+        isolations=isolations(apart),
         budget=budget(grounds.layout, grounds.kernel, largest),
         hot=seen.hot,
         read_mostly=seen.read_mostly,
@@ -246,13 +225,6 @@ def _fitting(layout: Layout, kernel: Kernel, objects: int, room: int) -> int:
     return layout.size
 
 
-def _named_apart(grounds: Grounds) -> list[Parted]:
-    """The parted members that C code can name, not those of an object beside, and that surely were sampled."""
-    perhaps = frozenset[str]().union(*map(doubted, grounds.lines))
-    sure = (one for one in grounds.parted if not perhaps & {one.first, one.second})
-    return [one for one in sure if _are_named(grounds, one.first, one.second)]
-
-
 def _are_named(grounds: Grounds, *names: str) -> bool:
     return all(told_path(name, grounds.layout, grounds.layouts) for name in names)
 
@@ -263,9 +235,11 @@ def _reason(grounds: Grounds) -> str:
     held = "1 line holds" if count == 1 else f"{count:,} lines hold"
     weight = "" if grounds.nominal else f", with {contended:,} contended accesses"
     said = [f"{grounds.profile}: {held} a {grounds.layout.title}{weight}"]
-    if contended:
-        pairs = [one for one in _heaviest(grounds) if one.weight >= contended * _LEAST_SHARE]
-        said += [f"{_meeting(one)} (in {min(one.weight / contended, 1):.0%} of its contention)" for one in pairs]
+    for pair in _heaviest(grounds) if contended else ():
+        if pair.weight >= contended * _LEAST_SHARE:
+            other = pair.second if pair.writer == pair.first else pair.first
+            share = min(pair.weight / contended, 1)
+            said.append(f"{pair.writer} is written beside {other} (in {share:.0%} of its contention)")
     return "; ".join(filter(None, (*said, _in_doubt(grounds.lines), grounds.change)))
 
 
@@ -287,8 +261,3 @@ def _heaviest(grounds: Grounds) -> list[ConflictPair]:
             weights[key] = weights.get(key, 0) + pair.weight
     ranked = sorted(weights.items(), key=lambda item: -item[1])[:_MOST_PAIRS]
     return [ConflictPair(*names, weight) for names, weight in ranked]
-
-
-def _meeting(pair: ConflictPair) -> str:
-    other = pair.second if pair.writer == pair.first else pair.first
-    return f"{pair.writer} is written beside {other}"

@@ -1,44 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Adds a type to the text of an intent file, whose every character stays as it is."""
+"""Writes intents as ``linesmith.toml`` has them, and changes the text of such a file.
+
+What is read back is equal. Types are added behind the end, and other figures and names are put in; comments, order and
+every other character stay as they are. The file of a user is replaced as a whole or not at all.
+"""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import IntentError, OutputError
 from linesmith.analyzer.base.files import read_regular
 from linesmith.analyzer.base.text import is_unseen
+from linesmith.analyzer.base.toml import KeyPath, Statement, statements, toml_of
 from linesmith.analyzer.intent.reading import MOST_BYTES, intent_in
-from linesmith.analyzer.intent.statements import KeyPath, Statement, statements, value_span
-from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    Intent,
-    Isolation,
-    LintChoice,
-    MemberGroup,
-    SizeBudget,
-    Suppression,
-    TypeIntent,
-)
-
-# Writes intents as ``linesmith.toml`` has them; what is read back is equal.
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Intent, LintChoice, SizeBudget, TypeIntent
 
 _WIDTH = 100
 _INDENT = "    "
 _LAST_OF_FOUR_DIGITS = 0xFFFF
 
+ReplacementValue = int | str | tuple[str, ...]
 Value = str | int | float | date | Sequence[str] | None
 
 
 def written(intent: Intent) -> str:
-    """The whole of a file; tables are parted by an empty line."""
-    tables = (*_choice(intent.lint), *map(written_type, intent.types), *map(_suppression, intent.suppressions))
+    """The whole of a file, with an empty line between tables."""
+    tables = []
+    if intent.lint != LintChoice():
+        choice = intent.lint
+        tables.append(_table("[lint]", {"select": choice.select, "ignore": choice.ignore, "types": choice.types}))
+    tables += map(written_type, intent.types)
+    for one in intent.suppressions:
+        values: dict[str, Value] = {"rule": one.rule, "type": one.record}
+        values |= {"member": "" if one.member == "*" else one.member, "reason": one.reason, "expires": one.expires}
+        tables.append(_table("[[suppress]]", values))
     return "\n".join(tables)
 
 
@@ -53,8 +55,19 @@ def written_type(intent: TypeIntent) -> str:
         "read-mostly": intent.read_mostly,
         "write-hot": intent.write_hot,
     }
-    parts = (_table("[[type]]", values), *_budget(intent.budget))
-    return "\n".join((*parts, *map(_group, intent.groups), *map(_isolation, intent.isolations)))
+    tables = [_table("[[type]]", values)]
+    budget = intent.budget
+    if budget != SizeBudget():
+        values = {"bytes": budget.bytes, "lines": budget.lines, "objects-per-slab": budget.objects_per_slab}
+        tables.append(_table("[type.budget]", values))
+    for group in intent.groups:
+        values = {"name": group.name, "members": group.members, "lines": group.lines, "bytes": group.bytes}
+        tables.append(_table("[[type.group]]", values))
+    for one in intent.isolations:
+        line = None if one.bytes == CACHE_LINE_BYTES else one.bytes
+        values = {"members": one.members, "from": one.apart_from, "bytes": line, "phases": one.phases or None}
+        tables.append(_table("[[type.isolate]]", values))
+    return "\n".join(tables)
 
 
 def one_line(text: str) -> str:
@@ -62,54 +75,21 @@ def one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
 
 
-def _choice(choice: LintChoice) -> Iterator[str]:
-    if choice != LintChoice():
-        yield _table("[lint]", {"select": choice.select, "ignore": choice.ignore, "types": choice.types})
-
-
-def _budget(budget: SizeBudget) -> Iterator[str]:
-    if budget != SizeBudget():
-        values: dict[str, Value] = {"bytes": budget.bytes, "lines": budget.lines}
-        yield _table("[type.budget]", {**values, "objects-per-slab": budget.objects_per_slab})
-
-
-def _group(group: MemberGroup) -> str:
-    values: dict[str, Value] = {"name": group.name, "members": group.members}
-    return _table("[[type.group]]", {**values, "lines": group.lines, "bytes": group.bytes})
-
-
-def _isolation(isolation: Isolation) -> str:
-    values: dict[str, Value] = {"members": isolation.members, "from": isolation.apart_from}
-    line = None if isolation.bytes == CACHE_LINE_BYTES else isolation.bytes
-    return _table("[[type.isolate]]", {**values, "bytes": line, "phases": isolation.phases or None})
-
-
-def _suppression(one: Suppression) -> str:
-    member = "" if one.member == "*" else one.member
-    values: dict[str, Value] = {"rule": one.rule, "type": one.record, "member": member}
-    return _table("[[suppress]]", {**values, "reason": one.reason, "expires": one.expires})
-
-
-def _table(header: str, values: dict[str, Value]) -> str:
+def _table(header: str, values: Mapping[str, Value]) -> str:
     """A header with the keys that have a value."""
-    kept = (f"{key} = {spelt(key, value)}" for key, value in values.items() if value not in (None, "", ()))
-    return "".join(f"{line}\n" for line in (header, *kept))
+    said = (f"{key} = {_spelt(key, value)}" for key, value in values.items() if value not in (None, "", ()))
+    return "".join(f"{line}\n" for line in (header, *said))
 
 
-def spelt(key: str, value: Value) -> str:
-    """The value as it stands behind ``key``."""
+def _spelt(key: str, value: Value) -> str:
+    """The value as it stands behind ``key``; a list on one line if it fits, else on as many as it takes."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, date):
         return value.isoformat()
-    return _list(key, value or ())
-
-
-def _list(key: str, values: Iterable[str]) -> str:
-    """On one line if it fits, else on as many as it takes."""
-    items = [_quoted(value) for value in values]
+    items = [_quoted(one) for one in value or ()]
     whole = f"[{', '.join(items)}]"
     if len(key) + len(whole) + 3 <= _WIDTH:
         return whole
@@ -123,55 +103,13 @@ def _list(key: str, values: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML; names of a build may hold any character."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{"".join(_escaped(one) if is_unseen(one) else one for one in escaped)}"'
-
-
-def _escaped(character: str) -> str:
-    """As TOML writes it, which has no pairs as JSON has."""
-    number = ord(character)
-    return f"\\u{number:04x}" if number <= _LAST_OF_FOUR_DIGITS else f"\\U{number:08x}"
-
-
-def added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
-    """``text``, that of the file called ``shown``, with the types behind it.
-
-    Raises ``IntentError`` where the text is no intent file, or already says what is wanted of one of the types in the
-    same configuration.
-    """
-    known = intent_in(text, shown)
-    for one in wanted:
-        _refuse_second(known, one, shown)
-    ending = "" if not text or text.endswith("\n") else "\n"
-    parting = "\n" if text.strip() else ""
-    result = f"{text}{ending}{parting}" + "\n".join(map(written_type, wanted))
-    _check_added(result, len(known.types) + len(wanted), shown)
-    return result
-
-
-def _check_added(result: str, expected: int, shown: str) -> None:
-    """What a file says in inline tables cannot be gone on with behind its end."""
-    try:
-        count = len(intent_in(result, shown).types)
-    except IntentError as error:
-        message = f"{shown}: nothing can be added behind its end ({error}); write each type as a table `[[type]]` there"
-        raise IntentError(message) from None
-    if count != expected:
-        raise IntentError(f"{shown}: nothing can be added behind its end; write each type as a table `[[type]]` there")
-
-
-def _refuse_second(known: Intent, wanted: TypeIntent, shown: str) -> None:
-    for one in known.of(wanted.record):
-        if set(one.configuration) == set(wanted.configuration):
-            line = one.place.rpartition(":")[2]
-            raise IntentError(
-                f"{shown}:{line}: {wanted.record} has an entry, which stays as it is; write the new one elsewhere with "
-                "-o, and take from it by hand what is better"
-            )
-
-
-# The intent file of a user, to which types are added: it is replaced as a whole or not at all.
+    """A basic string of TOML, which has no pairs as JSON has; names of a build may hold any character."""
+    signs = []
+    for sign in text.replace("\\", "\\\\").replace('"', '\\"'):
+        number = ord(sign)
+        escaped = f"\\u{number:04x}" if number <= _LAST_OF_FOUR_DIGITS else f"\\U{number:08x}"
+        signs.append(escaped if is_unseen(sign) else sign)
+    return f'"{"".join(signs)}"'
 
 
 def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
@@ -184,7 +122,7 @@ def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
         text = known.decode()
     except UnicodeDecodeError:
         raise IntentError(f"{path} is no UTF-8; save it as UTF-8, or name another file") from None
-    put(path, added(text, wanted, str(path)))
+    put(path, _added(text, wanted, str(path)))
 
 
 def put(path: Path, text: str) -> None:
@@ -195,10 +133,32 @@ def put(path: Path, text: str) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another file") from None
 
 
-# Puts other figures and names into the text of an intent file; comments, order and all else stay as they are.
+def _added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
+    """``text``, that of the file called ``shown``, with the types behind it.
 
-ReplacementValue = int | str | tuple[str, ...]
-Span = tuple[int, int]
+    Raises ``IntentError`` where the text is no intent file, or already says what is wanted of one of the types in the
+    same configuration.
+    """
+    known = intent_in(text, shown)
+    for one, other in ((new, old) for new in wanted for old in known.of(new.record)):
+        if set(one.configuration) == set(other.configuration):
+            line = other.place.rpartition(":")[2]
+            raise IntentError(
+                f"{shown}:{line}: {one.record} has an entry, which stays as it is; write the new one elsewhere with "
+                "-o, and take from it by hand what is better"
+            )
+    ending = "" if not text or text.endswith("\n") else "\n"
+    parting = "\n" if text.strip() else ""
+    result = f"{text}{ending}{parting}" + "\n".join(map(written_type, wanted))
+    # What a file says in inline tables cannot be gone on with behind its end.
+    refusal, remedy = f"{shown}: nothing can be added behind its end", "write each type as a table `[[type]]` there"
+    try:
+        count = len(intent_in(result, shown).types)
+    except IntentError as error:
+        raise IntentError(f"{refusal} ({error}); {remedy}") from None
+    if count != len(known.types) + len(wanted):
+        raise IntentError(f"{refusal}; {remedy}")
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,53 +181,42 @@ def rewritten(text: str, rewrites: Iterable[Rewrite], shown: str) -> Rewritten:
     """The text of the file called ``shown`` with the rewrites in it; raises ``IntentError`` where it is none."""
     intent_in(text, shown)
     places = {one.path: one for one in statements(text)}
-    spans = _whole_groups({one: _span(text, places, one) for one in rewrites})
+    spans = {one: _span(text, places, one) for one in rewrites}
+    # Limits of a group whose members stay as they are stay, too: they were measured on other members.
+    unchanged = {one.path[:-1] for one, span in spans.items() if span is None and one.path[-1] == "members"}
+    done = {one: span for one, span in spans.items() if span is not None and one.path[:-1] not in unchanged}
     result = text
-    for one, span in sorted(spans.items(), key=lambda item: item[1] or (0, 0), reverse=True):
-        if span is not None:
-            result = f"{result[: span[0]]}{spelt(str(one.path[-1]), one.value)}{result[span[1] :]}"
-    _check(result, [one for one, span in spans.items() if span is not None], shown)
-    return Rewritten(result, tuple(one for one, span in spans.items() if span is None))
+    for one, (begin, end) in sorted(done.items(), key=lambda item: item[1], reverse=True):
+        result = f"{result[:begin]}{_spelt(str(one.path[-1]), one.value)}{result[end:]}"
+    if not _is_said(result, done, shown):
+        raise IntentError(f"{shown}: it is written in a way that cannot be changed here; mend it by hand, see --check")
+    return Rewritten(result, tuple(one for one in spans if one not in done))
 
 
-def _whole_groups(spans: Mapping[Rewrite, Span | None]) -> dict[Rewrite, Span | None]:
-    """Limits of a group whose members stay as they are stay, too: they were measured on other members."""
-    kept = {one.path[:-1] for one, span in spans.items() if span is None and one.path[-1] == "members"}
-    return {one: None if one.path[:-1] in kept else span for one, span in spans.items()}
-
-
-def _span(text: str, places: Mapping[KeyPath, Statement], one: Rewrite) -> Span | None:
+def _span(text: str, places: Mapping[KeyPath, Statement], one: Rewrite) -> tuple[int, int] | None:
     """Where the value stands that is to be replaced; ``None`` where more than it would be lost."""
     found = places.get(one.path)
-    if found is not None:
-        begin, end = value_span(text, found)
-        return None if "#" in text[begin:end] else (begin, end)
+    if found is not None and found.value is not None:
+        return None if "#" in text[slice(*found.value)] else found.value
     table = places.get(one.path[:-1])
-    if table is None or table.header or not isinstance(one.value, int):
+    if table is None or table.value is None or not isinstance(one.value, int):
         return None
-    inside = re.compile(rf"(?<![\w-]){re.escape(str(one.path[-1]))}[ \t]*=[ \t]*([\d_]+)").search(
-        text, table.start, table.end
-    )
+    key = rf"(?<![\w-]){re.escape(str(one.path[-1]))}[ \t]*=[ \t]*([\d_]+)"
+    inside = re.compile(key).search(text, table.start, table.end)
     return inside.span(1) if inside else None
 
 
-def _check(result: str, done: Iterable[Rewrite], shown: str) -> None:
-    """What is read back must be what was meant."""
+def _is_said(text: str, done: Iterable[Rewrite], shown: str) -> bool:
+    """Whether what is read back is what was meant."""
     try:
-        intent_in(result, shown)
-        values = tomllib.loads(result)
-        sound = all(_at(values, one.path) == _plain(one.value) for one in done)
+        intent_in(text, shown)
+        values = toml_of(text, shown).values
+        for one in done:
+            said: Any = values
+            for part in one.path:
+                said = said[part]
+            if said != (list(one.value) if isinstance(one.value, tuple) else one.value):
+                return False
     except (IntentError, ValueError, LookupError, TypeError):
-        sound = False
-    if not sound:
-        raise IntentError(f"{shown}: it is written in a way that cannot be changed here; mend it by hand, see --check")
-
-
-def _plain(value: ReplacementValue) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _at(values: object, path: KeyPath) -> object:
-    for part in path:
-        values = values[part]  # type: ignore[index] # what is no table or list raises, and counts as not sound
-    return values
+        return False
+    return True

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.base.toml import KeyPath
 from linesmith.analyzer.intent.check import applies, contradictions, impossible, undecided, unknown_types
 from linesmith.analyzer.intent.entry import budget
 from linesmith.analyzer.intent.file import Rewrite
-from linesmith.analyzer.intent.statements import KeyPath
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.groups import marked_groups
@@ -22,15 +22,7 @@ from linesmith.analyzer.lint.pairs import of_one, of_two
 from linesmith.analyzer.lint.renames import called, joined, renamed, said_members
 from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild
-from linesmith.analyzer.model import (
-    Intent,
-    Layout,
-    LintReport,
-    MemberGroup,
-    SizeBudget,
-    TypeIntent,
-    Violation,
-)
+from linesmith.analyzer.model import Intent, Layout, LintReport, MemberGroup, SizeBudget, TypeIntent, Violation
 
 # Those that hold one build against what intents want of it.
 _RULES = (

@@ -84,12 +84,12 @@ def findings(
     containment = Containment(layouts)
     explained = tuple(profile.lines if lines is None else lines)
     mapped = _mapped(replace(profile, lines=explained), accesses, same_build, containment)
-    evidence = gather(touched, operands, layouts, *mapped)
-    objects = joint_objects(explained, profile, evidence, containment, kernel, wanted)
+    evidence = gather(touched, operands, containment, *mapped)
+    objects = joint_objects(explained, profile, evidence, kernel, wanted)
     attributed = []
     for line, held in zip(explained, objects, strict=True):
-        members = infer_writers(line_members(line, held, evidence, containment), profile)
-        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence, containment)
+        members = infer_writers(line_members(line, held, evidence), profile)
+        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
         attributed.append(_AttributedLine(line, held, members, unseen))
     by_address: dict[int, list[SharedLine]] = {}
     for line in profile.lines:
@@ -98,7 +98,7 @@ def findings(
     contended = sum(line.contended for line in profile.lines)
     whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
     others = {one.line.address: one for one in attributed}
-    return tuple(_finding(one, evidence, containment, _buddies(one.line, others, whole), whole) for one in attributed)
+    return tuple(_finding(one, evidence, _buddies(one.line, others, whole), whole) for one in attributed)
 
 
 def _mapped(
@@ -138,15 +138,9 @@ def _buddies(
     return tuple(replace(part, name=f"{part.name}{OF_LINE}{other.rank}") for part in here)
 
 
-def _finding(
-    one: _AttributedLine,
-    evidence: Evidence,
-    containment: Containment,
-    buddies: Sequence[LinePart],
-    whole: _WholeProfile,
-) -> Finding:
+def _finding(one: _AttributedLine, evidence: Evidence, buddies: Sequence[LinePart], whole: _WholeProfile) -> Finding:
     line, objects, members, profile = one.line, one.objects, one.members, whole.profile
-    straddles, near = straddling(line, objects, containment.layouts, profile), whole.pair(line.address)
+    straddles, near = straddling(line, objects, evidence.containment.layouts, profile), whole.pair(line.address)
     placed = {member.offset for member in members if member.object_offset is not None}
     outcomes: Counter[Outcome] = Counter()
     samples: Counter[Outcome] = Counter()
@@ -168,7 +162,7 @@ def _finding(
         tuple(sorted(outcomes.items())),
         line.apart,
         f"{len(recording.nodes)} CPUs under {recording.on}" if recording else "",
-        agreements(line, objects, evidence, containment),
+        agreements(line, objects, evidence),
         tuple(sorted((outcome, count) for outcome, count in samples.items() if count)),
         line_cost(line, objects, members, profile, buddies, whole.waited, one.unseen),
         quoted=profile.excerpt and line.share is None,

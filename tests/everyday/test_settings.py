@@ -144,7 +144,7 @@ def test_other_tables_of_a_tree_file_are_not_looked_at(home: Home) -> None:
             '[slab]\ncflags = "x"\n',
             ":2: cflags cannot be set here; what can is cpus, format, kernel, page-size, slabinfo\n",
         ),
-        ("[slab\n", ": is no TOML (Expected ']' at the end of a table declaration (at line 1, column 6)); "),
+        ("[slab\n", ":1: this is no TOML: Expected ']' at the end of a table declaration; "),
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_place(home: Home, text: str, said: str) -> None:

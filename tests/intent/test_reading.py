@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.base.toml import statements
 from linesmith.analyzer.intent.reading import FILE_NAME, intent_in, intent_of_tree
-from linesmith.analyzer.intent.statements import statements
 from linesmith.analyzer.model import NO_INTENT, Isolation, LintChoice, MemberGroup, SizeBudget, Suppression, TypeIntent
 
 SOURCES = Path(__file__).with_name("sources")

@@ -101,9 +101,9 @@ def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[[s]\n", r"facts.toml: .*line 1.*; docs/constraints.md lists what facts there"),
+        (b"[[s]\n", r"facts.toml:1: this is no TOML: .*; mend that line"),
         (None, r"cannot read .*facts.toml: No such file or directory; name a TOML file"),
-        (b"\x7fELF\xff", "facts.toml: 'utf-8' codec can't decode"),
+        (b"\x7fELF\xff", "facts.toml:1: a byte that is no UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -96,18 +96,18 @@ def test_keys_that_are_not_ours_are_settings_of_the_plugin(plan_file: Path) -> N
             "every [[benchmark]] is a guard, so none decides; leave `guard` away from one",
         ),
         (PROGRAM + '[search]\nladder = ["benchmark", "estimate"]\n', ".*in this order"),
-        ("tree server", ".*(at line 1, column 6)"),
+        ("tree server", "this is no TOML"),
     ],
 )
 def test_what_a_plan_cannot_mean_is_told_with_its_place(plan_file: Path, text: str, message: str) -> None:
     plan_file.write_text(text)
     anywhere = message.startswith(".*")
     expected = ".*" * anywhere + re.escape(message.removeprefix(".*"))
-    with pytest.raises(PlanError, match=f"^{re.escape(str(plan_file))}: {expected}"):
+    with pytest.raises(PlanError, match=rf"^{re.escape(str(plan_file))}(:\d+)?: {expected}"):
         read_plan(plan_file)
 
 
 def test_bytes_that_are_no_text_are_refused(plan_file: Path) -> None:
     plan_file.write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match=re.escape(STEP)):
+    with pytest.raises(PlanError, match="a byte that is no UTF-8; save the file as UTF-8"):
         read_plan(plan_file)

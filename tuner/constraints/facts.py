@@ -7,7 +7,6 @@ Each record has its tables, ``[[address_space]]``, each with one fact: ``offset`
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.base.errors import ConstraintsError
+from linesmith.analyzer.base.toml import TomlError, read_toml
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import NO_FACTS, FactKind, Finding, SourceFact, SourceFacts
@@ -54,30 +54,21 @@ _KEYS = (*_KINDS, "bytes", "reason", "place")
 def read_facts(path: Path) -> SourceFacts:
     """The facts in the file at ``path``; raises ``ConstraintsError``, which names the file and the place in it."""
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
+        text = read_toml(path, _MOST_BYTES, "facts")
+        return SourceFacts(tuple(_of_record(name, tables, path.name) for name, tables in text.values.items()))
     except OSError as error:
         raise ConstraintsError(f"cannot read {path}: {error.strerror or error}; name a TOML file") from error
-    if len(text) > _MOST_BYTES:
-        raise ConstraintsError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for facts; name a TOML file")
-    try:
-        return _facts_in(text.decode(), path.name)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ConstraintsError, RecursionError) as error:
+    except TomlError as error:
+        raise ConstraintsError(str(error)) from error
+    except ConstraintsError as error:
         raise ConstraintsError(f"{path}: {error}; docs/constraints.md lists what facts there are") from error
 
 
-def _facts_in(text: str, origin: str) -> SourceFacts:
-    """The facts that ``text`` tells; those without a place are from ``origin``.
-
-    Raises ``ConstraintsError`` or ``tomllib.TOMLDecodeError``.
-    """
-    records = []
-    for name, tables in tomllib.loads(text).items():
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
-        facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
-        records.append((name.removeprefix("struct ").strip(), facts))
-    return SourceFacts(tuple(records))
+def _of_record(name: str, tables: object, origin: str) -> tuple[str, tuple[SourceFact, ...]]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
+    facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
+    return name.removeprefix("struct ").strip(), facts
 
 
 def _fact(place: str, table: Mapping[str, object], origin: str) -> SourceFact:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -19,6 +18,7 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import msgspec
 
 from linesmith.analyzer.base.errors import PlanError
+from linesmith.analyzer.base.toml import TomlError, read_toml, toml_of
 from linesmith.analyzer.model import (
     Budget,
     Emulation,
@@ -83,28 +83,25 @@ class PlanTables(msgspec.Struct, forbid_unknown_fields=True):
 def read_plan(path: Path) -> TunePlan:
     """The plan in the file at ``path``; raises ``PlanError``, which names the file and the place in it."""
     try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
+        document = read_toml(path, _MOST_BYTES, "a plan").values
     except OSError as error:
         raise PlanError(f"cannot read the plan {path}: {error.strerror or error}; name a TOML file") from error
-    if len(text) > _MOST_BYTES:
-        raise PlanError(f"{path} is larger than {_MOST_BYTES >> 20} MiB, too large for a plan; name a TOML file")
+    except TomlError as error:
+        raise PlanError(str(error)) from error
     try:
-        return plan_in(text.decode(), path.absolute().parent)
-    except UnicodeDecodeError as error:
-        raise PlanError(f"{path} is no text in UTF-8; {_PLANS}") from error
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, ValueError) as error:
+        return _plan(document, path.absolute().parent)
+    except (msgspec.ValidationError, ValueError) as error:
         raise PlanError(f"{path}: {error}; {_PLANS}") from error
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from error
 
 
 def plan_in(text: str, folder: Path) -> TunePlan:
-    """The plan that ``text`` describes, with paths from ``folder`` on.
+    """The plan that ``text`` describes, with paths from ``folder`` on; raises ``PlanError`` or ``ValueError``."""
+    return _plan(toml_of(text, "the plan").values, folder)
 
-    Raises ``PlanError``, ``tomllib.TOMLDecodeError``, ``msgspec.ValidationError`` or ``ValueError``.
-    """
-    document = tomllib.loads(text)
+
+def _plan(document: Mapping[str, Any], folder: Path) -> TunePlan:
     _refuse_unknown_keys(document)
     tables = _converted(document, PlanTables, folder)
     recipe = _recipe(tables.source, folder)

@@ -56,13 +56,7 @@ def _violation(
     record: LintedRecord, group: MarkedGroup, message: str, figures: tuple[Figure, ...], severity: Severity
 ) -> Violation:
     return RULE.broken(
-        record.layout,
-        message,
-        subject=group.name,
-        advice=_ADVICE,
-        figures=figures,
-        severity=severity,
-        line=group.line,
+        record.layout, message, subject=group.name, advice=_ADVICE, figures=figures, severity=severity, line=group.line
     )
 
 
