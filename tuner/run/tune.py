@@ -35,7 +35,7 @@ from linesmith.tuner.run.result import Terms, comparisons, keep_terms, kept_term
 from linesmith.tuner.run.run_directory import SEARCH, RunDirectory, keep_errand
 from linesmith.tuner.run.rungs import Ladder, Points, rigs
 from linesmith.tuner.space.dimensions import room_wanted
-from linesmith.tuner.space.proposals import Proposals
+from linesmith.tuner.space.proposals import RecordProposals
 
 _MINUTE = 60.0
 _SPACE = "space"
@@ -88,7 +88,7 @@ class _Tuning:
                 remark(self.lab.run.journal, f"{name} failed on fresh blocks: {outcome.kind}: {outcome.reason}")
         finish(self.lab.run.journal, confirmed)
 
-    def _check_space(self, proposed: Proposals) -> None:
+    def _check_space(self, proposed: RecordProposals) -> None:
         """Points of an earlier process must mean the same layouts; raises ``PlanError`` where they do not."""
         journal = self.lab.run.journal
         now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
@@ -101,19 +101,19 @@ class _Tuning:
         with journal.transaction():
             journal.keep_note(_SPACE, now)
 
-    def _remark_on_room(self, proposed: Proposals) -> None:
+    def _remark_on_room(self, proposed: RecordProposals) -> None:
         """Say so when alignments, often the obvious change, are not searched for want of bytes."""
         growth, title = self.plan.search.growth, proposed.record.subject.layout.title
-        if wanted := room_wanted(proposed.record, growth):
-            remark(self.lab.run.journal, wanted.told(title, growth))
+        if room := room_wanted(proposed.record, growth):
+            remark(self.lab.run.journal, room.reason(title, growth))
 
-    def _keep_terms(self, proposed: Proposals, upper: tuple[Rig, ...]) -> None:
+    def _keep_terms(self, proposed: RecordProposals, upper: tuple[Rig, ...]) -> None:
         terms = Terms(f"{self.plan.recipe.tree.name}: {proposed.record.subject.layout.title}", self.plan.rules)
         for rig in upper:
             terms = with_measures(terms, rig.fidelity, rig.judge.measures)
         keep_terms(self.lab.run.journal, terms)
 
-    async def _explore(self, seen: Explained, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
+    async def _explore(self, seen: Explained, proposed: RecordProposals, upper: tuple[Rig, ...], judge: Judge) -> None:
         plan, run = self.plan, self.lab.run
         elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
         points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
@@ -125,7 +125,7 @@ class _Tuning:
         exploration = Exploration(rungs, search, run.journal, self.lab.narration, plan.budget.trials)
         await exploration.run(self.lab.slots, ladder.in_time)
 
-    def _search(self, proposed: Proposals, rungs: int, costly: int) -> Search:
+    def _search(self, proposed: RecordProposals, rungs: int, costly: int) -> Search:
         search = self.plan.search
         optimizer = registry.optimizer(search.optimizer)
         if reason := optimizer.obstacle():
