@@ -128,7 +128,7 @@ def command(
     type_: str | None,
     candidate: int | str | None,
     section: int,
-    given: premises.PremiseOptions,
+    basis: premises.PremiseOptions,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
@@ -151,21 +151,21 @@ def command(
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = PatchRequest(mailing, checking, style, in_steps, scan, format_, given.machine.cpus, deadline)
-    check_early(sources, asked)
+    request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
+    check_early(sources, request)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
-        given = given.on_machine_of(found.profile)
-        asked = replace(asked, cpus=given.machine.cpus)
+        basis = basis.on_machine_of(found.profile)
+        request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
-            scanned = survey(found, sources, asked)
-        known = given.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
+            scanned = survey(found, sources, request)
+        known = basis.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
         chosen = choose(found, known, trace, candidate)
         if chosen.facts:
             tell_choice(chosen.candidate)
         if dry_run:
-            show_draft(chosen, sources, asked)
-        elif deliver(chosen, sources, asked, scanned, found.reading.layouts):
+            show_draft(chosen, sources, request)
+        elif deliver(chosen, sources, request, scanned, found.reading.layouts):
             click.get_current_context().exit(1)
 
 
@@ -237,17 +237,17 @@ def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
     raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate {first}` takes the first all the same")
 
 
-def check_early(tree: Tree, asked: PatchRequest) -> None:
+def check_early(tree: Tree, request: PatchRequest) -> None:
     """Raise what would be in the way at the end only: a commit that is not there, or no place to write to.
 
     Raises ``TreeError``, ``OutputError`` or ``click.UsageError``.
     """
-    if asked.format == "json" and asked.mailing.output is not None and asked.mailing.output.is_folder:
+    if request.format == "json" and request.mailing.output is not None and request.mailing.output.is_folder:
         raise click.UsageError("--format json gives one file; name one with -o, not a folder")
-    asked.mailing.check(tree.root)
+    request.mailing.check(tree.root)
 
 
-def survey(found: Explanation, tree: Tree, asked: PatchRequest) -> Scanned:
+def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
     """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
@@ -261,22 +261,22 @@ def survey(found: Explanation, tree: Tree, asked: PatchRequest) -> Scanned:
         raise obstacles[0]
     for one in known:
         if one.obstacle is None:
-            asked.checking.configurations(tree, one.file, asked.cpus)
-    return scan_if_possible(tree.root, tree.build, found) if asked.scan else Scanned()
+            request.checking.configurations(tree, one.file, request.cpus)
+    return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
 
 
-def show_draft(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest) -> None:
+def show_draft(chosen: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
     """The candidate as an edit that nothing has confirmed."""
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
-    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
-    with asked.deadline.running():
-        made = draft(candidate, tree, asked.style.remarks(candidate, chosen.finding))
-    output.deliver(changes.render_draft(made, asked.format), asked.mailing.file)
+    candidate = request.style.dressed(chosen.candidate, chosen.facts)
+    with request.deadline.running():
+        made = draft(candidate, tree, request.style.remarks(candidate, chosen.finding))
+    output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
-def deliver(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
+def deliver(chosen: ChosenCandidate, tree: Tree, request: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
@@ -288,25 +288,26 @@ def deliver(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest, scanned: S
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, beyond, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
-    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
-    with asked.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), asked.style.remarks(candidate, chosen.finding))
+    candidate = request.style.dressed(chosen.candidate, chosen.facts)
+    with request.deadline.running():
+        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, chosen.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
-    checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
+    checks = _checks(candidate, confirmed, tree, request, layouts, _users(scan))
     title = confirmed.original.declared.record.title
     said = beyond(checks, scan, title, chosen.facts)
     said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
     parts = chosen.number, excerpt, confirmed, chosen.steps, said
-    with asked.deadline.running():
+    with request.deadline.running():
         patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
-        in_steps = asked.in_steps
+        in_steps = request.in_steps
         series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
-        files = asked.mailing.files(series, tree.root)
-    if asked.format == "json":
-        output.deliver(changes.render_json(patch, files, checks), asked.mailing.file)
+        files = request.mailing.files(series, tree.root)
+    if request.format == "json":
+        output.deliver(changes.render_json(patch, files, checks), request.mailing.file)
     else:
-        asked.mailing.write(files)
-    in_time = tell(series, tree.root, files, asked.deadline, "" if asked.format == "json" else asked.mailing.whole)
+        request.mailing.write(files)
+    whole_text = "" if request.format == "json" else request.mailing.whole
+    in_time = tell(series, tree.root, files, request.deadline, whole_text)
     scanned.tell()
     return is_worse(checks) or not in_time
 
@@ -315,7 +316,7 @@ def _checks(
     candidate: Candidate,
     confirmed: Confirmed,
     tree: Tree,
-    asked: PatchRequest,
+    request: PatchRequest,
     layouts: Layouts,
     users: tuple[str, ...],
 ) -> tuple[ConfigurationCheck, ...]:
@@ -324,7 +325,7 @@ def _checks(
     from linesmith.patches.matrix.choice import Change
     from linesmith.patches.matrix.records import holders_of
 
-    configurations = asked.checking.configurations(tree, confirmed.change.file, asked.cpus)
+    configurations = request.checking.configurations(tree, confirmed.change.file, request.cpus)
     if configurations is None:
         return ()
     change = Change(
@@ -338,7 +339,7 @@ def _checks(
         prefer=users,
         granules=candidate.granules or (0, 0),
     )
-    return check(change, tree, replace(configurations, deadlines=asked.deadline.anew), StepReporter())
+    return check(change, tree, replace(configurations, deadlines=request.deadline.anew), StepReporter())
 
 
 def _users(scan: SourceScan | None) -> tuple[str, ...]:

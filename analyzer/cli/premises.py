@@ -187,8 +187,7 @@ class PremiseOptions:
 
     def premises_of(self, found: Explanation, scans: Sequence[SourceScan], sources: ScanOptions) -> Premises:
         """Those of proposals for the findings: also on the profiled machine, and with the blocks that sources hold."""
-        given = self.on_machine_of(found.profile)
-        known = given.premises(Path(found.reading.identity.path), found.reading, scans)
+        known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
         return _with_blocks(known, found, sources.tree, sources.deadline) if sources.tree else known
 
 
@@ -199,7 +198,7 @@ def _premise_options(
 
 
 premises_given = options.gathered(
-    "given",
+    "basis",
     _premise_options,
     click.option(
         "--growth",

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -91,9 +91,7 @@ _OPTIONS = (
         show_default=True,
         help="Whose accesses to follow in a whole machine.",
     ),
-    click.option(
-        "--line-bytes", type=click.Choice(["64", "128", "256"]), default="64", show_default=True, help="Cache line."
-    ),
+    click.option("--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Cache line."),
     click.option("--adjacent", is_flag=True, help="Each miss also fetches the other line of its pair."),
     click.option(
         "--cache",
@@ -223,21 +221,11 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
 def _emulation(given: Mapping[str, Any]) -> Emulation:
     from linesmith.analyzer.model import Emulation
 
-    least = _WAYS * int(given["line_bytes"])
+    least = _WAYS * given["line_bytes"]
     size = given["cache_bytes"]
     if size and (size < least or size & (size - 1)):
         raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
-    return Emulation(
-        ring=given["ring"],
-        line_bytes=int(given["line_bytes"]),
-        adjacent=given["adjacent"],
-        cache_bytes=given["cache_bytes"],
-        quantum=given["quantum"],
-        interleave=given["interleave"],
-        seed=given["seed"],
-        first=given["first"],
-        last=given["last"],
-    )
+    return Emulation(**{one.name: given[one.name] for one in fields(Emulation)})
 
 
 def _guest(given: Mapping[str, Any]) -> Guest | None:
@@ -246,16 +234,8 @@ def _guest(given: Mapping[str, Any]) -> Guest | None:
 
     if given["kernel"] is None:
         return None
-    return Guest(
-        kernel=given["kernel"],
-        vmlinux=given["vmlinux"],
-        cpus=given["cpus"],
-        nodes=given["nodes"],
-        memory=given["memory"],
-        initrd=given["initrd"],
-        overlay=given["overlay"],
-        words=tuple(given["append"].split()),
-    )
+    named = {one.name: given[one.name] for one in fields(Guest) if one.name in given}
+    return Guest(**named, words=tuple(given["append"].split()))
 
 
 # The way from an order to a profile in a file, and what is told on the way.

@@ -64,7 +64,7 @@ _NAME = re.compile(r"\w+")
 class ProfileOptions:
     """The options for a profile as they were given."""
 
-    given: PremiseOptions
+    basis: PremiseOptions
     type_: str | None
     section: int
     snapshot: Path | None
@@ -174,34 +174,34 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
     return PageRequest(files[0], files[1], html)
 
 
-def page(request: PageRequest, asked: ProfileOptions) -> str:
+def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
     from linesmith.analyzer.cli.suggest import offered, suggested
     from linesmith.analyzer.report.hot import Chosen
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([request.html], ("html",))
-    section, snapshot, trust = asked.section, asked.snapshot, asked.trust
-    found = analyse(request.elf, request.profile, section, asked.type_, snapshot=snapshot, trust=trust)
-    known = asked.given.premises_of(found, scan_findings(asked.sources, found), asked.sources)
-    shown = suggested(found, known, offered(found, known, asked.trace), asked.trace)
+    section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
+    found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
+    known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
+    shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
     chosen = Chosen(found.profile, section, found.reports, found.left_out)
-    return render_profile(shown, chosen, tuple(_unchecked(asked)))
+    return render_profile(shown, chosen, tuple(_unchecked(of_profile)))
 
 
-def _unchecked(asked: ProfileOptions) -> Iterator[str]:
+def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
-    if asked.trace is None:
+    if of_profile.trace is None:
         yield "what a replay says of the candidates: no trace was given (--trace)"
-    if asked.sources.tree is None:
+    if of_profile.sources.tree is None:
         yield (
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
             "for (--tree)"
         )
-    if not asked.given.configurations:
+    if not of_profile.basis.configurations:
         yield "other configurations and machines: only this build was looked at (--configuration)"
-    if asked.given.machine.slabinfo is None:
+    if of_profile.basis.machine.slabinfo is None:
         yield "slab caches of a running kernel: theirs are computed or assumed (--slabinfo)"
 
 
