@@ -2,7 +2,6 @@
 // From a path to every unit that belongs to it: the file or its debug file, split units, the dwz supplement.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,15 +10,14 @@
 
 namespace linesmith {
 
-// What becomes of debug information that lies in another file than the one that is read. kRefuse is for files
-// made of text that nobody has reviewed, which can name any file: none is opened or looked for, and what is
-// said does not depend on whether there is one.
-enum class ExternalFiles : std::uint8_t { kFollow, kRefuse };
-
 // Throws Error: ElfError, DebugInfoMissing (no DWARF, or a split or supplementary file that is named is not
-// there or refused) or DebugInfoDamaged.
-std::unique_ptr<DebugInfo> LoadDebugInfo(const std::string& path, const std::vector<std::string>& directories,
-                                         ExternalFiles external = ExternalFiles::kFollow);
+// there) or DebugInfoDamaged.
+std::unique_ptr<DebugInfo> LoadDebugInfo(const std::string& path,
+                                         const std::vector<std::string>& directories);
+
+// For files made of text that nobody has reviewed, which can name any file: no other file is opened or looked
+// for, and what is said does not depend on whether there is one. Throws likewise.
+std::unique_ptr<DebugInfo> LoadSingleFile(const std::string& path);
 
 // The DWARF inside one image in memory; other files are not looked for.
 std::unique_ptr<DebugInfo> LoadDebugImage(const std::string& name, Bytes image);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debug_search.h"
 
-#include <array>
 #include <cstring>
 #include <filesystem>
 
@@ -41,22 +40,6 @@ bool HasBuildId(const std::string& path, const std::string& build_id) {
   }
 }
 
-// The checksum of .gnu_debuglink: CRC-32 of ISO 3309, as the GDB manual describes.
-std::uint32_t Checksum(Bytes bytes) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> entries{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      std::uint32_t value = i;
-      for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
-      entries[i] = value;
-    }
-    return entries;
-  }();
-  std::uint32_t sum = 0xffffffff;
-  for (const std::uint8_t byte : bytes) sum = table[(sum ^ byte) & 0xff] ^ sum >> 8;
-  return ~sum;
-}
-
 // A file name at the start of a link section, and what stands behind it.
 struct Link {
   std::string file;
@@ -70,33 +53,6 @@ std::optional<Link> ReadLink(Bytes section) {
   if (length == 0) return std::nullopt;
   return Link{std::string(reinterpret_cast<const char*>(section.data()), length),
               section.subspan(length + 1)};
-}
-
-bool MatchesChecksum(const std::string& path, std::uint32_t wanted) {
-  try {
-    const MappedFile file(path);
-    return Checksum(file.bytes()) == wanted;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-std::optional<std::string> FindByDebugLink(ElfFile& elf, const std::vector<std::string>& directories) {
-  const Bytes section = elf.Section(".gnu_debuglink");
-  const std::optional<Link> link = ReadLink(section);
-  if (!link || section.size() < 8 || link->file.find('/') != std::string::npos) return std::nullopt;
-  const std::uint32_t checksum = ByteCursor(section.last(4), elf.header().little_endian).U32();
-  const std::string home = AbsoluteDirectory(elf.path());
-  std::vector<std::string> candidates = {home + "/" + link->file, home + "/.debug/" + link->file};
-  for (const std::string& directory : directories) candidates.push_back(directory + home + "/" + link->file);
-  for (const std::string& candidate : candidates) {
-    std::error_code failure;
-    if (!IsReadableFile(candidate) || fs::equivalent(candidate, elf.path(), failure)) continue;
-    const bool same =
-        elf.build_id().empty() ? MatchesChecksum(candidate, checksum) : HasBuildId(candidate, elf.build_id());
-    if (same) return candidate;
-  }
-  return std::nullopt;
 }
 
 std::string HexOf(Bytes bytes) {
@@ -138,18 +94,6 @@ std::string Beside(const std::string& origin, const std::string& path) {
   if (path.starts_with('/')) return path;
   const std::string home = AbsoluteDirectory(origin);
   return home.empty() ? path : home + "/" + path;
-}
-
-std::optional<std::string> FindDebugFile(ElfFile& elf, const std::vector<std::string>& directories) {
-  const std::string& build_id = elf.build_id();
-  for (const std::string& directory : directories) {
-    if (build_id.size() < 4) break;
-    const std::string candidate = BuildIdPath(directory, build_id);
-    std::error_code failure;
-    if (!IsReadableFile(candidate) || fs::equivalent(candidate, elf.path(), failure)) continue;
-    if (HasBuildId(candidate, build_id)) return candidate;
-  }
-  return FindByDebugLink(elf, directories);
 }
 
 std::optional<std::string> FindSupplement(ElfFile& elf, const std::vector<std::string>& directories) {

@@ -245,6 +245,11 @@ const ElfSection* ElfFile::Find(std::string_view name) const {
   return nullptr;
 }
 
+bool ElfFile::HasDwarf() const {
+  return Find(".debug_info") != nullptr || Find(".zdebug_info") != nullptr ||
+         Find(".debug_info.dwo") != nullptr;
+}
+
 Bytes ElfFile::Section(std::string_view name) {
   if (const ElfSection* section = Find(name)) return Section(*section);
   if (name.starts_with(".debug_")) {

@@ -79,6 +79,10 @@ class ElfFile {
   const std::vector<ElfSection>& sections() const { return sections_; }
   // The build-id note as lower-case hex; empty when there is none.
   const std::string& build_id() const { return build_id_; }
+  // For libdw's functions; owned by the file.
+  Elf* handle() const { return elf_.get(); }
+  // Whether the file itself holds DWARF, be it compressed or split.
+  bool HasDwarf() const;
 
   // The first section of that name that has bytes in the file; SHT_NOBITS counts as absent.
   const ElfSection* Find(std::string_view name) const;

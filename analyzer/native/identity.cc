@@ -70,11 +70,6 @@ std::vector<std::uint8_t> Head(const std::string& path) {
   return head;
 }
 
-bool HasDwarf(const ElfFile& elf) {
-  return elf.Find(".debug_info") != nullptr || elf.Find(".zdebug_info") != nullptr ||
-         elf.Find(".debug_info.dwo") != nullptr;
-}
-
 }  // namespace
 
 FileIdentity Identify(const std::string& path, const std::vector<std::string>& debug_directories) {
@@ -86,19 +81,19 @@ FileIdentity Identify(const std::string& path, const std::vector<std::string>& d
     raw.has_btf = true;
     return raw;
   }
-  ElfFile elf = ElfFile::Open(path);
+  const ElfFile elf = ElfFile::Open(path);
   FileIdentity identity{.path = path,
                         .build_id = elf.build_id(),
                         .machine = NameOfMachine(elf.header().machine),
                         .kind = NameOfType(elf.header().type),
                         .little_endian = elf.header().little_endian,
                         .address_bytes = elf.header().address_bytes,
-                        .has_dwarf = HasDwarf(elf),
+                        .has_dwarf = elf.HasDwarf(),
                         .has_btf = elf.Find(".BTF") != nullptr,
                         .debug_path = std::nullopt};
   if (!identity.has_dwarf) {
     const std::optional<std::string> found = FindDebugFile(elf, debug_directories);
-    if (found && HasDwarf(ElfFile::Open(*found))) identity.debug_path = found;
+    if (found && ElfFile::Open(*found).HasDwarf()) identity.debug_path = found;
     identity.has_dwarf = identity.debug_path.has_value();
   }
   return identity;

@@ -77,7 +77,7 @@ int main(int count, char** arguments) {
   const std::string path = arguments[1];
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   try {
-    const auto info = linesmith::LoadDebugInfo(path, {}, linesmith::ExternalFiles::kRefuse);
+    const auto info = linesmith::LoadSingleFile(path);
     return WriteRecords(linesmith::ReadRecords(*info, 1, {})) ? 0 : kNotWritten;
   } catch (const linesmith::Error& error) {
     return Refuse(error);

@@ -42,7 +42,7 @@ std::vector<Skeleton> FindSkeletons(UnitPool& pool, const DebugFile& main) {
 DebugFile& AddFile(DebugInfo& info, const std::string& path) {
   info.files.push_back(std::make_unique<DebugFile>(ElfFile::Open(path), ".dwo"));
   ApplyPackageIndex(*info.files.back());
-  info.Add(*info.files.back());
+  info.AddUnits(*info.files.back());
   return *info.files.back();
 }
 

@@ -18,7 +18,14 @@ constexpr std::uint64_t kMostSpentPerByte = 4;
 
 }  // namespace
 
-void DebugInfo::Add(const DebugFile& file) {
+DebugFile& DebugInfo::Add(ElfFile elf) {
+  const bool split_only = elf.Find(".debug_info") == nullptr && elf.Find(".debug_info.dwo") != nullptr;
+  files.push_back(std::make_unique<DebugFile>(std::move(elf), split_only ? ".dwo" : ""));
+  AddUnits(*files.back());
+  return *files.back();
+}
+
+void DebugInfo::AddUnits(const DebugFile& file) {
   for (const std::unique_ptr<Unit>& unit : file.units()) {
     unit->index = static_cast<std::uint32_t>(units.size());
     units.push_back(unit.get());

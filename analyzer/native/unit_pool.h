@@ -18,8 +18,11 @@ struct DebugInfo {
   std::vector<const Unit*> units;  // in reading order; Unit::index is the position here
   std::uint64_t bytes = 0;         // sum of the units' sizes
 
-  // Appends the units of `file`.
-  void Add(const DebugFile& file);
+  // Appends the file and its units, those with the suffix ".dwo" where it has no others. Throws
+  // Error("DebugInfoDamaged") when a unit header is impossible.
+  DebugFile& Add(ElfFile elf);
+  // Appends the units of a file that `files` has already.
+  void AddUnits(const DebugFile& file);
 };
 
 // A DIE of some unit; null `unit` when a reference leads nowhere (to `void`, or to damage).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The model of docs/coherence.md once more, as plainly as it can be said: no laziness, no tables, no threads.
+// The model of docs/simulation.md once more, as plainly as it can be said: no laziness, no tables, no threads.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tries all scenarios on real kernels and writes the table of docs/proposal-results.md.
+"""Tries all scenarios on real kernels and writes the table of docs/change-results.md.
 
     PYTHONPATH=tests python -m fixes.run vmlinux-6.1 vmlinux-6.12 [--seeds N] [--case NAME ...] [--details]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scenarios: who accesses which members how often, and what a person changed (docs/proposal-results.md)."""
+"""Scenarios: who accesses which members how often, and what a person changed (docs/change-results.md)."""
 
 from __future__ import annotations
 

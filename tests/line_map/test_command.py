@@ -121,7 +121,7 @@ def test_without_resvg_the_command_that_installs_it_is_named(folder: Path, tmp_p
 
 
 def on_a_terminal(folder: Path, *arguments: str | Path, **environment: str) -> str:
-    """What a terminal of 80 columns gets to see."""
+    """What stands on a terminal of 80 columns in the end: progress, which depends on the time it takes, is wiped."""
     master, slave = pty.openpty()
     command = [LINESMITH, "layout", folder / "program.o", *arguments]
     whole = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "LC_ALL")}
@@ -138,7 +138,7 @@ def on_a_terminal(folder: Path, *arguments: str | Path, **environment: str) -> s
             text += read
         child.wait()
     os.close(master)
-    return text.decode().replace("\r\n", "\n")
+    return text.decode().replace("\r\n", "\n").rpartition("\r\x1b[K")[2]
 
 
 def test_a_terminal_shows_heat_in_colour_and_shades_unless_it_wants_none(folder: Path) -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 import jsonschema
 import pytest
 from c_source import compiled
+from json_pages import page_of
 from linesmith_command import linesmith
 
 from linesmith.analyzer.report import access, run_forms, slab
@@ -34,7 +35,7 @@ def test_the_schema_in_the_docs_is_that_of_the_code_and_its_page_names_every_fie
 ) -> None:
     schema = json.loads(json.dumps(module.schema()))
     assert json.loads((DOCS / f"schema-{name}.json").read_text()) == schema
-    page = (DOCS / f"schema-{name}.md").read_text()
+    page = page_of(name)
     views = [view for key, view in schema["$defs"].items() if key != "ElfIdentity"]
     fields = {field for view in views for field in view.get("properties", ())}
     assert [field for field in sorted(fields) if not re.search(rf"[`.]{field}(\[\])?`", page)] == []

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from hand_made import finding, held, hot, scalar, struct, table, union
+from json_pages import page_of
 from proposals_by_hand import LINE, MEMORY, NOW, POOL, SPLIT, aligned, moved, proposed, suggested
 
 from linesmith.analyzer.model import (
@@ -55,7 +56,7 @@ def text_of(*lines: Proposed, **fields: Any) -> str:
 
 def test_the_page_has_the_schema_of_the_code_and_names_every_field_of_a_candidate() -> None:
     assert json.loads((DOCS / "schema-suggest.json").read_text()) == json.loads(json.dumps(suggest_json.schema()))
-    page = (DOCS / "schema-suggest.md").read_text()
+    page = page_of("suggest")
     assert [name for name in json_of(proposed(moved()))["candidates"][0] if not re.search(rf"\.{name}\b", page)] == []
 
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from ctypes.util import find_library
 from pathlib import Path
 
 import msgspec
 import pytest
+from linesmith_command import LINESMITH
 from unit.c_records import Bench, member, only, places, records
 
 from linesmith.analyzer import _native
@@ -133,6 +136,34 @@ def test_debug_file_by_debug_link(gcc: Bench) -> None:
     run("objcopy", "--only-keep-debug", program, debug)
     run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program)
     check(program)
+
+
+def test_a_debug_file_of_another_build_is_not_taken(gcc: Bench) -> None:
+    program = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef")
+    kept = gcc.directory / "debug" / ".build-id" / "01" / "23456789abcdef.debug"
+    kept.parent.mkdir(parents=True)
+    run("objcopy", "--only-keep-debug", program.rename(gcc.directory / "first"), kept)
+    other = gcc.build(TEXT, "-Wl,--build-id=0xfedcba9876543210")
+    run("objcopy", "--strip-debug", f"--add-gnu-debuglink={kept}", other)
+    with pytest.raises(_native.NativeError, match="no debug file with its build-id was found"):
+        records(other, (str(kept.parent),))
+
+
+@pytest.mark.skipif(find_library("debuginfod") is None, reason="libdebuginfod is not installed")
+def test_a_debug_file_from_a_server_that_the_user_names(gcc: Bench) -> None:
+    program, server = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef"), gcc.directory / "server"
+    sent = server / "buildid/0123456789abcdef/debuginfo"
+    sent.parent.mkdir(parents=True)
+    run("objcopy", "--only-keep-debug", program, sent)
+    run("strip", "--strip-debug", program)
+    named = {"DEBUGINFOD_URLS": f"file://{server}", "DEBUGINFOD_CACHE_PATH": str(gcc.directory / "cache")}
+    shown = {}
+    for servers in ({}, named):
+        command = [str(LINESMITH), "layout", str(program), "node"]
+        done = subprocess.run(command, env=os.environ | servers, capture_output=True, text=True, check=False)
+        shown[done.returncode] = done.stdout
+    assert "struct node {" in shown[0]
+    assert shown[2] == ""
 
 
 def test_identity_tells_where_the_debug_information_is(gcc: Bench) -> None:
