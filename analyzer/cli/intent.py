@@ -168,8 +168,6 @@ def command(request: IntentRequest, basis: PremiseOptions) -> int:
     entry of the file against ELF: exit status 1 tells of entries to mend. --update shows what the file has to say for
     ELF to keep its limits. --import takes groups from assertions in C code, or from the markers in an ELF file.
     """
-    from linesmith.tuner.run.result import winner
-
     request.require_sense()
     if request.imported is not None:
         with request.deadline.running():
@@ -184,6 +182,8 @@ def command(request: IntentRequest, basis: PremiseOptions) -> int:
     if request.origin is None or request.type_ is None:
         return 0
     if request.origin.is_dir():
+        from linesmith.tuner.run.result import winner  # imports scipy, which profiles do without
+
         shown = _from_run(request.elf, request.type_, winner(request.origin), basis)
     else:
         evidence = request.section, request.type_, None, request.snapshot, request.trust
@@ -277,12 +277,12 @@ def _measured(best: Winner) -> str:
     """What the run confirmed: ``; measured: exec-storm execs/s, 8 threads: +5.00% (+4.02% to +6.10%)``."""
     from linesmith.analyzer.report.figures import interval, scale, signed
 
-    told = [
+    figures = [
         f"{one.benchmark} {one.metric.name}, {scale(one)}: {signed(one.ratio - 1)} ({interval(one)})"
         for one in best.confirmed[:_MOST_FIGURES]
     ]
-    more = len(best.confirmed) - len(told)
-    return f"; measured: {', '.join(told)}{f' and {more} more' if more else ''}" if told else ""
+    more = len(best.confirmed) - len(figures)
+    return f"; measured: {', '.join(figures)}{f' and {more} more' if more else ''}" if figures else ""
 
 
 # The file with intents, held against a build.
@@ -316,7 +316,7 @@ def _check(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
 
 
 def _update(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
-    """Show how the file would have to be for ``elf``, with remarks on names and on what is left; write it if request.
+    """Show how the file would have to be for ``elf``, with remarks on names and on what is left; write it if asked.
 
     1 where something is out of date and nothing was written. Raises ``IntentError`` where there are no intents, and
     what reading the files raises.

@@ -160,12 +160,12 @@ def command(
         with deadline.running():
             scanned = survey(found, sources, request)
         known = basis.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
-        chosen = choose(found, known, trace, candidate)
-        if chosen.facts:
-            tell_choice(chosen.candidate)
+        choice = choose(found, known, trace, candidate)
+        if choice.facts:
+            tell_choice(choice.candidate)
         if dry_run:
-            show_draft(chosen, sources, request)
-        elif deliver(chosen, sources, request, scanned, found.reading.layouts):
+            show_draft(choice, sources, request)
+        elif deliver(choice, sources, request, scanned, found.reading.layouts):
             click.get_current_context().exit(1)
 
 
@@ -265,18 +265,18 @@ def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
     return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
 
 
-def show_draft(chosen: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
+def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
     """The candidate as an edit that nothing has confirmed."""
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
-    candidate = request.style.dressed(chosen.candidate, chosen.facts)
+    candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        made = draft(candidate, tree, request.style.remarks(candidate, chosen.finding))
+        made = draft(candidate, tree, request.style.remarks(candidate, choice.finding))
     output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
-def deliver(chosen: ChosenCandidate, tree: Tree, request: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
+def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
@@ -288,17 +288,17 @@ def deliver(chosen: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, beyond, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
-    candidate = request.style.dressed(chosen.candidate, chosen.facts)
+    candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, chosen.finding))
+        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, request, layouts, _users(scan))
     title = confirmed.original.declared.record.title
-    said = beyond(checks, scan, title, chosen.facts)
-    said = replace(said, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else said
-    parts = chosen.number, excerpt, confirmed, chosen.steps, said
+    said = beyond(checks, scan, title, choice.facts)
+    said = replace(said, profile=OF_ANOTHER_BUILD) if choice.of_another_build else said
+    parts = choice.number, excerpt, confirmed, choice.steps, said
     with request.deadline.running():
-        patch = replace(told(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
+        patch = replace(told(candidate, choice.finding, tree, *parts), name=candidate_name(choice.candidate))
         in_steps = request.in_steps
         series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
         files = request.mailing.files(series, tree.root)

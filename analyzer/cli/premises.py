@@ -102,12 +102,12 @@ def scan_if_possible(tree: Path, build: Path | None, found: Explanation) -> Scan
         return Scanned(reason=str(error))
 
 
-def scan_layouts(sources: ScanOptions, chosen: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
-    """The same for the chosen layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
+def scan_layouts(sources: ScanOptions, layouts: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
+    """The same for these layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
     if sources.tree is None:
         _refuse_build_alone(sources.build)
         return ()
-    records = _names(chosen)
+    records = _names(layouts)
     if not types or len(records) > _MOST_RECORDS:
         raise click.UsageError(f"--tree scans up to {_MOST_RECORDS} records at once, not {len(records)}; name a TYPE")
     with sources.deadline.running():
@@ -262,37 +262,37 @@ class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
 
 
 def number_of(
-    chosen: int | str | None, candidates: Sequence[Candidate], free: Callable[[], Sequence[Candidate]] = tuple
+    choice: int | str | None, candidates: Sequence[Candidate], free: Callable[[], Sequence[Candidate]] = tuple
 ) -> int | None:
-    """The number of the chosen one of ``candidates``, from 1 on; ``None`` where none is chosen.
+    """The number of the one of ``candidates`` that is meant, from 1 on; ``None`` where none is.
 
     ``free`` gives those that there would be without what the source tells; it is called where the name is not known.
     Raises ``NothingToSuggest`` where there is no such candidate, or several have the name.
     """
     from linesmith.analyzer.model.candidate import candidate_name
 
-    if chosen is None:
+    if choice is None:
         return None
-    if isinstance(chosen, int):
-        if chosen <= len(candidates):
-            return chosen
+    if isinstance(choice, int):
+        if choice <= len(candidates):
+            return choice
         known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
-        raise NothingToSuggest(f"{known}, so there is no --candidate {chosen}; see `linesmith suggest`")
+        raise NothingToSuggest(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
     names = [candidate_name(one) for one in candidates]
-    if names.count(chosen) == 1:
-        return names.index(chosen) + 1
-    if chosen in names:
-        numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == chosen)
-        raise NothingToSuggest(f"candidates {numbers} are both called {chosen}; give the number")
-    raise NothingToSuggest(_unknown(chosen, candidates, free()))
+    if names.count(choice) == 1:
+        return names.index(choice) + 1
+    if choice in names:
+        numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == choice)
+        raise NothingToSuggest(f"candidates {numbers} are both called {choice}; give the number")
+    raise NothingToSuggest(_unknown(choice, candidates, free()))
 
 
-def _unknown(chosen: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:
+def _unknown(choice: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report.candidate import short_change
 
     there = [f"{candidate_name(one)} ({short_change(one)})" for one in candidates]
-    gone = next((short_change(one) for one in free if candidate_name(one) == chosen), "")
+    gone = next((short_change(one) for one in free if candidate_name(one) == choice), "")
     more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
-    why = f"what the source tells rules out {chosen} ({gone})" if gone else f"no candidate is called {chosen} here"
+    why = f"what the source tells rules out {choice} ({gone})" if gone else f"no candidate is called {choice} here"
     return f"{why}; there are: {', '.join([*there[:MOST_LISTED], *more])}"

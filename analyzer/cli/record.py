@@ -6,20 +6,27 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linesmith.analyzer.base.errors import NotRecorded, OutputError
+from linesmith.analyzer.base.errors import NotRecorded
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import interruptible
-from linesmith.analyzer.cli.output import CLEAR_LINE, check_destinations, deliver, deliver_parts, quiet, remark, say
+from linesmith.analyzer.cli.output import (
+    CLEAR_LINE,
+    check_destinations,
+    deliver,
+    deliver_parts,
+    quiet,
+    remark,
+    say,
+    scratch,
+)
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
@@ -171,13 +178,13 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
-    wanted = order(command_, output, machine, given)
-    chosen = choose(machine, wanted)
+    ordered = order(command_, output, machine, given)
+    recorder = choose(machine, ordered)
     if dry_run:
-        click.echo(visible("\n".join(chosen.commands(wanted))))
+        click.echo(visible("\n".join(recorder.commands(ordered))))
         return
-    profile = record(chosen, wanted, output)
-    say(summary(profile, output, wanted) if profile else f"profile: {output}")
+    profile = record(recorder, ordered, output)
+    say(summary(profile, output, ordered) if profile else f"profile: {output}")
 
 
 # The order that the options of ``linesmith record`` make.
@@ -271,15 +278,15 @@ def choose(machine: str, order: Order) -> Recorder:
     raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
 
 
-def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
+def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     from linesmith.plugins.profiles.recorded import can_hold, encode_for
 
     can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
-    with _scratch() as scratch, interruptible():
-        trace = scratch / _TRACE if order.trace else None
-        recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
+    with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
+        trace = folder / _TRACE if order.trace else None
+        recorded = recorder.record(replace(order, trace=trace), folder, _tell)
         profile = _with_objects(recorded, order)
         if trace and order.trace:
             with trace.open("rb") as file:  # it may be larger than memory
@@ -340,15 +347,3 @@ def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
     if sys.stderr.isatty() and not quiet():
         click.echo(f"{CLEAR_LINE}{visible(progress)} ...", err=True)
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    try:
-        folder = TemporaryDirectory(prefix="linesmith-record-")
-    except OSError as error:
-        raise OutputError(
-            f"no temporary directory can be made ({error.strerror}); set TMPDIR to one that can be written"
-        ) from error
-    with folder as name:
-        yield Path(name)

@@ -125,18 +125,18 @@ def command(
     it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
     layouts, costs and phases. Options from --type on are for that.
     """
-    chosen = chosen_report(inputs, elf, html)
-    if isinstance(chosen, PageRequest):
-        options.write_page(page(chosen, of_profile), chosen.html)
+    request = chosen_report(inputs, elf, html)
+    if isinstance(request, PageRequest):
+        options.write_page(page(request, of_profile), request.html)
         return
     from linesmith.analyzer.cli.runs import show_results
     from linesmith.analyzer.report.html.pages import render_run
     from linesmith.analyzer.report.run_forms import render_two_runs
     from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
 
-    result = read_result(chosen)
+    result = read_result(request)
     if html:
-        options.write_page(render_run(result, files_of(chosen, result)), html)
+        options.write_page(render_run(result, files_of(request, result)), html)
     elif against:
         options.write_shown(render_two_runs(result, read_result(against)), "text", output)
     else:
@@ -185,8 +185,8 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
     shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
-    chosen = Chosen(found.profile, section, found.reports, found.left_out)
-    return render_profile(shown, chosen, tuple(_unchecked(of_profile)))
+    report = Chosen(found.profile, section, found.reports, found.left_out)
+    return render_profile(shown, report, tuple(_unchecked(of_profile)))
 
 
 def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
