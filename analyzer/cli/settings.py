@@ -117,7 +117,7 @@ _USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 
 
 @dataclass(frozen=True, slots=True)
-class FileValue:
+class Value:
     """What a file sets, and where: the file and the line."""
 
     value: str | int | float
@@ -128,9 +128,9 @@ class FileValue:
 class SettingsFile:
     """Values by table (``defaults`` or a command) and name."""
 
-    values: Mapping[tuple[str, str], FileValue]
+    values: Mapping[tuple[str, str], Value]
 
-    def look_up(self, command: str, name: str) -> FileValue | None:
+    def look_up(self, command: str, name: str) -> Value | None:
         """What is set for this command, else for all."""
         return self.values.get((command, name)) or self.values.get((DEFAULTS, name))
 
@@ -165,7 +165,7 @@ def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], C
     if not path.exists():
         return NO_FILE
     try:
-        text = SettingsText(path, path.read_bytes())
+        text = _Text(path, path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); make it a file you may read") from error
     for name, content in text.tables.items():
@@ -185,13 +185,11 @@ def read_tree(path: Path) -> SettingsFile:
 
     if not os.path.lexists(path):
         return NO_FILE
-    text = SettingsText(path, read_regular(path, MOST_BYTES))
+    text = _Text(path, read_regular(path, MOST_BYTES))
     return _checked(text, {DEFAULTS: text.tables.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
 
 
-def _checked(
-    text: SettingsText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]
-) -> SettingsFile:
+def _checked(text: _Text, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
@@ -205,11 +203,11 @@ def _checked(
                 text.refuse((table, name), f"{name} is no text or number; give one, as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:
                 text.refuse((table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
-            values[table, name] = FileValue(value, text.place((table, name)))
+            values[table, name] = Value(value, text.place((table, name)))
     return SettingsFile(values)
 
 
-class SettingsText:
+class _Text:
     """A TOML file that knows where it says what. Raises ``ConfigurationError`` for one that is none."""
 
     def __init__(self, path: Path, content: bytes) -> None:
@@ -229,13 +227,11 @@ class SettingsText:
             raise ConfigurationError(f"{path}: is no TOML ({error}); mend that place") from error
 
     def place(self, path: tuple[str, ...]) -> str:
-        """The file and the line of what it says at this path of keys."""
         line = self._lines.get(path)
         return f"{self._path}:{line}" if line else str(self._path)
 
-    def refuse(self, path: tuple[str, ...], reason: str) -> NoReturn:
-        """Raise ``ConfigurationError`` for what it says there."""
-        raise ConfigurationError(f"{self.place(path)}: {reason}")
+    def refuse(self, path: tuple[str, ...], why: str) -> NoReturn:
+        raise ConfigurationError(f"{self.place(path)}: {why}")
 
 
 # Commands that take settings.
@@ -292,7 +288,7 @@ def is_default(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
 
 
-def in_files(context: click.Context, param: click.Parameter) -> FileValue | None:
+def in_files(context: click.Context, param: click.Parameter) -> Value | None:
     """What the user's file or the tree's sets for this parameter, and where. Raises ``ConfigurationError``."""
     command = context.info_name or ""
     setting = setting_of(command, param)
