@@ -97,10 +97,7 @@ _style_given = options.gathered(
 @options.deadline_given
 @options.type_
 @click.option(
-    "--candidate",
-    metavar="NAME",
-    type=CandidateChoice(),
-    help="What `suggest` calls it; else the recommended.",
+    "--candidate", metavar="NAME", type=CandidateChoice(), help="What `suggest` calls it; else the recommended."
 )
 @options.section
 @premises.premises_given

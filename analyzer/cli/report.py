@@ -102,10 +102,7 @@ _profile_given = options.gathered(
 )
 @options.html
 @click.option(
-    "--against",
-    metavar="RUN",
-    type=options.DIRECTORY,
-    help="Show what another run says of the same variants.",
+    "--against", metavar="RUN", type=options.DIRECTORY, help="Show what another run says of the same variants."
 )
 @options.result_format
 @options.output

@@ -40,11 +40,7 @@ PROGRAMS_ONLY = "QEMU, programs"
 PLUGIN = "plugin for QEMU"
 _SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 # By the name that `record --on` takes: the parts that all have to be there.
-_WAYS = {
-    "perf": ("perf", PMU),
-    "qemu-user": (PROGRAMS_ONLY, PLUGIN),
-    "qemu": (WHOLE, PLUGIN, "busybox"),
-}
+_WAYS = {"perf": ("perf", PMU), "qemu-user": (PROGRAMS_ONLY, PLUGIN), "qemu": (WHOLE, PLUGIN, "busybox")}
 
 
 def sampling_checks(distribution: Distribution) -> Iterator[Check]:
