@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
     from linesmith.tuner.constraints.facts import Premises
-    from linesmith.tuner.propose.candidates import Suggestion
 
 
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
@@ -149,7 +148,10 @@ def command(
 
     sources = Tree(tree, build, cflags)
     request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
-    check_early(sources, request)
+    # What would be in the way at the end only: no place to write to, or a commit that is not there.
+    if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
+        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
+    mailing.check(tree)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
         basis = basis.on_machine_of(found.profile)
@@ -218,30 +220,15 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     if not known:
         raise NothingToSuggest(reasons(answers))
     candidates = [candidate for _, candidate in known]
-    number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace)) or _recommended(known)
+    number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
+    number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
+    if number is None:
+        declined, first = known[0][0].declined, candidate_name(candidates[0])
+        raise NothingToSuggest(f"{declined} `linesmith patch --candidate {first}` takes the first all the same")
     answer, candidate = known[number - 1]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
     facts = premises.facts.of(candidate.type)
     return ChosenCandidate(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
-
-
-def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
-    """The number of the first recommended candidate."""
-    for number, (_, candidate) in enumerate(known, 1):
-        if candidate.recommended:
-            return number
-    first = candidate_name(known[0][1])
-    raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate {first}` takes the first all the same")
-
-
-def check_early(tree: Tree, request: PatchRequest) -> None:
-    """Raise what would be in the way at the end only: a commit that is not there, or no place to write to.
-
-    Raises ``TreeError``, ``OutputError`` or ``click.UsageError``.
-    """
-    if request.format == "json" and request.mailing.output is not None and request.mailing.output.is_folder:
-        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
-    request.mailing.check(tree.root)
 
 
 def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
@@ -289,7 +276,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     with request.deadline.running():
         confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
-    checks = _checks(candidate, confirmed, tree, request, layouts, _users(scan))
+    checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title
     said = beyond(checks, scan, title, choice.facts)
     said = replace(said, profile=OF_ANOTHER_BUILD) if choice.of_another_build else said
@@ -315,9 +302,12 @@ def _checks(
     tree: Tree,
     request: PatchRequest,
     layouts: Layouts,
-    users: tuple[str, ...],
+    scan: SourceScan | None,
 ) -> tuple[ConfigurationCheck, ...]:
-    """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
+    """What other configurations make of the edit, where they are asked for.
+
+    Units that rely on the order of the record's members are compiled first, then those that use them.
+    """
     from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import Change
     from linesmith.patches.matrix.records import holders_of
@@ -325,6 +315,8 @@ def _checks(
     configurations = request.checking.configurations(tree, confirmed.change.file, request.cpus)
     if configurations is None:
         return ()
+    places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses)) if scan else ()
+    files = (place.rpartition(":")[0] for place in places)
     change = Change(
         files=(confirmed.change,),
         record=candidate.type,
@@ -333,16 +325,7 @@ def _checks(
         unit=candidate.before.unit,
         pairs=candidate.residuals,
         holders=holders_of(layouts, candidate.type),
-        prefer=users,
+        prefer=tuple(dict.fromkeys(file for file in files if file.endswith(".c"))),
         granules=candidate.granules or (0, 0),
     )
     return check(change, tree, replace(configurations, deadlines=request.deadline.anew), StepReporter())
-
-
-def _users(scan: SourceScan | None) -> tuple[str, ...]:
-    """The units that rely on the order of the record's members, then those that use them."""
-    if scan is None:
-        return ()
-    places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses))
-    files = (place.rpartition(":")[0] for place in places)
-    return tuple(dict.fromkeys(file for file in files if file.endswith(".c")))

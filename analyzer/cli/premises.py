@@ -186,9 +186,21 @@ class PremiseOptions:
         return Premises(facts, kernel, self.growth, others, parsed={scan.record: scan.units for scan in scans})
 
     def premises_of(self, found: Explanation, scans: Sequence[SourceScan], sources: ScanOptions) -> Premises:
-        """Those of proposals for the findings: also on the profiled machine, and with the blocks that sources hold."""
+        """Those of proposals for the findings: on the profiled machine, and with members that sources hold together.
+
+        Members count as far as the ELF file has them; reading the tree counts against the deadline.
+        """
+        from linesmith.analyzer.model import SourceFacts
+        from linesmith.patches.edit.patch import held_together
+        from linesmith.tuner.constraints.facts import known_facts
+
         known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
-        return _with_blocks(known, found, sources.tree, sources.deadline) if sources.tree else known
+        if sources.tree is None:
+            return known
+        with sources.deadline.running():
+            blocks = tuple((name, held_together(name, one, sources.tree)) for name, one in objects(found).items())
+        held = known_facts(SourceFacts(blocks), found.reading.layouts)
+        return replace(known, facts=SourceFacts((*known.facts.records, *held.records)))
 
 
 def _premise_options(
@@ -223,21 +235,6 @@ premises_given = options.gathered(
     ),
     options.machine_given,
 )
-
-
-def _with_blocks(premises: Premises, found: Explanation, tree: Path, deadline: Deadline) -> Premises:
-    """``premises`` with the members that the sources hold together, as far as the ELF file has them.
-
-    Reading the tree counts against ``deadline``.
-    """
-    from linesmith.analyzer.model import SourceFacts
-    from linesmith.patches.edit.patch import held_together
-    from linesmith.tuner.constraints.facts import known_facts
-
-    with deadline.running():
-        blocks = SourceFacts(tuple((name, held_together(name, one, tree)) for name, one in objects(found).items()))
-    known = known_facts(blocks, found.reading.layouts)
-    return replace(premises, facts=SourceFacts((*premises.facts.records, *known.records)))
 
 
 # Which candidate a user means: by its number in a list, or by its name, which holds in every list that has it.

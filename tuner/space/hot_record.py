@@ -18,7 +18,7 @@ from math import gcd
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meet
+from linesmith.analyzer.layouts.gaps import Span, meet
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Finding, Outcome
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
@@ -57,11 +57,6 @@ def disturbance(heat: Heat, groups: Sequence[Disturbance], starts: Sequence[int]
         _worst(groups, lambda one: share_together(one, starts, here, heat.line_bytes)),
         _worst(groups, lambda one: share_together(one, starts, anywhere, heat.line_bytes)),
     )
-
-
-def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], objects: ObjectStarts) -> float:
-    """The same on average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
-    return _worst(groups, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
 
 
 def _worst(groups: Sequence[Disturbance], share: Callable[[Contact], float]) -> float:
@@ -298,22 +293,21 @@ def estimate(record: HotRecord, option: Option) -> float:
     before = _cost(record, target.starts, target.layout.size, target.heat.granule)
     after = _cost(record, option.starts, option.size, option.granule)
     total = max(record.contended, before, 1.0)
-    return max((total - before + after) / total, LEAST) + _beside(target, option)
-
-
-def _beside(target: Subject, option: Option) -> float:
-    """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
+    # What no contact tells: who is newly exposed, lines of hot members, the size, and the steps.
     exposed = exposure(target, option.starts, option.granule)
     lines = hot_lines(target.heat, option.starts, option.granule)
     lines -= hot_lines(target.heat, target.starts, target.heat.granule)
     larger = option.size / max(target.layout.size, 1) - 1
-    return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
+    further = EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
+    return max((total - before + after) / total, LEAST) + further
 
 
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
     heat = record.subject.heat
     met = disturbance(heat, record.disturbances, starts, granule)
-    paired = adjacent_disturbance(record.disturbances, starts, heat.mixes.starts(granule))
+    # On average over all phases at 128 bytes, where the prefetcher pairs lines.
+    objects = heat.mixes.starts(granule)
+    paired = _worst(record.disturbances, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
     split = straddling(heat, record.touches, starts, granule)
     row = sum(one.weight * _still_met(record.subject, one, starts, size, granule) for one in record.neighbours)
     return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row
