@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith record``: run a command and write down which cache lines CPUs take from each other."""
+"""``linesmith record``: run a command and write down which cache lines CPUs take from each other.
+
+The options make an order; a recorder, chosen or the first that can, carries it out; the profile goes into a file, and a
+summary to standard error.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,28 @@ from linesmith.analyzer.cli.output import (
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Emulation, Guest, Order, Profile, Recorded
+    from linesmith.analyzer.model import Order, Profile
     from linesmith.plugins.api import Recorder
 
 
-# The options of ``linesmith record``.
-
 _MOST_CPUS = 64
+# Options of a machine to boot, by the names of their parameters.
+_OF_A_KERNEL = {
+    "vmlinux": "--vmlinux",
+    "cpus": "--smp",
+    "nodes": "--numa",
+    "memory": "--memory",
+    "initrd": "--initrd",
+    "overlay": "--overlay",
+    "append": "--append",
+}
+# Of a private cache; the plugin's own number.
+_WAYS = 8
+_SNAPSHOT_SOURCE = "drgn"
+_RESULTS = ("output", "log", "trace")
+_TRACE = "accesses.trace"
+_PART_BYTES = 1 << 20
+_RECORDERS = ("perf", "qemu-user", "qemu")
 
 
 class _ByteSize(click.ParamType):  # type: ignore[type-arg]
@@ -187,25 +206,9 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     say(summary(profile, output, ordered) if profile else f"profile: {output}")
 
 
-# The order that the options of ``linesmith record`` make.
-
-# Options of a machine to boot, by the names of their parameters.
-_OF_A_KERNEL = {
-    "vmlinux": "--vmlinux",
-    "cpus": "--smp",
-    "nodes": "--numa",
-    "memory": "--memory",
-    "initrd": "--initrd",
-    "overlay": "--overlay",
-    "append": "--append",
-}
-# Of a private cache; the plugin's own number.
-_WAYS = 8
-
-
 def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[str, Any]) -> Order:
     """The order that the options make; raises ``click.UsageError`` for options that contradict each other."""
-    from linesmith.analyzer.model import Order
+    from linesmith.analyzer.model import Emulation, Guest, Order
 
     if given["cpus"] % given["nodes"]:
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
@@ -215,43 +218,21 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
         raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
     if given["kernel"] is not None and machine in ("qemu-user", "perf"):
         raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
+    least, size = _WAYS * given["line_bytes"], given["cache_bytes"]
+    if size and (size < least or size & (size - 1)):
+        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
+    guest = None
+    if given["kernel"] is not None:
+        named = {one.name: given[one.name] for one in fields(Guest) if one.name in given}
+        guest = Guest(**named, words=tuple(given["append"].split()))
     return Order(
         command=command,
-        emulation=_emulation(given),
-        guest=_guest(given),
+        emulation=Emulation(**{one.name: given[one.name] for one in fields(Emulation)}),
+        guest=guest,
         log=(given["log"] or output.with_name(f"{output.name}.log")).absolute(),
         trace=given["trace"],
         seconds=given["seconds"],
     )
-
-
-def _emulation(given: Mapping[str, Any]) -> Emulation:
-    from linesmith.analyzer.model import Emulation
-
-    least = _WAYS * given["line_bytes"]
-    size = given["cache_bytes"]
-    if size and (size < least or size & (size - 1)):
-        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
-    return Emulation(**{one.name: given[one.name] for one in fields(Emulation)})
-
-
-def _guest(given: Mapping[str, Any]) -> Guest | None:
-    """The machine, where a kernel was named."""
-    from linesmith.analyzer.model import Guest
-
-    if given["kernel"] is None:
-        return None
-    named = {one.name: given[one.name] for one in fields(Guest) if one.name in given}
-    return Guest(**named, words=tuple(given["append"].split()))
-
-
-# The way from an order to a profile in a file, and what is told on the way.
-
-_SNAPSHOT_SOURCE = "drgn"
-_RESULTS = ("output", "log", "trace")
-_TRACE = "accesses.trace"
-_PART_BYTES = 1 << 20
-_RECORDERS = ("perf", "qemu-user", "qemu")
 
 
 def choose(machine: str, order: Order) -> Recorder:
@@ -281,13 +262,18 @@ def choose(machine: str, order: Order) -> Recorder:
 def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     from linesmith.plugins.profiles.recorded import can_hold, encode_for
+    from linesmith.plugins.recording.text import with_objects
+    from linesmith.plugins.registry import snapshot_source
 
     can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
         recorded = recorder.record(replace(order, trace=trace), folder, _tell)
-        profile = _with_objects(recorded, order)
+        if recorded.memory is not None:
+            _tell("looking up objects in the memory dump")
+        vmlinux = order.guest.vmlinux if order.guest else None
+        profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
         if trace and order.trace:
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
@@ -330,17 +316,6 @@ def _sampled(profile: Profile) -> Iterator[str]:
 
 def _hitm(profile: Profile) -> int:
     return sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
-
-
-def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
-    """The profile with the objects that lay on its lines, where there is a memory dump to look at."""
-    from linesmith.plugins.recording.text import with_objects
-    from linesmith.plugins.registry import snapshot_source
-
-    if recorded.memory is not None:
-        _tell("looking up objects in the memory dump")
-    vmlinux = order.guest.vmlinux if order.guest else None
-    return with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
 
 
 def _tell(progress: str) -> None:
