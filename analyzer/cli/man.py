@@ -21,6 +21,7 @@ from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.group import LazyGroup
+from linesmith.analyzer.cli.options import NEW_DIRECTORY
 from linesmith.analyzer.cli.settings import ALONE, CACHE_DIRECTORY, settings_in, variable, variables
 
 
@@ -72,7 +73,7 @@ _STATUS = (
     "--output",
     metavar="DIR",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_DIRECTORY,
     help="Write the pages into DIR, which is made if it is not there.",
 )
 def command(output: Path) -> None:
