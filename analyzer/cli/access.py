@@ -79,10 +79,10 @@ def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: i
     from linesmith.analyzer.report import access
 
     reading, layouts = load_accesses(elf), load(elf).layouts
-    chosen = select(layouts, (type_,))
-    found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in chosen]
+    layouts_of_type = select(layouts, (type_,))
+    found = [(layout, accesses_of(layout, layouts, reading.accesses)) for layout in layouts_of_type]
     if member is not None:
-        parts = _called(member, chosen, layouts)
+        parts = _called(member, layouts_of_type, layouts)
         own = [(layout, one, parts[layout.id]) for layout, one in found if layout.id in parts]
         asking = partial(touched, elf)
         found = [(layout, _of_part(layout, layouts, one, part, reading.accesses, asking)) for layout, one, part in own]

@@ -26,7 +26,6 @@ from linesmith.analyzer.cli.output import check_destinations, deliver, remark, s
 from linesmith.analyzer.model import ElfIdentity
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.access.store import AccessReading
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
@@ -65,15 +64,6 @@ def load_accesses(elf: Path) -> AccessReading:
     for sentence in reading.remarks:
         remark(sentence)
     return reading
-
-
-def load_accesses_if_any(elf: Path) -> AccessMap | None:
-    """The access map of ``elf``; where none can be made it says why, for there is weaker evidence to go by."""
-    try:
-        return load_accesses(elf).accesses
-    except (CodeMissing, DebugInfoMissing) as error:
-        remark(f"{error}; so what functions declare must tell what they touch")
-        return None
 
 
 def save_index(reading: Reading, elf: Path, destination: Path) -> None:
@@ -162,20 +152,26 @@ def analyse(
     from linesmith.plugins.registry import read_named_profiles, read_profiles
 
     reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
-    chosen = _chosen(reports, section, profile)
+    report = _chosen(reports, section, profile)
     reading = load(elf)
     if snapshot is not None:
-        chosen = with_snapshot(chosen, snapshot, reading.identity)
+        report = with_snapshot(report, snapshot, reading.identity)
     trusted = Trust(trust or Trust.BUILD_ID)
-    refuse_unfit(reading, elf, chosen, trusted)
-    wanted = bare_name(type_) if type_ else None
-    looked_at = top or (TOP_OF_A_TYPE if wanted else TOP)
-    found = explain(reading, elf, chosen, wanted, looked_at, load_accesses_if_any(elf), trusted)
+    refuse_unfit(reading, elf, report, trusted)
+    record = bare_name(type_) if type_ else None
+    looked_at = top or (TOP_OF_A_TYPE if record else TOP)
+    try:
+        accesses = load_accesses(elf).accesses
+    except (CodeMissing, DebugInfoMissing) as error:
+        # There is weaker evidence to go by.
+        accesses = None
+        remark(f"{error}; so what functions declare must tell what they touch")
+    found = explain(reading, elf, report, record, looked_at, accesses, trusted)
     found = replace(found, reports=len(reports))
-    if wanted is not None:
-        held = holding(found.findings, wanted)
+    if record is not None:
+        held = holding(found.findings, record)
         if not held:
-            raise NothingToSuggest(_not_held(found, wanted))
+            raise NothingToSuggest(_not_held(found, record))
         found = replace(found, findings=held)
     _refuse_without_offsets(found.profile)
     return found
@@ -201,7 +197,7 @@ def _refuse_without_offsets(profile: Profile) -> None:
         raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
 
 
-def _not_held(found: Explanation, wanted: str) -> str:
+def _not_held(found: Explanation, record: str) -> str:
     """That no line holds the type, or that there is none, and what may be asked for instead.
 
     That are types recognised on a line, and those of variables and caches that lie on one.
@@ -210,15 +206,15 @@ def _not_held(found: Explanation, wanted: str) -> str:
     from linesmith.analyzer.layouts.collection import nearest_names
 
     absent = ""
-    if not found.reading.layouts.variants(wanted):
-        near = nearest_names(found.reading.layouts, wanted)
+    if not found.reading.layouts.variants(record):
+        near = nearest_names(found.reading.layouts, record)
         meant = f" (did you mean {', '.join(near)}?)" if near else ""
         absent = f": no struct or union is called so in the debug information{meant}"
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     lying = (one.types[0] for one in object_totals(found.profile) if len(one.types) == 1)
     types = dict.fromkeys((*recognised, *lying))
     instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
-    return f"no line of {found.profile.source} was found to hold {wanted}{absent}; {instead}"
+    return f"no line of {found.profile.source} was found to hold {record}{absent}; {instead}"
 
 
 def check_save(save: Path | None, output: Path | None) -> None:

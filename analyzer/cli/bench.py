@@ -36,15 +36,15 @@ def command(
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_bench
 
-    given = run_options.within(read_plan(plan))
+    measured_plan = run_options.within(read_plan(plan))
     place = run_options.place(plan)
     variants = runs.variants_of(patches)
     if dry_run:
-        runs.show(of_bench(given, variants, place.folder), output)
+        runs.show(of_bench(measured_plan, variants, place.folder), output)
         return 0
     from linesmith.tuner.run.bench import bench
 
     with runs.at_work(plan, place) as (run, pool):
-        result = bench(given, variants, run, pool, runs.Narrator())
+        result = bench(measured_plan, variants, run, pool, runs.Narrator())
     runs.deliver(result, place.folder, format_, output)
     return 0 if result.confirmed else 1

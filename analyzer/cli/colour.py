@@ -54,8 +54,8 @@ def text_columns(destination: Path | None) -> int:
 
 def _columns(usual: int) -> int:
     """Those of the terminal that standard output is, or that the user wants (``COLUMNS``); else ``usual``."""
-    asked = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return max(NARROWEST, shutil.get_terminal_size((usual, 24)).columns) if asked else usual
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return max(NARROWEST, shutil.get_terminal_size((usual, 24)).columns) if known else usual
 
 
 def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:

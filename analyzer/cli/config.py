@@ -75,8 +75,18 @@ def settings_of(root: click.Context, words: Sequence[str]) -> tuple[SettingRow, 
         return ()
     if words:
         return tuple(_of_command(root, group, words[0], list(words[1:])))
-    rows = [row for name in group.list_commands(root) for row in _of_command(root, group, name, [])]
-    return (*_merged(rows), *_of_none(root))
+    # Commands side by side where they have the same value from the same place.
+    found: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    for row in (row for name in group.list_commands(root) for row in _of_command(root, group, name, [])):
+        key = (row.name, row.value, row.origin)
+        found[key] = (*found.get(key, ()), *row.commands)
+    rows = [SettingRow(*key, commands) for key, commands in sorted(found.items())]
+    # What is no option: the cache, and variables alone.
+    name = variable(CACHE_DIRECTORY)
+    origin = cache_origin(root) or (name if os.environ.get(name) else "default")
+    rows.append(SettingRow(CACHE_DIRECTORY, str(location()), origin, ()))
+    values = [(other, os.environ.get(other)) for other in ALONE]
+    return (*rows, *(SettingRow(one, value or "", one if value else "default", ()) for one, value in values))
 
 
 def _of_command(root: click.Context, group: click.Group, name: str, words: list[str]) -> Iterator[SettingRow]:
@@ -115,25 +125,6 @@ def _origin(context: click.Context, param: click.Parameter, source: ParameterSou
     if source is ParameterSource.DEFAULT_MAP:
         return origin_in_files(context, param)
     return "default"
-
-
-def _of_none(root: click.Context) -> Iterator[SettingRow]:
-    """What is no option: the cache, and variables alone."""
-    name = variable(CACHE_DIRECTORY)
-    origin = cache_origin(root) or (name if os.environ.get(name) else "default")
-    yield SettingRow(CACHE_DIRECTORY, str(location()), origin, ())
-    for other in ALONE:
-        value = os.environ.get(other)
-        yield SettingRow(other, value or "", other if value else "default", ())
-
-
-def _merged(rows: Iterable[SettingRow]) -> list[SettingRow]:
-    """Commands side by side where they have the same value from the same place."""
-    found: dict[tuple[str, str, str], tuple[str, ...]] = {}
-    for row in rows:
-        key = (row.name, row.value, row.origin)
-        found[key] = (*found.get(key, ()), *row.commands)
-    return [SettingRow(*key, commands) for key, commands in sorted(found.items())]
 
 
 def render_text(rows: Sequence[SettingRow], *, show_origin: bool) -> str:

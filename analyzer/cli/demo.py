@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import OutputError
+from linesmith.analyzer.cli.output import scratch
 
 if TYPE_CHECKING:
     from linesmith.analyzer.demo.walkthrough import Chapter
@@ -31,23 +29,13 @@ def command() -> None:
     from linesmith.analyzer.demo.walkthrough import chapters, open_workshop
     from linesmith.plugins.registry import recorder
 
-    with _scratch() as directory:
-        workshop = open_workshop(Path(directory))
+    with scratch("linesmith-demo-", "the demo cannot make a temporary directory") as directory:
+        workshop = open_workshop(directory)
         recorders = [recorder(name) for name in RECORDERS]
         evidence = gather(workshop.before, workshop.directory, recorders, here())
         found = analyse(workshop.before / "bench", evidence.path, 1, top=1)
         for chapter in chapters(workshop, evidence.about, found.reading, found.profile, found.findings):
             show(chapter)
-
-
-def _scratch() -> TemporaryDirectory[str]:
-    try:
-        return TemporaryDirectory(prefix="linesmith-demo-")
-    except OSError as error:
-        message = (
-            f"the demo cannot make a temporary directory ({error.strerror}); set TMPDIR to one that can be written"
-        )
-        raise OutputError(message) from error
 
 
 def show(chapter: Chapter) -> None:

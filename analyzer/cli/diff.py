@@ -129,10 +129,10 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
         obscure = [file for file, before, after in texts if before and after and is_obscure(after)]
     for one in versions.remarks:
         remark(one)
-    asked = MatrixRequest(("tree",), deadlines=lambda: deadline)
+    configurations = MatrixRequest(("tree",), deadlines=lambda: deadline)
     changed = [(file, one.line, CheckedChange(versions.changes, one.name, one.title, file)) for file, one in found]
     results = (
-        *((f"{file}:{line}", check(change, tree, asked, tell_who_waits)[0]) for file, line, change in changed),
+        *((f"{file}:{line}", check(change, tree, configurations, tell_who_waits)[0]) for file, line, change in changed),
         *((f"{file}:1", ConfigurationCheck(_TEXT, failed=_OBSCURE, unjudged=(file,))) for file in obscure),
     )
     for one in dict.fromkeys(said for _, result in results for said in result.remarks):

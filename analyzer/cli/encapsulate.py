@@ -54,12 +54,12 @@ def command(member: tuple[str, str], accessor: str, request: TreewideRequest) ->
     from linesmith.analyzer.report import changes
     from linesmith.patches.encapsulation.encapsulate import Wish, confirmed, encapsulate
 
-    asked = request.configurations()
+    configurations = request.configurations()
     with request.deadline.running():
         made = encapsulate(Wish(*member, accessor), request.tree.root, StepReporter())
     late: tuple[str, ...] = ()
     if not request.dry_run:
-        checks = _checks(made, request, asked)
+        checks = _checks(made, request, configurations)
         late = request.left_out(checks)
         made = confirmed(made, checks)
     as_json = partial(changes.encapsulate_json, made, unjudged=late)
@@ -67,13 +67,14 @@ def command(member: tuple[str, str], accessor: str, request: TreewideRequest) ->
 
 
 def _checks(
-    made: Encapsulated, request: TreewideRequest, asked: MatrixRequest | None
+    made: Encapsulated, request: TreewideRequest, configurations: MatrixRequest | None
 ) -> tuple[ConfigurationCheck, ...]:
     """What compilers say of the series under what was asked for, else under the tree's own configuration."""
     from linesmith.patches.encapsulation.encapsulate import change_of
     from linesmith.patches.matrix.check import check
 
     change = change_of(made)
-    asked = asked or request.usual(made.declared.file)
-    asked = replace(asked, users=len(change.prefer) or _USERS_OF_HEADERS) if asked.users == 0 else asked
-    return check(change, request.tree, asked, StepReporter())
+    configurations = configurations or request.usual(made.declared.file)
+    if configurations.users == 0:
+        configurations = replace(configurations, users=len(change.prefer) or _USERS_OF_HEADERS)
+    return check(change, request.tree, configurations, StepReporter())

@@ -53,8 +53,8 @@ def command(
 
     check_save(save, output)
     found = analyse(elf, profile, section, type_, top, snapshot, trust)
-    chosen = ProfileSection(found.profile, section, found.reports, found.left_out)
-    shown = by_removable(found.findings), found.reading.identity, chosen
+    report = ProfileSection(found.profile, section, found.reports, found.left_out)
+    shown = by_removable(found.findings), found.reading.identity, report
     as_text = format_ == "text"
     text = hot.render_text(*shown, text_columns(output)) if as_text else hot.render_json(*shown)
     options.write(text, output)

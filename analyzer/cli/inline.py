@@ -42,12 +42,12 @@ def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest
     from linesmith.patches.inline.inline import confirmed, inlined
     from linesmith.patches.inline.study import Wanted
 
-    asked = request.configurations()
+    configurations = request.configurations()
     with request.deadline.running():
         made = inlined(Wanted(*pointer, request.tree.root, never_null), StepReporter())
     late: tuple[str, ...] = ()
     if not (made.standing or request.dry_run):
-        checks = _checks(made, request, asked)
+        checks = _checks(made, request, configurations)
         late = request.left_out(checks)
         made = confirmed(made, checks)
     as_json = partial(changes.inline_json, made, unjudged=late)
@@ -55,22 +55,23 @@ def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest
     return request.finish(made.study.rules, made.series, as_json, plan, made.standing, late)
 
 
-def _checks(made: Inlined, request: TreewideRequest, asked: MatrixRequest | None) -> list[ConfigurationCheck]:
+def _checks(made: Inlined, request: TreewideRequest, configurations: MatrixRequest | None) -> list[ConfigurationCheck]:
     """What compilers say of the series under what was asked for, else under what is usual for the tree."""
     from linesmith.patches.inline.inline import change_of
 
     change = change_of(made)
     edited = sum(one.file.endswith(".c") for one in change.files)
-    asked = asked or request.usual(made.study.pointer.outer.file)
-    asked = replace(asked, users=edited + _MORE_USERS) if asked.users == 0 else asked
-    return [_checked(change, name, request.tree, asked) for name in asked.names]
+    configurations = configurations or request.usual(made.study.pointer.outer.file)
+    if configurations.users == 0:
+        configurations = replace(configurations, users=edited + _MORE_USERS)
+    return [_checked(change, name, request.tree, configurations) for name in configurations.names]
 
 
-def _checked(change: CheckedChange, name: str, tree: Tree, asked: MatrixRequest) -> ConfigurationCheck:
+def _checked(change: CheckedChange, name: str, tree: Tree, configurations: MatrixRequest) -> ConfigurationCheck:
     """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
     from linesmith.patches.matrix.check import check
 
-    one = replace(asked, names=(name,))
+    one = replace(configurations, names=(name,))
     found = check(change, tree, one, StepReporter())[0]
     if not found.failed or found.unjudged:
         return found

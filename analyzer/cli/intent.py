@@ -86,12 +86,12 @@ class IntentRequest:
     def require_sense(self) -> None:
         """Raise ``click.UsageError`` for what makes no question."""
         given = {"from": self.origin, "check": self.check, "update": self.update, "import": self.imported}
-        asked = [name for name, one in given.items() if one]
-        if len(asked) != 1:
+        questions = [name for name, one in given.items() if one]
+        if len(questions) != 1:
             raise click.UsageError("say one of --from, --check, --update and --import; see `linesmith intent --help`")
-        expected = (asked[0] != "import", asked[0] == "from")
+        expected = (questions[0] != "import", questions[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
-            raise click.UsageError(_NEEDS[asked[0]])
+            raise click.UsageError(_NEEDS[questions[0]])
         if (self.base or self.tighten) and not self.update:
             option = "--base" if self.base else "--tighten"
             raise click.UsageError(f"{option} says how --update goes about it; add --update, or leave {option} out")
@@ -103,7 +103,7 @@ class IntentRequest:
 
 
 _request_given = options.gathered(
-    "asked",
+    "request",
     IntentRequest,
     click.argument("elf", metavar="[ELF]", required=False, type=EXISTING_FILE),
     click.argument("type_", metavar="[TYPE]", required=False),
@@ -160,7 +160,7 @@ _request_given = options.gathered(
 @click.command()
 @_request_given
 @premises.premises_given
-def command(asked: IntentRequest, given: PremiseOptions) -> int:
+def command(request: IntentRequest, basis: PremiseOptions) -> int:
     """Say what the layout of TYPE in ELF is for, as linesmith.toml has it and `linesmith lint` guards it.
 
     --from calls the members that a profile shows hot, read-mostly or write-hot, has those isolated that the
@@ -168,49 +168,50 @@ def command(asked: IntentRequest, given: PremiseOptions) -> int:
     entry of the file against ELF: exit status 1 tells of entries to mend. --update shows what the file has to say for
     ELF to keep its limits. --import takes groups from assertions in C code, or from the markers in an ELF file.
     """
-    from linesmith.tuner.run.result import winner
-
-    asked.require_sense()
-    if asked.imported is not None:
-        with asked.deadline.running():
-            marked = imported(asked.imported, asked.kconfig)
-        return _write(marked, asked)
-    if asked.elf is None:
+    request.require_sense()
+    if request.imported is not None:
+        with request.deadline.running():
+            marked = imported(request.imported, request.kconfig)
+        return _write(marked, request)
+    if request.elf is None:
         return 0  # the options make sense, so this is not met
-    if asked.check:
-        return _check(asked.elf, asked, given.machine)
-    if asked.update:
-        return _update(asked.elf, asked, given.machine)
-    if asked.origin is None or asked.type_ is None:
+    if request.check:
+        return _check(request.elf, request, basis.machine)
+    if request.update:
+        return _update(request.elf, request, basis.machine)
+    if request.origin is None or request.type_ is None:
         return 0
-    if asked.origin.is_dir():
-        shown = _from_run(asked.elf, asked.type_, winner(asked.origin), given)
+    if request.origin.is_dir():
+        from linesmith.tuner.run.result import winner  # imports scipy, which profiles do without
+
+        shown = _from_run(request.elf, request.type_, winner(request.origin), basis)
     else:
-        found = analyse(asked.elf, asked.origin, asked.section, asked.type_, None, asked.snapshot, asked.trust)
-        shown = _from_profile(found, given)
-    return _write((shown,), asked)
+        evidence = request.section, request.type_, None, request.snapshot, request.trust
+        found = analyse(request.elf, request.origin, *evidence)
+        shown = _from_profile(found, basis)
+    return _write((shown,), request)
 
 
-def _write(types: Sequence[TypeIntent], asked: IntentRequest) -> int:
+def _write(types: Sequence[TypeIntent], request: IntentRequest) -> int:
     from linesmith.analyzer.intent.file import add_to, written
 
-    if asked.into is not None:
-        add_to(asked.into, types)
+    if request.into is not None:
+        add_to(request.into, types)
     else:
-        options.write(written(Intent(types=tuple(types))), asked.output)
+        options.write(written(Intent(types=tuple(types))), request.output)
     return 0
 
 
 # What a profile or a run shows.
 
 
-def _from_profile(found: Explanation, given: PremiseOptions) -> TypeIntent:
+def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import Grounds, entry, parted_by
     from linesmith.patches.message.paragraphs import move_clause
 
-    premises = given.premises(Path(found.reading.identity.path), found.reading)
+    premises = basis.premises(Path(found.reading.identity.path), found.reading)
     layout, lines = _held(found)
     answers = offered(found, premises, None).answers
     taken = [one for answer in answers for one in answer.candidates[:1] if one.recommended]
@@ -231,7 +232,7 @@ def _from_profile(found: Explanation, given: PremiseOptions) -> TypeIntent:
     return entry(grounds, largest=max((one.after.size for one in taken if one.before.id == layout.id), default=0))
 
 
-def _from_run(elf: Path, type_: str, best: Winner, given: PremiseOptions) -> TypeIntent:
+def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> TypeIntent:
     """The best variant says what to part; the profile is of the baseline's build."""
     from linesmith.analyzer.intent.entry import Grounds, entry, parted_between
     from linesmith.analyzer.layouts.collection import select
@@ -248,7 +249,7 @@ def _from_run(elf: Path, type_: str, best: Winner, given: PremiseOptions) -> Typ
         f"{best.profile.name} of the run on {best.title.partition(':')[0]}",
         tuple(one for line in lines for one in parted_between(*sides, line.triage.pairs, _of(line))),
         change=_change(best.moves, _measured(best)),
-        kernel=given.premises(elf, reading).kernel,
+        kernel=basis.premises(elf, reading).kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )
     return entry(grounds, largest=after.size)
@@ -276,12 +277,12 @@ def _measured(best: Winner) -> str:
     """What the run confirmed: ``; measured: exec-storm execs/s, 8 threads: +5.00% (+4.02% to +6.10%)``."""
     from linesmith.analyzer.report.figures import interval, scale, signed
 
-    told = [
+    figures = [
         f"{one.benchmark} {one.metric.name}, {scale(one)}: {signed(one.ratio - 1)} ({interval(one)})"
         for one in best.confirmed[:_MOST_FIGURES]
     ]
-    more = len(best.confirmed) - len(told)
-    return f"; measured: {', '.join(told)}{f' and {more} more' if more else ''}" if told else ""
+    more = len(best.confirmed) - len(figures)
+    return f"; measured: {', '.join(figures)}{f' and {more} more' if more else ''}" if figures else ""
 
 
 # The file with intents, held against a build.
@@ -297,7 +298,7 @@ def _file_of(root: Path, file: Path | None) -> Path:
     return path
 
 
-def _check(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
+def _check(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
     """The intents in the file, else in the tree, else in the tree around us, held against ``elf``.
 
     1 where something is to mend. Raises ``IntentError`` where there are none, and what reading the files raises.
@@ -307,14 +308,14 @@ def _check(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
     from linesmith.analyzer.lint.pairs import located
     from linesmith.analyzer.report.lint import render_text
 
-    root = asked.tree or root_of(Path.cwd())
-    intent = read_intent(_file_of(root, asked.intent))
-    report = checked(intent, str(elf), side(machine, load(elf)), asked.configuration(intent, elf))
-    options.write(render_text(located(report, root)), asked.output)
+    root = request.tree or root_of(Path.cwd())
+    intent = read_intent(_file_of(root, request.intent))
+    report = checked(intent, str(elf), side(machine, load(elf)), request.configuration(intent, elf))
+    options.write(render_text(located(report, root)), request.output)
     return int(any(one.severity is not Severity.NOTE for one in report.violations))
 
 
-def _update(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
+def _update(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
     """Show how the file would have to be for ``elf``, with remarks on names and on what is left; write it if asked.
 
     1 where something is out of date and nothing was written. Raises ``IntentError`` where there are no intents, and
@@ -325,12 +326,12 @@ def _update(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
     from linesmith.analyzer.lint.intents import FollowedIntent, followed, stale
     from linesmith.patches.edit.unified import unified_diff
 
-    path = _file_of(asked.tree or root_of(Path.cwd()), asked.into or asked.intent)
+    path = _file_of(request.tree or root_of(Path.cwd()), request.into or request.intent)
     intent = read_intent(path)
     reading = load(elf)
-    names = followed(intent, load(asked.base).layouts, reading.layouts) if asked.base else FollowedIntent(intent)
-    symbols = asked.configuration(intent, elf)
-    limits = stale(names.intent, side(machine, reading), symbols, tightened=asked.tighten)
+    names = followed(intent, load(request.base).layouts, reading.layouts) if request.base else FollowedIntent(intent)
+    symbols = request.configuration(intent, elf)
+    limits = stale(names.intent, side(machine, reading), symbols, tightened=request.tighten)
     # What markers say now comes after what was only renamed.
     rewrites = {one.path: one for one in (*names.rewrites, *limits)}
     before = path.read_bytes().decode()
@@ -339,11 +340,11 @@ def _update(elf: Path, asked: IntentRequest, machine: MachineOptions) -> int:
     for sentence in (*names.told, *_gone(names.intent, reading, symbols), *_by_hand(found.left, intent, names.intent)):
         remark(sentence)
     click.echo(visible(diff.replace("\r\n", "\n")), nl=False)
-    if asked.into is not None and diff:
-        put(asked.into, found.text)
-    elif asked.output is not None:
-        deliver(found.text.encode(), asked.output)  # a file of the user, exact to the byte
-    return int(bool(diff) and not (asked.into or asked.output))
+    if request.into is not None and diff:
+        put(request.into, found.text)
+    elif request.output is not None:
+        deliver(found.text.encode(), request.output)  # a file of the user, exact to the byte
+    return int(bool(diff) and not (request.into or request.output))
 
 
 def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> Iterator[str]:

@@ -140,12 +140,12 @@ def command(
 def maps_of(
     elf: Path,
     reading: Reading,
-    chosen: Sequence[Layout],
+    records: Sequence[Layout],
     types: Sequence[str],
     drawing: MapOptions,
     accesses: AccessMap | None = None,
 ) -> tuple[tuple[Layout, ...], tuple[LineMap, ...]]:
-    """The chosen records with their maps; with a profile and no type or a pattern, those that were seen touched.
+    """The records with their maps; with a profile and no type or a pattern, those that were seen touched.
 
     Raises what ``analysis.analyse`` raises, ``click.UsageError`` for too many records, ``NothingToSuggest`` where the
     profile touches none of several.
@@ -154,33 +154,33 @@ def maps_of(
     from linesmith.analyzer.line_map.record_map import line_map  # imports numpy, which layouts do without
 
     layouts = reading.layouts
-    captions = "counts are instructions in the code" if accesses else ""
+    caption = "counts are instructions in the code" if accesses else ""
     if drawing.profile is not None:
         where = drawing.profile.name if drawing.profile != Path("/dev/stdin") else "standard input"
-        heats = _heats(elf, drawing.profile, reading, chosen, types, drawing)
+        heats = _heats(elf, drawing.profile, reading, records, types, drawing)
         made = [(one, heat, f"{heat.contended:,} contended samples of it in {where}") for one, heat in heats]
     else:
-        maps.refuse_many(len(chosen))
-        made = [(one, code_heat(one, layouts, accesses) if accesses else NO_HEAT, captions) for one in chosen]
+        maps.refuse_many(len(records))
+        made = [(one, code_heat(one, layouts, accesses) if accesses else NO_HEAT, caption) for one in records]
     drawn = (line_map(one, layouts, heat, drawing.phase, caption=caption) for one, heat, caption in made)
     return tuple(one for one, _, _ in made), tuple(drawn)
 
 
 def _heats(
-    elf: Path, profile: Path, reading: Reading, chosen: Sequence[Layout], types: Sequence[str], drawing: MapOptions
+    elf: Path, profile: Path, reading: Reading, records: Sequence[Layout], types: Sequence[str], drawing: MapOptions
 ) -> list[tuple[Layout, RecordHeat]]:
     """The records with their heat; several only where they were seen touched, the hottest first."""
     from linesmith.analyzer.line_map.heat import heat_of
 
-    names = {one.name for one in chosen} if types else set()
+    names = {one.name for one in records} if types else set()
     alone = names.pop() if len(names) == 1 else None
     found = _analysed(elf, profile, alone, drawing)
     sampled, findings = (found.profile, found.findings) if found else (None, ())
-    worth = list(chosen)
-    if found and not (types and len(chosen) <= maps.MOST_MAPS):
+    worth = list(records)
+    if found and not (types and len(records) <= maps.MOST_MAPS):
         # Those that findings name; what is held in them is asked for by name.
         named = {thing.layout for one in found.findings for thing in one.objects}
-        worth = [one for one in chosen if one.id in named]
+        worth = [one for one in records if one.id in named]
     heats = [(one, heat_of(one, reading.layouts, findings, sampled)) for one in worth]
     if alone:
         return heats

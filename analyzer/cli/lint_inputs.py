@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed, ToolMissing, TreeError, VerificationFailed
-from linesmith.analyzer.cli.analysis import load, load_accesses, root_of, side
+from linesmith.analyzer.cli.analysis import analyse, load, load_accesses, root_of, side
 from linesmith.analyzer.cli.output import remark, tell_who_waits
 from linesmith.analyzer.model import NO_INTENT, Finding, Intent, Layout, LintChoice, LintReport, TypeIntent
 
@@ -241,7 +241,6 @@ def _profiled(settings: LintSettings, elf: Path, profile: Path) -> LintSettings:
 
 
 def _shown(elf: Path, profile: Path) -> Iterator[TypeIntent]:
-    from linesmith.analyzer.cli.analysis import analyse  # imports numpy, which builds do without
     from linesmith.analyzer.intent.entry import usage
 
     found = analyse(elf, profile, 1)

@@ -21,6 +21,7 @@ from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.group import LazyGroup
+from linesmith.analyzer.cli.options import NEW_DIRECTORY
 from linesmith.analyzer.cli.settings import ALONE, CACHE_DIRECTORY, settings_in, variable, variables
 
 
@@ -37,10 +38,7 @@ VARIABLES = (
         "An option, for one command or for every one that has it, such as `LINESMITH_SLAB_CPUS`; `linesmith config`"
         " lists which can be set so, and the page of each command names its own.",
     ),
-    ManEntry(
-        variable(CACHE_DIRECTORY),
-        "Where layouts, access maps and scans are kept; `cache-dir` in your file.",
-    ),
+    ManEntry(variable(CACHE_DIRECTORY), "Where layouts, access maps and scans are kept; `cache-dir` in your file."),
     ManEntry(ALONE[0], "The program that parses sources, instead of the installed one."),
     ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Where your file is, and the cache where nothing says otherwise."),
     ManEntry(ALONE[1], "No colour in the terminal."),
@@ -75,7 +73,7 @@ _STATUS = (
     "--output",
     metavar="DIR",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NEW_DIRECTORY,
     help="Write the pages into DIR, which is made if it is not there.",
 )
 def command(output: Path) -> None:
@@ -103,13 +101,7 @@ def pages(root: LazyGroup, seconds: int) -> Iterator[tuple[str, str]]:
     date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
     with click.Context(root, info_name="linesmith", **root.context_settings) as context:
         known = root.list_commands(context)
-        further = [
-            *_commands(context, root),
-            ".SH ENVIRONMENT",
-            *_entries(VARIABLES),
-            ".SH FILES",
-            *_entries(FILES),
-        ]
+        further = [*_commands(context, root), ".SH ENVIRONMENT", *_entries(VARIABLES), ".SH FILES", *_entries(FILES)]
         yield "linesmith.1", _page(context, date, further, [f"linesmith-{one}(1)" for one in known])
         for names in root.command_groups.values():
             for name in names:

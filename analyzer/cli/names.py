@@ -22,7 +22,6 @@ from linesmith.analyzer.cli.settings import settle_cache
 
 if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
-    from linesmith.analyzer.model import Layout
 
 
 # What no shell takes for anything but a word: names come from files that anyone may have written, and a shell puts them
@@ -62,9 +61,13 @@ class MemberName(Name):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Members that begin as the last of the names does; ``NAME=BYTES`` gets its sign."""
+        from linesmith.analyzer.layouts.collection import bare_name
+
         before, comma, begun = incomplete.rpartition(",")
         sign = "=" if "=" in (param.metavar or "") else ""
-        known = dict.fromkeys(one.name for layout in _records(ctx) for one in layout.members if one.name)
+        words = [bare_name(one) for one in _values(ctx) if isinstance(one, str)]  # a name may stand anywhere
+        records = (layout for layouts in _indexed(ctx) for word in words for layout in layouts.variants(word))
+        known = dict.fromkeys(one.name for layout in records for one in layout.members if one.name)
         names = (name for name in known if name.startswith(begun) and _WORD.fullmatch(name))
         return [CompletionItem(f"{before}{comma}{name}{sign}") for name in names]
 
@@ -159,12 +162,3 @@ def _indexed(ctx: click.Context) -> Iterator[Layouts]:
                 found = indexed(path)
         if found:
             yield found
-
-
-def _records(ctx: click.Context) -> Iterator[Layout]:
-    """What the line names of the records of its files; a name may stand anywhere."""
-    from linesmith.analyzer.layouts.collection import bare_name
-
-    words = [bare_name(one) for one in _values(ctx) if isinstance(one, str)]
-    for layouts in _indexed(ctx):
-        yield from (layout for word in words for layout in layouts.variants(word))

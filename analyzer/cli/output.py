@@ -258,6 +258,19 @@ class StepReporter:
 
 
 @contextmanager
+def scratch(prefix: str, refusal: str) -> Iterator[Path]:
+    """A temporary directory for the block; raises ``OutputError`` that begins with ``refusal`` where none can be."""
+    from tempfile import TemporaryDirectory
+
+    try:
+        folder = TemporaryDirectory(prefix=prefix)
+    except OSError as error:
+        raise OutputError(f"{refusal} ({error.strerror}); set TMPDIR to one that can be written") from error
+    with folder as name:
+        yield Path(name)
+
+
+@contextmanager
 def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
     """Progress for whoever looks; the line is cleared in the end. A log has one line of it, where it takes long."""
     if quiet() or not sys.stderr.isatty():

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
     from linesmith.tuner.constraints.facts import Premises
-    from linesmith.tuner.propose.candidates import Suggestion
 
 
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
@@ -97,10 +96,7 @@ _style_given = options.gathered(
 @options.deadline_given
 @options.type_
 @click.option(
-    "--candidate",
-    metavar="NAME",
-    type=CandidateChoice(),
-    help="What `suggest` calls it; else the recommended.",
+    "--candidate", metavar="NAME", type=CandidateChoice(), help="What `suggest` calls it; else the recommended."
 )
 @options.section
 @premises.premises_given
@@ -128,7 +124,7 @@ def command(
     type_: str | None,
     candidate: int | str | None,
     section: int,
-    given: premises.PremiseOptions,
+    basis: premises.PremiseOptions,
     snapshot: Path | None,
     trust: str | None,
     trace: Path | None,
@@ -151,21 +147,24 @@ def command(
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    asked = PatchRequest(mailing, checking, style, in_steps, scan, format_, given.machine.cpus, deadline)
-    check_early(sources, asked)
+    request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
+    # What would be in the way at the end only: no place to write to, or a commit that is not there.
+    if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
+        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
+    mailing.check(tree)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
-        given = given.on_machine_of(found.profile)
-        asked = replace(asked, cpus=given.machine.cpus)
+        basis = basis.on_machine_of(found.profile)
+        request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
-            scanned = survey(found, sources, asked)
-        known = given.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
-        chosen = choose(found, known, trace, candidate)
-        if chosen.facts:
-            tell_choice(chosen.candidate)
+            scanned = survey(found, sources, request)
+        known = basis.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
+        choice = choose(found, known, trace, candidate)
+        if choice.facts:
+            tell_choice(choice.candidate)
         if dry_run:
-            show_draft(chosen, sources, asked)
-        elif deliver(chosen, sources, asked, scanned, found.reading.layouts):
+            show_draft(choice, sources, request)
+        elif deliver(choice, sources, request, scanned, found.reading.layouts):
             click.get_current_context().exit(1)
 
 
@@ -221,33 +220,18 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     if not known:
         raise NothingToSuggest(reasons(answers))
     candidates = [candidate for _, candidate in known]
-    number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace)) or _recommended(known)
+    number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
+    number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
+    if number is None:
+        declined, first = known[0][0].declined, candidate_name(candidates[0])
+        raise NothingToSuggest(f"{declined} `linesmith patch --candidate {first}` takes the first all the same")
     answer, candidate = known[number - 1]
     steps = step_tables(answer.finding, candidate, found.reading.layouts)
     facts = premises.facts.of(candidate.type)
     return ChosenCandidate(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
 
 
-def _recommended(known: Sequence[tuple[Suggestion, Candidate]]) -> int:
-    """The number of the first recommended candidate."""
-    for number, (_, candidate) in enumerate(known, 1):
-        if candidate.recommended:
-            return number
-    first = candidate_name(known[0][1])
-    raise NothingToSuggest(f"{known[0][0].declined} `linesmith patch --candidate {first}` takes the first all the same")
-
-
-def check_early(tree: Tree, asked: PatchRequest) -> None:
-    """Raise what would be in the way at the end only: a commit that is not there, or no place to write to.
-
-    Raises ``TreeError``, ``OutputError`` or ``click.UsageError``.
-    """
-    if asked.format == "json" and asked.mailing.output is not None and asked.mailing.output.is_folder:
-        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
-    asked.mailing.check(tree.root)
-
-
-def survey(found: Explanation, tree: Tree, asked: PatchRequest) -> Scanned:
+def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
     """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
@@ -261,22 +245,22 @@ def survey(found: Explanation, tree: Tree, asked: PatchRequest) -> Scanned:
         raise obstacles[0]
     for one in known:
         if one.obstacle is None:
-            asked.checking.configurations(tree, one.file, asked.cpus)
-    return scan_if_possible(tree.root, tree.build, found) if asked.scan else Scanned()
+            request.checking.configurations(tree, one.file, request.cpus)
+    return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
 
 
-def show_draft(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest) -> None:
+def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
     """The candidate as an edit that nothing has confirmed."""
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
-    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
-    with asked.deadline.running():
-        made = draft(candidate, tree, asked.style.remarks(candidate, chosen.finding))
-    output.deliver(changes.render_draft(made, asked.format), asked.mailing.file)
+    candidate = request.style.dressed(choice.candidate, choice.facts)
+    with request.deadline.running():
+        made = draft(candidate, tree, request.style.remarks(candidate, choice.finding))
+    output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
-def deliver(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
+def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
@@ -288,25 +272,26 @@ def deliver(chosen: ChosenCandidate, tree: Tree, asked: PatchRequest, scanned: S
     from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, further_checks, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
-    candidate = asked.style.dressed(chosen.candidate, chosen.facts)
-    with asked.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), asked.style.remarks(candidate, chosen.finding))
+    candidate = request.style.dressed(choice.candidate, choice.facts)
+    with request.deadline.running():
+        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.finding))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
-    checks = _checks(candidate, confirmed, tree, asked, layouts, _users(scan))
+    checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title
-    further = further_checks(checks, scan, title, chosen.facts)
-    further = replace(further, profile=OF_ANOTHER_BUILD) if chosen.of_another_build else further
-    parts = chosen.number, excerpt, confirmed, chosen.steps, further
-    with asked.deadline.running():
-        patch = replace(patch_of(candidate, chosen.finding, tree, *parts), name=candidate_name(chosen.candidate))
-        in_steps = asked.in_steps
+    further = further_checks(checks, scan, title, choice.facts)
+    further = replace(further, profile=OF_ANOTHER_BUILD) if choice.of_another_build else further
+    parts = choice.number, excerpt, confirmed, choice.steps, further
+    with request.deadline.running():
+        patch = replace(patch_of(candidate, choice.finding, tree, *parts), name=candidate_name(choice.candidate))
+        in_steps = request.in_steps
         series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
-        files = asked.mailing.files(series, tree.root)
-    if asked.format == "json":
-        output.deliver(changes.render_json(patch, files, checks), asked.mailing.file)
+        files = request.mailing.files(series, tree.root)
+    if request.format == "json":
+        output.deliver(changes.render_json(patch, files, checks), request.mailing.file)
     else:
-        asked.mailing.write(files)
-    in_time = tell(series, tree.root, files, asked.deadline, "" if asked.format == "json" else asked.mailing.whole)
+        request.mailing.write(files)
+    whole_text = "" if request.format == "json" else request.mailing.whole
+    in_time = tell(series, tree.root, files, request.deadline, whole_text)
     scanned.tell()
     return is_worse(checks) or not in_time
 
@@ -315,18 +300,23 @@ def _checks(
     candidate: Candidate,
     confirmed: Confirmed,
     tree: Tree,
-    asked: PatchRequest,
+    request: PatchRequest,
     layouts: Layouts,
-    users: tuple[str, ...],
+    scan: SourceScan | None,
 ) -> tuple[ConfigurationCheck, ...]:
-    """What other configurations make of the edit, where they are asked for; ``users`` are compiled before others."""
+    """What other configurations make of the edit, where they are asked for.
+
+    Units that rely on the order of the record's members are compiled first, then those that use them.
+    """
     from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import CheckedChange
     from linesmith.patches.matrix.records import holders_of
 
-    configurations = asked.checking.configurations(tree, confirmed.change.file, asked.cpus)
+    configurations = request.checking.configurations(tree, confirmed.change.file, request.cpus)
     if configurations is None:
         return ()
+    places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses)) if scan else ()
+    files = (place.rpartition(":")[0] for place in places)
     change = CheckedChange(
         files=(confirmed.change,),
         record=candidate.type,
@@ -335,16 +325,7 @@ def _checks(
         unit=candidate.before.unit,
         pairs=candidate.residuals,
         holders=holders_of(layouts, candidate.type),
-        prefer=users,
+        prefer=tuple(dict.fromkeys(file for file in files if file.endswith(".c"))),
         granules=candidate.granules or (0, 0),
     )
-    return check(change, tree, replace(configurations, deadlines=asked.deadline.anew), StepReporter())
-
-
-def _users(scan: SourceScan | None) -> tuple[str, ...]:
-    """The units that rely on the order of the record's members, then those that use them."""
-    if scan is None:
-        return ()
-    places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses))
-    files = (place.rpartition(":")[0] for place in places)
-    return tuple(dict.fromkeys(file for file in files if file.endswith(".c")))
+    return check(change, tree, replace(configurations, deadlines=request.deadline.anew), StepReporter())

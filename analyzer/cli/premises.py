@@ -102,12 +102,12 @@ def scan_if_possible(tree: Path, build: Path | None, found: Explanation) -> Scan
         return Scanned(reason=str(error))
 
 
-def scan_layouts(sources: ScanOptions, chosen: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
-    """The same for the chosen layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
+def scan_layouts(sources: ScanOptions, layouts: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
+    """The same for these layouts, nothing without a tree; raises ``click.UsageError`` for too many records."""
     if sources.tree is None:
         _refuse_build_alone(sources.build)
         return ()
-    records = _names(chosen)
+    records = _names(layouts)
     if not types or len(records) > _MOST_RECORDS:
         raise click.UsageError(f"--tree scans up to {_MOST_RECORDS} records at once, not {len(records)}; name a TYPE")
     with sources.deadline.running():
@@ -186,10 +186,21 @@ class PremiseOptions:
         return Premises(facts, kernel, self.growth, others, parsed={scan.record: scan.units for scan in scans})
 
     def premises_of(self, found: Explanation, scans: Sequence[SourceScan], sources: ScanOptions) -> Premises:
-        """Those of proposals for the findings: also on the profiled machine, and with the blocks that sources hold."""
-        given = self.on_machine_of(found.profile)
-        known = given.premises(Path(found.reading.identity.path), found.reading, scans)
-        return _with_blocks(known, found, sources.tree, sources.deadline) if sources.tree else known
+        """Those of proposals for the findings: on the profiled machine, and with members that sources hold together.
+
+        Members count as far as the ELF file has them; reading the tree counts against the deadline.
+        """
+        from linesmith.analyzer.model import SourceFacts
+        from linesmith.patches.edit.patch import held_together
+        from linesmith.tuner.constraints.facts import known_facts
+
+        known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
+        if sources.tree is None:
+            return known
+        with sources.deadline.running():
+            blocks = tuple((name, held_together(name, one, sources.tree)) for name, one in objects(found).items())
+        held = known_facts(SourceFacts(blocks), found.reading.layouts)
+        return replace(known, facts=SourceFacts((*known.facts.records, *held.records)))
 
 
 def _premise_options(
@@ -199,7 +210,7 @@ def _premise_options(
 
 
 premises_given = options.gathered(
-    "given",
+    "basis",
     _premise_options,
     click.option(
         "--growth",
@@ -226,21 +237,6 @@ premises_given = options.gathered(
 )
 
 
-def _with_blocks(premises: Premises, found: Explanation, tree: Path, deadline: Deadline) -> Premises:
-    """``premises`` with the members that the sources hold together, as far as the ELF file has them.
-
-    Reading the tree counts against ``deadline``.
-    """
-    from linesmith.analyzer.model import SourceFacts
-    from linesmith.patches.edit.patch import held_together
-    from linesmith.tuner.constraints.facts import known_facts
-
-    with deadline.running():
-        blocks = SourceFacts(tuple((name, held_together(name, one, tree)) for name, one in objects(found).items()))
-    known = known_facts(blocks, found.reading.layouts)
-    return replace(premises, facts=SourceFacts((*premises.facts.records, *known.records)))
-
-
 # Which candidate a user means: by its number in a list, or by its name, which holds in every list that has it.
 
 
@@ -263,37 +259,37 @@ class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
 
 
 def number_of(
-    chosen: int | str | None, candidates: Sequence[Candidate], free: Callable[[], Sequence[Candidate]] = tuple
+    choice: int | str | None, candidates: Sequence[Candidate], free: Callable[[], Sequence[Candidate]] = tuple
 ) -> int | None:
-    """The number of the chosen one of ``candidates``, from 1 on; ``None`` where none is chosen.
+    """The number of the one of ``candidates`` that is meant, from 1 on; ``None`` where none is.
 
     ``free`` gives those that there would be without what the source tells; it is called where the name is not known.
     Raises ``NothingToSuggest`` where there is no such candidate, or several have the name.
     """
     from linesmith.analyzer.model.candidate import candidate_name
 
-    if chosen is None:
+    if choice is None:
         return None
-    if isinstance(chosen, int):
-        if chosen <= len(candidates):
-            return chosen
+    if isinstance(choice, int):
+        if choice <= len(candidates):
+            return choice
         known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
-        raise NothingToSuggest(f"{known}, so there is no --candidate {chosen}; see `linesmith suggest`")
+        raise NothingToSuggest(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
     names = [candidate_name(one) for one in candidates]
-    if names.count(chosen) == 1:
-        return names.index(chosen) + 1
-    if chosen in names:
-        numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == chosen)
-        raise NothingToSuggest(f"candidates {numbers} are both called {chosen}; give the number")
-    raise NothingToSuggest(_unknown(chosen, candidates, free()))
+    if names.count(choice) == 1:
+        return names.index(choice) + 1
+    if choice in names:
+        numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == choice)
+        raise NothingToSuggest(f"candidates {numbers} are both called {choice}; give the number")
+    raise NothingToSuggest(_unknown(choice, candidates, free()))
 
 
-def _unknown(chosen: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:
+def _unknown(choice: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report.candidate import short_change
 
     there = [f"{candidate_name(one)} ({short_change(one)})" for one in candidates]
-    gone = next((short_change(one) for one in free if candidate_name(one) == chosen), "")
+    gone = next((short_change(one) for one in free if candidate_name(one) == choice), "")
     more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
-    why = f"what the source tells rules out {chosen} ({gone})" if gone else f"no candidate is called {chosen} here"
+    why = f"what the source tells rules out {choice} ({gone})" if gone else f"no candidate is called {choice} here"
     return f"{why}; there are: {', '.join([*there[:MOST_LISTED], *more])}"

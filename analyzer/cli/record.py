@@ -1,35 +1,61 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith record``: run a command and write down which cache lines CPUs take from each other."""
+"""``linesmith record``: run a command and write down which cache lines CPUs take from each other.
+
+The options make an order; a recorder, chosen or the first that can, carries it out; the profile goes into a file, and a
+summary to standard error.
+"""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linesmith.analyzer.base.errors import NotRecorded, OutputError
+from linesmith.analyzer.base.errors import NotRecorded
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import interruptible
-from linesmith.analyzer.cli.output import CLEAR_LINE, check_destinations, deliver, deliver_parts, quiet, remark, say
+from linesmith.analyzer.cli.output import (
+    CLEAR_LINE,
+    check_destinations,
+    deliver,
+    deliver_parts,
+    quiet,
+    remark,
+    say,
+    scratch,
+)
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Emulation, Guest, Order, Profile, Recorded
+    from linesmith.analyzer.model import Order, Profile
     from linesmith.plugins.api import Recorder
 
 
-# The options of ``linesmith record``.
-
 _MOST_CPUS = 64
+# Options of a machine to boot, by the names of their parameters.
+_OF_A_KERNEL = {
+    "vmlinux": "--vmlinux",
+    "cpus": "--smp",
+    "nodes": "--numa",
+    "memory": "--memory",
+    "initrd": "--initrd",
+    "overlay": "--overlay",
+    "append": "--append",
+}
+# Of a private cache; the plugin's own number.
+_WAYS = 8
+_SNAPSHOT_SOURCE = "drgn"
+_RESULTS = ("output", "log", "trace")
+_TRACE = "accesses.trace"
+_PART_BYTES = 1 << 20
+_RECORDERS = ("perf", "qemu-user", "qemu")
 
 
 class _ByteSize(click.ParamType):  # type: ignore[type-arg]
@@ -91,9 +117,7 @@ _OPTIONS = (
         show_default=True,
         help="Whose accesses to follow in a whole machine.",
     ),
-    click.option(
-        "--line-bytes", type=click.Choice(["64", "128", "256"]), default="64", show_default=True, help="Cache line."
-    ),
+    click.option("--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Cache line."),
     click.option("--adjacent", is_flag=True, help="Each miss also fetches the other line of its pair."),
     click.option(
         "--cache",
@@ -173,34 +197,18 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
-    wanted = order(command_, output, machine, given)
-    chosen = choose(machine, wanted)
+    ordered = order(command_, output, machine, given)
+    recorder = choose(machine, ordered)
     if dry_run:
-        click.echo(visible("\n".join(chosen.commands(wanted))))
+        click.echo(visible("\n".join(recorder.commands(ordered))))
         return
-    profile = record(chosen, wanted, output)
-    say(summary(profile, output, wanted) if profile else f"profile: {output}")
-
-
-# The order that the options of ``linesmith record`` make.
-
-# Options of a machine to boot, by the names of their parameters.
-_OF_A_KERNEL = {
-    "vmlinux": "--vmlinux",
-    "cpus": "--smp",
-    "nodes": "--numa",
-    "memory": "--memory",
-    "initrd": "--initrd",
-    "overlay": "--overlay",
-    "append": "--append",
-}
-# Of a private cache; the plugin's own number.
-_WAYS = 8
+    profile = record(recorder, ordered, output)
+    say(summary(profile, output, ordered) if profile else f"profile: {output}")
 
 
 def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[str, Any]) -> Order:
     """The order that the options make; raises ``click.UsageError`` for options that contradict each other."""
-    from linesmith.analyzer.model import Order
+    from linesmith.analyzer.model import Emulation, Guest, Order
 
     if given["cpus"] % given["nodes"]:
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
@@ -210,61 +218,21 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
         raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
     if given["kernel"] is not None and machine in ("qemu-user", "perf"):
         raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
+    least, size = _WAYS * given["line_bytes"], given["cache_bytes"]
+    if size and (size < least or size & (size - 1)):
+        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
+    guest = None
+    if given["kernel"] is not None:
+        named = {one.name: given[one.name] for one in fields(Guest) if one.name in given}
+        guest = Guest(**named, words=tuple(given["append"].split()))
     return Order(
         command=command,
-        emulation=_emulation(given),
-        guest=_guest(given),
+        emulation=Emulation(**{one.name: given[one.name] for one in fields(Emulation)}),
+        guest=guest,
         log=(given["log"] or output.with_name(f"{output.name}.log")).absolute(),
         trace=given["trace"],
         seconds=given["seconds"],
     )
-
-
-def _emulation(given: Mapping[str, Any]) -> Emulation:
-    from linesmith.analyzer.model import Emulation
-
-    least = _WAYS * int(given["line_bytes"])
-    size = given["cache_bytes"]
-    if size and (size < least or size & (size - 1)):
-        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
-    return Emulation(
-        ring=given["ring"],
-        line_bytes=int(given["line_bytes"]),
-        adjacent=given["adjacent"],
-        cache_bytes=given["cache_bytes"],
-        quantum=given["quantum"],
-        interleave=given["interleave"],
-        seed=given["seed"],
-        first=given["first"],
-        last=given["last"],
-    )
-
-
-def _guest(given: Mapping[str, Any]) -> Guest | None:
-    """The machine, where a kernel was named."""
-    from linesmith.analyzer.model import Guest
-
-    if given["kernel"] is None:
-        return None
-    return Guest(
-        kernel=given["kernel"],
-        vmlinux=given["vmlinux"],
-        cpus=given["cpus"],
-        nodes=given["nodes"],
-        memory=given["memory"],
-        initrd=given["initrd"],
-        overlay=given["overlay"],
-        words=tuple(given["append"].split()),
-    )
-
-
-# The way from an order to a profile in a file, and what is told on the way.
-
-_SNAPSHOT_SOURCE = "drgn"
-_RESULTS = ("output", "log", "trace")
-_TRACE = "accesses.trace"
-_PART_BYTES = 1 << 20
-_RECORDERS = ("perf", "qemu-user", "qemu")
 
 
 def choose(machine: str, order: Order) -> Recorder:
@@ -291,16 +259,21 @@ def choose(machine: str, order: Order) -> Recorder:
     raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
 
 
-def record(chosen: Recorder, order: Order, output: Path) -> Profile | None:
+def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     from linesmith.plugins.profiles.recorded import can_hold, encode_for
+    from linesmith.plugins.recording.text import with_objects
+    from linesmith.plugins.registry import snapshot_source
 
     can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
-    with _scratch() as scratch, interruptible():
-        trace = scratch / _TRACE if order.trace else None
-        recorded = chosen.record(replace(order, trace=trace), scratch, _tell)
-        profile = _with_objects(recorded, order)
+    with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
+        trace = folder / _TRACE if order.trace else None
+        recorded = recorder.record(replace(order, trace=trace), folder, _tell)
+        if recorded.memory is not None:
+            _tell("looking up objects in the memory dump")
+        vmlinux = order.guest.vmlinux if order.guest else None
+        profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
         if trace and order.trace:
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
@@ -345,30 +318,7 @@ def _hitm(profile: Profile) -> int:
     return sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
 
 
-def _with_objects(recorded: Recorded, order: Order) -> Profile | None:
-    """The profile with the objects that lay on its lines, where there is a memory dump to look at."""
-    from linesmith.plugins.recording.text import with_objects
-    from linesmith.plugins.registry import snapshot_source
-
-    if recorded.memory is not None:
-        _tell("looking up objects in the memory dump")
-    vmlinux = order.guest.vmlinux if order.guest else None
-    return with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
-
-
 def _tell(progress: str) -> None:
     """What takes time is told to a person who waits, not to a log."""
     if sys.stderr.isatty() and not quiet():
         click.echo(f"{CLEAR_LINE}{visible(progress)} ...", err=True)
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    try:
-        folder = TemporaryDirectory(prefix="linesmith-record-")
-    except OSError as error:
-        raise OutputError(
-            f"no temporary directory can be made ({error.strerror}); set TMPDIR to one that can be written"
-        ) from error
-    with folder as name:
-        yield Path(name)

@@ -64,7 +64,7 @@ _NAME = re.compile(r"\w+")
 class ProfileOptions:
     """The options for a profile as they were given."""
 
-    given: PremiseOptions
+    basis: PremiseOptions
     type_: str | None
     section: int
     snapshot: Path | None
@@ -102,10 +102,7 @@ _profile_given = options.gathered(
 )
 @options.html
 @click.option(
-    "--against",
-    metavar="RUN",
-    type=options.DIRECTORY,
-    help="Show what another run says of the same variants.",
+    "--against", metavar="RUN", type=options.DIRECTORY, help="Show what another run says of the same variants."
 )
 @options.result_format
 @options.output
@@ -125,18 +122,18 @@ def command(
     it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
     layouts, costs and phases. Options from --type on are for that.
     """
-    chosen = chosen_report(inputs, elf, html)
-    if isinstance(chosen, PageRequest):
-        options.write_page(page(chosen, of_profile), chosen.html)
+    request = chosen_report(inputs, elf, html)
+    if isinstance(request, PageRequest):
+        options.write_page(page(request, of_profile), request.html)
         return
     from linesmith.analyzer.cli.runs import show_results
     from linesmith.analyzer.report.html.pages import render_run
     from linesmith.analyzer.report.run_forms import render_two_runs
     from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
 
-    result = read_result(chosen)
+    result = read_result(request)
     if html:
-        options.write_page(render_run(result, files_of(chosen, result)), html)
+        options.write_page(render_run(result, files_of(request, result)), html)
     elif against:
         options.write_shown(render_two_runs(result, read_result(against)), "text", output)
     else:
@@ -174,34 +171,34 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
     return PageRequest(files[0], files[1], html)
 
 
-def page(request: PageRequest, asked: ProfileOptions) -> str:
+def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
     from linesmith.analyzer.cli.suggest import offered, suggested
     from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([request.html], ("html",))
-    section, snapshot, trust = asked.section, asked.snapshot, asked.trust
-    found = analyse(request.elf, request.profile, section, asked.type_, snapshot=snapshot, trust=trust)
-    known = asked.given.premises_of(found, scan_findings(asked.sources, found), asked.sources)
-    shown = suggested(found, known, offered(found, known, asked.trace), asked.trace)
-    chosen = ProfileSection(found.profile, section, found.reports, found.left_out)
-    return render_profile(shown, chosen, tuple(_unchecked(asked)))
+    section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
+    found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
+    known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
+    shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
+    report = ProfileSection(found.profile, section, found.reports, found.left_out)
+    return render_profile(shown, report, tuple(_unchecked(of_profile)))
 
 
-def _unchecked(asked: ProfileOptions) -> Iterator[str]:
+def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
-    if asked.trace is None:
+    if of_profile.trace is None:
         yield "what a replay says of the candidates: no trace was given (--trace)"
-    if asked.sources.tree is None:
+    if of_profile.sources.tree is None:
         yield (
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
             "for (--tree)"
         )
-    if not asked.given.configurations:
+    if not of_profile.basis.configurations:
         yield "other configurations and machines: only this build was looked at (--configuration)"
-    if asked.given.machine.slabinfo is None:
+    if of_profile.basis.machine.slabinfo is None:
         yield "slab caches of a running kernel: theirs are computed or assumed (--slabinfo)"
 
 

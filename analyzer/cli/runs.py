@@ -88,7 +88,7 @@ run_given = options.gathered(
         "--run",
         "folder",
         metavar="DIR",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=options.NEW_DIRECTORY,
         help="Where everything is kept.  [default: PLAN.run]",
     ),
     click.option("--resume", is_flag=True, help="Go on with the run that is there."),

@@ -120,7 +120,7 @@ _USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 
 
 @dataclass(frozen=True, slots=True)
-class FileValue:
+class Value:
     """What a file sets, and where: the file and the line."""
 
     value: str | int | float
@@ -131,9 +131,9 @@ class FileValue:
 class SettingsFile:
     """Values by table (``defaults`` or a command) and name."""
 
-    values: Mapping[tuple[str, str], FileValue]
+    values: Mapping[tuple[str, str], Value]
 
-    def look_up(self, command: str, name: str) -> FileValue | None:
+    def look_up(self, command: str, name: str) -> Value | None:
         """What is set for this command, else for all."""
         return self.values.get((command, name)) or self.values.get((DEFAULTS, name))
 
@@ -220,7 +220,7 @@ def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[s
                 _refuse(text, (table, name), f"{name} is no text or number; give one, as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:
                 _refuse(text, (table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
-            values[table, name] = FileValue(value, f"{text.shown}:{text.line((table, name))}")
+            values[table, name] = Value(value, f"{text.shown}:{text.line((table, name))}")
     return SettingsFile(values)
 
 
@@ -278,7 +278,7 @@ def is_default(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
 
 
-def in_files(context: click.Context, param: click.Parameter) -> FileValue | None:
+def in_files(context: click.Context, param: click.Parameter) -> Value | None:
     """What the user's file or the tree's sets for this parameter, and where. Raises ``ConfigurationError``."""
     command = context.info_name or ""
     setting = setting_of(command, param)

@@ -61,7 +61,7 @@ def command(
     section: int,
     limit: int | None,
     candidate: int | str | None,
-    given: PremiseOptions,
+    basis: PremiseOptions,
     sources: ScanOptions,
     snapshot: Path | None,
     trust: str | None,
@@ -85,7 +85,7 @@ def command(
 
     found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
-    known = given.premises_of(found, scan_findings(sources, found), sources)
+    known = basis.premises_of(found, scan_findings(sources, found), sources)
     made = offered(found, known, trace)
     answers = suggested(found, known, made, trace, split, limit)
     if not any(line.candidates or line.advice for line in answers.lines):

@@ -18,12 +18,7 @@ from linesmith.analyzer.cli import options, runs
 @options.output
 @options.dry_run
 def command(
-    plan: Path,
-    run_options: runs.RunOptions,
-    trials: int | None,
-    format_: str,
-    output: Path | None,
-    dry_run: bool,
+    plan: Path, run_options: runs.RunOptions, trials: int | None, format_: str, output: Path | None, dry_run: bool
 ) -> None:
     """Find the best layout for a workload: propose, rebuild, boot, benchmark, and say what is certain.
 

@@ -140,10 +140,7 @@ def gather(directory: Path, scratch: Path, recorders: Sequence[Recorder], choice
     """The profile of the first recorder that works on the program in ``directory``, or the written one."""
     command = (str(directory / "bench"), str(MILLISECONDS), *map(str, choice.cpus))
     order = Order(
-        command,
-        Emulation(ring="user", interleave="turns"),
-        output=scratch / "printed",
-        seconds=RECORD_SECONDS,
+        command, Emulation(ring="user", interleave="turns"), output=scratch / "printed", seconds=RECORD_SECONDS
     )
     obstacles = []
     for recorder in recorders:

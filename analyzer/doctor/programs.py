@@ -24,21 +24,9 @@ _SECONDS = 10
 _RELEASE = re.compile(r"\d+(?:\.\d+)+")
 
 
-def found(program: str) -> Path | None:
-    """Where the program is."""
-    place = shutil.which(program)
-    return Path(place) if place else None
-
-
-def release(program: str, option: str = "--version") -> str:
-    """The release that the program tells of itself; empty where it tells none, or does not end in time."""
-    done = ended(program, option)
-    return release_in(done) if done else ""
-
-
-def release_in(done: Ended) -> str:
-    """The release in what a program has said; empty where it ended otherwise than well."""
-    match = _RELEASE.search(done.output) if done.status == 0 else None
+def release_in(done: Ended | None) -> str:
+    """The release in what a program has said; empty where it did not end, or otherwise than well."""
+    match = _RELEASE.search(done.output) if done and done.status == 0 else None
     return match[0] if match else ""
 
 
@@ -157,7 +145,7 @@ def program_checks(distribution: Distribution) -> Iterator[Check]:
 
 def check(program: Tool, distribution: Distribution) -> Check:
     """Where it is, and which release."""
-    name = next((name for name in program.names if found(name)), None)
+    name = next((name for name in program.names if shutil.which(name)), None)
     if name is None:
         remedy = distribution.install(program.package)
         return _made(program, Readiness.MISSING, "not installed", remedy)

@@ -8,12 +8,13 @@ tried by running a guest.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ToolMissing
-from linesmith.analyzer.doctor.programs import Distribution, Tool, check, ended, found, release
+from linesmith.analyzer.doctor.programs import Distribution, Tool, check, ended, release_in
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.user import plugin_file
@@ -39,22 +40,18 @@ PROGRAMS_ONLY = "QEMU, programs"
 PLUGIN = "plugin for QEMU"
 _SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 # By the name that `record --on` takes: the parts that all have to be there.
-_WAYS = {
-    "perf": ("perf", PMU),
-    "qemu-user": (PROGRAMS_ONLY, PLUGIN),
-    "qemu": (WHOLE, PLUGIN, "busybox"),
-}
+_WAYS = {"perf": ("perf", PMU), "qemu-user": (PROGRAMS_ONLY, PLUGIN), "qemu": (WHOLE, PLUGIN, "busybox")}
 
 
 def sampling_checks(distribution: Distribution) -> Iterator[Check]:
     """perf, and what it can sample here."""
-    perf = found("perf")
+    perf = shutil.which("perf")
     purpose = "records profiles on this machine, reads perf.data"
     if perf is None:
         remedy = distribution.install("linux-perf")
         yield Check(AREA, "perf", Readiness.MISSING, "not installed", purpose, remedy)
     else:
-        yield Check(AREA, "perf", Readiness.READY, f"perf {release(str(perf))}".strip(), purpose)
+        yield Check(AREA, "perf", Readiness.READY, f"perf {release_in(ended(perf, '--version'))}".strip(), purpose)
     yield _pmu(perf, distribution)
 
 
@@ -63,7 +60,7 @@ def events(devices: Path) -> str:
     return next((meaning for path, meaning in _EVENTS if (devices / path).exists()), "")
 
 
-def _pmu(perf: Path | None, distribution: Distribution) -> Check:
+def _pmu(perf: str | None, distribution: Distribution) -> Check:
     event = events(_DEVICES)
     if not event:
         virtual = False
@@ -75,7 +72,7 @@ def _pmu(perf: Path | None, distribution: Distribution) -> Check:
         return Check(AREA, PMU, Readiness.MISSING, said, _PURPOSE_OF_PMU)
     if perf is None:
         return Check(AREA, PMU, Readiness.LIMITED, f"{event}, but no perf", _PURPOSE_OF_PMU)
-    done = ended(str(perf), "c2c", "record", "-o", "/dev/null", "--", "true", seconds=_SECONDS)
+    done = ended(perf, "c2c", "record", "-o", "/dev/null", "--", "true", seconds=_SECONDS)
     if done and done.status == 0:
         return Check(AREA, PMU, Readiness.READY, event, _PURPOSE_OF_PMU)
     forbidden = False

@@ -26,7 +26,7 @@ from linesmith.patches.source.tree import Tree
 from linesmith.plugins import registry
 from linesmith.tuner.run.plan_file import read_plan
 from linesmith.tuner.run.simulated import recorded
-from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 # Layouts between two runs of the baseline.
 BETWEEN = 6
@@ -47,7 +47,7 @@ class Survey:
     """A whole space: what was built of it, and why the rest was not."""
 
     plan: TunePlan
-    found: Proposals
+    found: RecordProposals
     baseline: Built
     layouts: tuple[Layout, ...]
     failures: dict[str, str]
@@ -73,7 +73,7 @@ def _built(plan: TunePlan, variant: Variant, place: Workplace) -> Built:
     return registry.builder(plan.recipe.builder).build(plan.recipe, variant, place, _unheard)
 
 
-def _proposals(plan: TunePlan, baseline: Built, work: Path) -> Proposals:
+def _proposals(plan: TunePlan, baseline: Built, work: Path) -> RecordProposals:
     evidence = plan.evidence
     if evidence is None:
         raise SystemExit("the plan records nothing")
@@ -84,7 +84,7 @@ def _proposals(plan: TunePlan, baseline: Built, work: Path) -> Proposals:
     return proposals(findings, reading.layouts, plan.search)
 
 
-def _diff(plan: TunePlan, found: Proposals, point: Point) -> str:
+def _diff(plan: TunePlan, found: RecordProposals, point: Point) -> str:
     tree = Tree(plan.recipe.tree)
     candidate = found.candidates(point)[0]
     return patch_of(candidate, found.finding(point), tree, 1, excerpt, confirm(candidate, tree, _unheard)).diff

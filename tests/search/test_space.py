@@ -31,7 +31,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.space.dimensions import room_wanted
-from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 
 def record(name: str, *members: str, cold: int = 14, align: int | None = 64) -> Layout:
@@ -58,17 +58,17 @@ CONTENDED = finding(ROUTES, LOOKUPS, DISTURBED)
 
 def searched(
     layout: Layout, *findings: Finding, growth: int = 0, type_: str = "", around: Layout | None = None
-) -> Proposals:
+) -> RecordProposals:
     layouts = table(layout, around) if around else table(layout)
     return proposals(findings, layouts, Searching(type=type_, growth=growth))
 
 
-def legal(proposed: Proposals) -> list[Candidate]:
+def legal(proposed: RecordProposals) -> list[Candidate]:
     """The candidate of each legal point."""
     return [candidate for point in proposed.legality.options for candidate in proposed.candidates(point)]
 
 
-def best(proposed: Proposals) -> Candidate:
+def best(proposed: RecordProposals) -> Candidate:
     """What is predicted to cost least."""
     (candidate,) = proposed.candidates(min(proposed.legality.options, key=proposed.estimate))
     return candidate
@@ -78,11 +78,11 @@ def lines_of(candidate: Candidate) -> dict[str, int]:
     return {name: line_of(offset, CACHE_LINE_BYTES) for name, offset in offsets(candidate.after).items()}
 
 
-def names(proposed: Proposals) -> list[str]:
+def names(proposed: RecordProposals) -> list[str]:
     return [dimension.name for dimension in proposed.space.dimensions]
 
 
-def choices(proposed: Proposals, name: str) -> tuple[str, ...]:
+def choices(proposed: RecordProposals, name: str) -> tuple[str, ...]:
     return next(one.choices for one in proposed.space.dimensions if one.name == name)
 
 
@@ -219,7 +219,7 @@ def room(layout: Layout, growth: int = 0, around: Layout | None = None) -> str |
     """Why no alignment is searched."""
     line = meeting(layout, "sent", "received")
     found = room_wanted(searched(layout, line, growth=growth, around=around).record, growth)
-    return found.told("struct counters", growth) if found else None
+    return found.reason("struct counters", growth) if found else None
 
 
 def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:
@@ -247,7 +247,7 @@ def used_by(functions: str, member: LineMember) -> LineMember:
     return replace(member, functions=tuple(uses))
 
 
-def shared(pairs: list[ConflictPair], **members: tuple[str, int, int]) -> Proposals:
+def shared(pairs: list[ConflictPair], **members: tuple[str, int, int]) -> RecordProposals:
     """A record whose members are each used by functions, with reads and writes."""
     layout = record("shared", *members, cold=12)
     uses = enumerate(members.items())
@@ -255,13 +255,13 @@ def shared(pairs: list[ConflictPair], **members: tuple[str, int, int]) -> Propos
     return searched(layout, finding(layout, seen, pairs))
 
 
-def counted(writer_of_newest: str = "count", stores: int = 1000) -> Proposals:
+def counted(writer_of_newest: str = "count", stores: int = 1000) -> RecordProposals:
     """A reader of ``limit``; ``accepted`` and then ``newest`` are written, and ``accepted`` is blamed for all."""
     members = {"limit": ("look", 1000, 0), "accepted": ("count", 0, 1000), "newest": (writer_of_newest, 0, stores)}
     return shared([ConflictPair("limit", "accepted", "accepted", 1000)], **members)
 
 
-def best_alone(proposed: Proposals, gone: str, left: str = "newest") -> float:
+def best_alone(proposed: RecordProposals, gone: str, left: str = "newest") -> float:
     """What the best layout is predicted to cost with ``left`` on the line of ``limit`` and ``gone`` off it."""
 
     def alone(point: Point) -> bool:

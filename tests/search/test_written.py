@@ -15,7 +15,7 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
 from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
-from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 pytestmark = pytest.mark.xdist_group("search-written")
 SOURCE = """\
@@ -49,7 +49,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def proposed(tree: Path) -> Proposals:
+def proposed(tree: Path) -> RecordProposals:
     program = tree.parent / f"{tree.name}.out"
     subprocess.run(["gcc", "-g", "-o", program, tree / "ring.c"], check=True)
     layouts = read_layouts(program).layouts
@@ -65,14 +65,14 @@ def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: f
     return [f"{member.offset:4} {member.name}" for member in shown.members]
 
 
-def written(proposed: Proposals, point: Point, tree: Path) -> Patch:
+def written(proposed: RecordProposals, point: Point, tree: Path) -> Patch:
     (candidate,) = proposed.candidates(point)
     confirmed = confirm(candidate, Tree(tree), lambda _: None)
     return patch_of(candidate, proposed.finding(point), Tree(tree), 1, excerpt, confirmed)
 
 
 @pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.study)])
-def test_points_compile_to_what_was_promised(proposed: Proposals, tree: Path, most: int) -> None:
+def test_points_compile_to_what_was_promised(proposed: RecordProposals, tree: Path, most: int) -> None:
     several = [point for point in proposed.legality.options if len(proposed.describe(point)) > 2]
     chosen = several[:: max(1, len(several) // most)]
     assert len(chosen) >= most

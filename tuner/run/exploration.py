@@ -18,7 +18,7 @@ from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import keep_trial, trials
 from linesmith.tuner.run.progress import Narration
 from linesmith.tuner.run.rungs import COSTLY, Rung
-from linesmith.tuner.space.proposals import Proposals, proposals
+from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 # Answers that cost nothing are kept some at a time: should they be lost, they are given again alike.
 _MOST_UNKEPT = 256
@@ -115,7 +115,7 @@ class Exploration:
         self._narration.score(spent, self._budget, best)
 
 
-def searched(seen: ExplainedRun, search: Searching) -> tuple[ExplainedRun, Proposals]:
+def searched(seen: ExplainedRun, search: Searching) -> tuple[ExplainedRun, RecordProposals]:
     """The profile with every line of the hottest record that may be changed, and its layouts.
 
     Raises ``NothingToSuggest``, with the files to look at.

@@ -51,7 +51,7 @@ from linesmith.tuner.run.judgement import Judge, searching
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file
 from linesmith.tuner.run.simulated import SimulatedBenchmark, failure_of
-from linesmith.tuner.space.proposals import Proposals
+from linesmith.tuner.space.proposals import RecordProposals
 
 COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 Pairs = frozenset[frozenset[str]]
@@ -107,7 +107,7 @@ class TraceRung:
 class Points:
     """The layouts of ``proposals`` as variants of the source tree at ``tree``; ``elf`` is the product with DWARF."""
 
-    def __init__(self, proposals: Proposals, tree: Path, elf: str, run: RunDirectory, excerpt: Excerpt) -> None:
+    def __init__(self, proposals: RecordProposals, tree: Path, elf: str, run: RunDirectory, excerpt: Excerpt) -> None:
         self.proposals = proposals
         self._tree = tree
         self._elf = elf
@@ -231,7 +231,7 @@ def _failed(trial: Trial, error: LinesmithError) -> Trial:
     return replace(trial, failure=failure)
 
 
-def rigs(plan: TunePlan, proposed: Proposals, lab: Laboratory) -> tuple[Rig, ...]:
+def rigs(plan: TunePlan, proposed: RecordProposals, lab: Laboratory) -> tuple[Rig, ...]:
     """What the upper rungs are measured with, the highest last; raises ``BenchmarkUnknown``."""
     found: list[Rig] = []
     if Fidelity.SIMULATION in plan.search.ladder and plan.evidence is not None:

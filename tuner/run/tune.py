@@ -35,7 +35,7 @@ from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import Points, RungLadder, rigs
 from linesmith.tuner.space.dimensions import room_wanted
-from linesmith.tuner.space.proposals import Proposals
+from linesmith.tuner.space.proposals import RecordProposals
 
 _MINUTE = 60.0
 _SPACE = "space"
@@ -81,8 +81,8 @@ class _Tuning:
         self._check_space(proposed)
         title, growth = proposed.record.subject.layout.title, self.plan.search.growth
         # Alignments, often the obvious change, are not searched for want of bytes.
-        if wanted := room_wanted(proposed.record, growth):
-            remark(self.lab.run.journal, wanted.told(title, growth))
+        if room := room_wanted(proposed.record, growth):
+            remark(self.lab.run.journal, room.reason(title, growth))
         terms = Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules)
         for rig in upper:
             terms = with_measures(terms, rig.fidelity, rig.judge.measures)
@@ -96,7 +96,7 @@ class _Tuning:
                 remark(self.lab.run.journal, f"{name} failed on fresh blocks: {outcome.kind}: {outcome.reason}")
         finish(self.lab.run.journal, confirmed)
 
-    def _check_space(self, proposed: Proposals) -> None:
+    def _check_space(self, proposed: RecordProposals) -> None:
         """Points of an earlier process must mean the same layouts; raises ``PlanError`` where they do not."""
         journal = self.lab.run.journal
         now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
@@ -109,7 +109,9 @@ class _Tuning:
         with journal.transaction():
             journal.keep_note(_SPACE, now)
 
-    async def _explore(self, seen: ExplainedRun, proposed: Proposals, upper: tuple[Rig, ...], judge: Judge) -> None:
+    async def _explore(
+        self, seen: ExplainedRun, proposed: RecordProposals, upper: tuple[Rig, ...], judge: Judge
+    ) -> None:
         plan, run = self.plan, self.lab.run
         elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
         points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)

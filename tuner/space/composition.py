@@ -34,36 +34,30 @@ def composed(target: ContendedRecord, choices: Iterable[Choice], growth: int) ->
     moves = [move for choice in made for move in choice.moves]
     order, done = _ordered(target, moves)
     aligned = _aligned(target, order, made)
-    steps = (*done, *(_alignment(target, atom, align) for atom, align in aligned.items()))
+    alignments = ((target.parts[atom].members[0].name, align) for atom, align in aligned.items())
+    steps = (*done, *(Move(MoveKind.ALIGN, name, align=align) for name, align in alignments))
     moved = tuple(dict.fromkeys(_atom(target, name) for move in steps for name in (move.member, move.partner) if name))
     option = price(target, Arrangement(tuple(order), aligned, steps, moved))
-    _check_size(target, option.size, growth)
-    _check_holders(target, option, growth)
+    _check_growth(target, option, growth)
     forbidden = target.freedom.refuses(option.arrangement.order, option.starts, option.size)
     if forbidden is not None:
         raise NothingToSuggest(str(forbidden))
     return option
 
 
-def _check_size(target: ContendedRecord, size: int, growth: int) -> None:
-    now, title = target.layout.size, target.layout.title
+def _check_growth(target: ContendedRecord, option: Option, growth: int) -> None:
+    """Neither the record nor what holds it may grow by more than ``growth`` bytes."""
+    size, now, title = option.size, target.layout.size, target.layout.title
+    allowed = f"grow by {growth} bytes" if growth else "not grow"
     if size != now and not target.may_resize:
         raise NothingToSuggest(f"{title} would have {size} bytes instead of {now} and move what follows it")
     if size > now + growth:
-        raise NothingToSuggest(f"{title} would grow from {now} to {size} bytes, but may {_allowed(growth)}")
-
-
-def _check_holders(target: ContendedRecord, option: Option, growth: int) -> None:
-    """What holds the record may not grow by more than the record itself."""
+        raise NothingToSuggest(f"{title} would grow from {now} to {size} bytes, but may {allowed}")
     largest = target.holders.largest(option.granule, option.size - target.layout.size)
     if largest is not None and largest.after > largest.before + growth:
         sizes = f"from {largest.before} to {largest.after} bytes"
         held = f"{largest.record}, which holds {target.title},"
-        raise NothingToSuggest(f"{held} would grow {sizes}, but may {_allowed(growth)}")
-
-
-def _allowed(growth: int) -> str:
-    return f"grow by {growth} bytes" if growth else "not grow"
+        raise NothingToSuggest(f"{held} would grow {sizes}, but may {allowed}")
 
 
 def _ordered(target: ContendedRecord, moves: Sequence[Move]) -> tuple[list[int], list[Move]]:
@@ -118,11 +112,9 @@ def _binding(target: ContendedRecord) -> str:
 
 def _atom(target: ContendedRecord, name: str) -> int:
     """The atom that holds the member ``name``."""
-    named = (at for at, part in enumerate(target.parts) if name in (part.name, part.last))
-    found = next(named, None)
-    if found is not None:
-        return found
-    return next(at for at, part in enumerate(target.parts) if any(one.name == name for one in part.members))
+    parts = list(enumerate(target.parts))
+    ends = [at for at, part in parts if name in (part.name, part.last)]
+    return ends[0] if ends else next(at for at, part in parts if any(one.name == name for one in part.members))
 
 
 def _aligned(target: ContendedRecord, order: Sequence[int], choices: Iterable[Choice]) -> dict[int, int]:
@@ -133,8 +125,8 @@ def _aligned(target: ContendedRecord, order: Sequence[int], choices: Iterable[Ch
             if move.align is not None:
                 atom = _atom(target, move.member)
                 behind = order.index(atom) + 1
-                both = (atom, order[behind]) if choice.alone and behind < len(order) else (atom,)
-                found |= {one: max(move.align, found.get(one, 0)) for one in both}
+                atoms = (atom, order[behind]) if choice.alone and behind < len(order) else (atom,)
+                found |= {one: max(move.align, found.get(one, 0)) for one in atoms}
     return {atom: align for atom, align in sorted(found.items()) if _needed(target, atom, align)}
 
 
@@ -145,7 +137,3 @@ def _needed(target: ContendedRecord, atom: int, align: int) -> bool:
         name = target.parts[atom].name or "an anonymous member"
         raise NothingToSuggest(f"{name} cannot be aligned by itself")
     return (first.alignment or 1) < align
-
-
-def _alignment(target: ContendedRecord, atom: int, align: int) -> Move:
-    return Move(MoveKind.ALIGN, target.parts[atom].members[0].name, align=align)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The decisions that are worth searching: where hot members go, alone or in company, and how they are aligned.
+"""The dimensions that are worth searching: where hot members go, alone or as a group, and how they are aligned.
 
-Not every order: of all places for a member those are kept that differ in the line it comes to, in whom it meets there,
-and in the size of the record. Of places that do not differ so, the one that is predicted cheapest stands for all.
+Not every order: of all places for a member those count that differ in the line it comes to, in whom it meets there,
+and in the size of the record. Of places that do not differ so, the one that is predicted cheapest stands for all. Hot
+members may stay together where they do not disturb each other, as far as the profile shows: a lock and the word it
+protects, or what one thread writes, move as one, for each alone would leave half of the contention.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import pairwise
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.placement import round_up
@@ -21,31 +24,37 @@ from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.hot_record import HotRecord, estimate
 
-# Hot members that may stay together: those that do not disturb each other, as far as the profile shows.
-#
-# A lock and the word it protects, or what one thread writes, move as one; each alone would leave half of the
-# contention.
-
 # Hot atoms that are looked at, the hottest.
 MOST_ATOMS = 8
 # Groups of them that are moved.
-MOST_COMPANIES = 4
+MOST_GROUPS = 4
 # What of the record's contention an atom must have had a part in to be worth a dimension.
 WORTHWHILE = 0.05
+# Members that get a dimension for their alignment.
+MOST_ALIGNED = 2
+# Bytes that stand for any size, where only legality is asked for.
+MOST_GROWTH = 1 << 30
+# Places of one member or group beside the one it has.
+MOST_PLACES = 5
+AS_IT_IS = Choice("as it is")
+
+# Atoms that move together, the hottest first.
+AtomGroup = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Company:
-    """Atoms that move together, the hottest first."""
-
-    atoms: tuple[int, ...]
-
-
-def companies(record: HotRecord) -> tuple[Company, ...]:
-    """The companies of the record's hot atoms, the hottest first; each atom is in one."""
+def groups(record: HotRecord) -> tuple[AtomGroup, ...]:
+    """The groups of the record's hot atoms, the hottest first; each atom is in one."""
     costs = _costs(record)
-    found = harmless_groups(hottest(record)[:MOST_ATOMS], partial(_with, costs))
-    return tuple(Company(tuple(one)) for one in found[:MOST_COMPANIES])
+
+    def cost_with(atom: int, others: Sequence[int] | None) -> float:
+        """What the atom costs with the ``others``, ``None`` for all there are."""
+        met = (
+            [pair for pair in one if atom in pair and (others is None or pair - {atom} <= set(others))] for one in costs
+        )
+        return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))
+
+    found = harmless_groups(hottest(record)[:MOST_ATOMS], cost_with)
+    return tuple(tuple(one) for one in found[:MOST_GROUPS])
 
 
 def hottest(record: HotRecord) -> list[int]:
@@ -78,132 +87,104 @@ def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
     return found
 
 
-def _with(costs: list[dict[frozenset[int], float]], atom: int, company: Sequence[int] | None) -> float:
-    """What the atom costs with those of the company, ``None`` for all there are."""
-    met = (
-        [pair for pair in one if atom in pair and (company is None or pair - {atom} <= set(company))] for one in costs
-    )
-    return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))
-
-
-# Members that get a dimension for their alignment.
-MOST_ALIGNED = 2
-# Bytes that stand for any size, where only legality is asked for.
-MOST_GROWTH = 1 << 30
-# Places of one member or company beside the one it has.
-MOST_PLACES = 5
-AS_IT_IS = Choice("as it is")
-
-
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SearchDimension:
     """A dimension with what each of its choices does; the first is as it is now."""
 
     name: str
     choices: tuple[Choice, ...]
 
 
-def decisions(record: HotRecord, candidates: Sequence[Candidate], growth: int) -> tuple[Decision, ...]:
+def dimensions(record: HotRecord, candidates: Sequence[Candidate], growth: int) -> tuple[SearchDimension, ...]:
     """The dimensions, each with all that ``candidates`` choose in it, though they may grow by ``growth`` bytes only."""
     target = record.subject
     found: dict[str, list[Choice]] = {}
-    for company in companies(record):
-        found[_place_of(target, company)] = [AS_IT_IS, *_places(record, company, growth)]
+    for group in groups(record):
+        found[_place_of(target, group)] = [AS_IT_IS, *_places(record, group, growth)]
     for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
         found[f"alignment of {target.parts[atom].members[0].name}"] = [AS_IT_IS, *_alignments(record, atom, growth)]
     for name, choice in (one for candidate in candidates for one in assigned(record, candidate).items()):
         known = found.setdefault(name, [AS_IT_IS])
         if choice not in known:
             known.append(choice)
-    return tuple(Decision(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
+    return tuple(SearchDimension(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
 
 
 def assigned(record: HotRecord, candidate: Candidate) -> dict[str, Choice]:
     """What a candidate chooses in which dimension."""
     target = record.subject
-    places = {
-        target.parts[atom].name: _place_of(target, company) for company in companies(record) for atom in company.atoms
-    }
+    places = {target.parts[atom].name: _place_of(target, group) for group in groups(record) for atom in group}
     moves: dict[str, list[Move]] = {}
     for move in candidate.moves:
         if move.kind is MoveKind.ALIGN:
             moves.setdefault(f"alignment of {move.member}", []).append(move)
         else:
-            moves.setdefault(places.get(move.member, f"place of {move.member}"), []).append(_plain(move))
+            plain = replace(move, kind=MoveKind.MOVE) if move.kind is MoveKind.FILL_HOLE else move
+            moves.setdefault(places.get(move.member, f"place of {move.member}"), []).append(plain)
     return {name: Choice(_words(name, made), tuple(made)) for name, made in moves.items()}
 
 
-def _place_of(target: ContendedRecord, company: Company) -> str:
-    return f"place of {', '.join(target.parts[atom].name for atom in company.atoms)}"
+def _place_of(target: ContendedRecord, group: AtomGroup) -> str:
+    return f"place of {', '.join(target.parts[atom].name for atom in group)}"
 
 
-def _plain(move: Move) -> Move:
-    return replace(move, kind=MoveKind.MOVE) if move.kind is MoveKind.FILL_HOLE else move
-
-
-def _words(name: str, moves: Sequence[Move]) -> str:
-    return ", ".join(_clause(name, move) for move in moves)
-
-
-def _clause(name: str, move: Move) -> str:
-    """A move in words; the member goes without saying where the dimension has only its name."""
-    if move.kind is MoveKind.ALIGN:
-        return f"{move.align} bytes"
-    clause = f"swapped with {move.partner}" if move.kind is MoveKind.SWAP else _where(move)
-    return clause if name == f"place of {move.member}" else f"{move.member} {clause}"
+def _words(dimension: str, moves: Sequence[Move]) -> str:
+    """The moves in words; the member goes without saying where the dimension has only its name."""
+    clauses = []
+    for move in moves:
+        if move.kind is MoveKind.ALIGN:
+            clauses.append(f"{move.align} bytes")
+        else:
+            clause = f"swapped with {move.partner}" if move.kind is MoveKind.SWAP else _where(move)
+            clauses.append(clause if dimension == f"place of {move.member}" else f"{move.member} {clause}")
+    return ", ".join(clauses)
 
 
 def _where(move: Move) -> str:
     return f"behind {move.after}" if move.after else "at the front"
 
 
-def _places(record: HotRecord, company: Company, growth: int) -> list[Choice]:
-    """Places to put the company or its first atom at, each for all that amount to the same, predicted best first."""
+def _places(record: HotRecord, group: AtomGroup, growth: int) -> list[Choice]:
+    """Places to put the group or its first atom at, each for all that amount to the same, predicted best first."""
+    target = record.subject
     best: dict[tuple[object, ...], tuple[tuple[float, ...], Choice]] = {}
-    for choice in _movements(record.subject, company):
+    for choice in _movements(target, group):
         try:
-            option = composed(record.subject, [choice], growth)
+            option = composed(target, [choice], growth)
         except NothingToSuggest:
             continue
-        disturbed = _disturbed(record.subject, option)
+        disturbed = sum(1.0 for now, then in zip(target.starts, option.starts, strict=True) if now != then)
         rank = (round(estimate(record, option), 3), len(choice.moves), option.size, disturbed)
-        effect = _effect(record.subject, company, option)
+        effect = _effect(target, group, option)
         if disturbed and (effect not in best or rank < best[effect][0]):
             best[effect] = rank, choice
     ranked = sorted(best.values(), key=lambda one: one[0])[:MOST_PLACES]
     return [choice for _, choice in ranked]
 
 
-def _movements(target: ContendedRecord, company: Company) -> Iterator[Choice]:
-    """The first atom at every other place that has a name to find it by, alone and with its company behind it."""
-    name = _place_of(target, company)
-    names = {target.parts[atom].last for atom in company.atoms}
-    for arrangement in moves(target, unchanged(target), company.atoms[:1]):
+def _movements(target: ContendedRecord, group: AtomGroup) -> Iterator[Choice]:
+    """The first atom at every other place that has a name to find it by, alone and with its group behind it."""
+    name = _place_of(target, group)
+    names = {target.parts[atom].last for atom in group}
+    following = []
+    for before, atom in pairwise(group):
+        part = target.parts[atom]
+        together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
+        following.append(Move(MoveKind.MOVE, part.name, after=target.parts[before].last, members=together))
+    for arrangement in moves(target, unchanged(target), group[:1]):
         (move,) = arrangement.moves
         if move.after == "":
             continue
         yield Choice(_words(name, [move]), (move,))
-        if len(company.atoms) > 1 and move.after not in names:
-            yield Choice(f"all {_where(move)}", (move, *_following(target, company)))
+        if len(group) > 1 and move.after not in names:
+            yield Choice(f"all {_where(move)}", (move, *following))
 
 
-def _following(target: ContendedRecord, company: Company) -> tuple[Move, ...]:
-    """Moves that put each atom of the company behind the one before it."""
-    pairs = zip(company.atoms, company.atoms[1:], strict=False)
-    return tuple(_behind(target, atom, target.parts[before].last) for before, atom in pairs)
-
-
-def _behind(target: ContendedRecord, atom: int, after: str) -> Move:
-    part = target.parts[atom]
-    together = tuple(member.name for member in part.members) if len(part.members) > 1 else ()
-    return Move(MoveKind.MOVE, part.name, after=after, members=together)
-
-
-def _effect(target: ContendedRecord, company: Company, option: Option) -> tuple[object, ...]:
-    """What tells places apart: the lines of the company, the members that meet and how often, the record's size."""
+def _effect(target: ContendedRecord, group: AtomGroup, option: Option) -> tuple[object, ...]:
+    """What tells places apart: the lines of the group, the members that meet and how often, the record's size."""
     objects = target.heat.mixes.starts(option.granule)
     phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
-    lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in company.atoms)
+    lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in group)
     met = tuple(
         (
             meets(contact, option.starts, phase, target.heat.line_bytes),
@@ -214,32 +195,23 @@ def _effect(target: ContendedRecord, company: Company, option: Option) -> tuple[
     return lines, met, option.size
 
 
-def _disturbed(target: ContendedRecord, option: Option) -> float:
-    return sum(1.0 for now, then in zip(target.starts, option.starts, strict=True) if now != then)
-
-
 def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
     """Alignments that the record has room for, to a line, to a pair of lines, alone on either, and within a line."""
     target = record.subject
     first, size = target.parts[atom].members[0], target.layout.size
-    wanted = [(CACHE_LINE_BYTES, False), (CACHE_LINE_BYTES, True), (ADJACENT_LINE_BYTES, True)]
-    if own := _own_size(record, atom):
-        wanted = [(own, False), *wanted]
+    own = _own_size(record, atom)
+    alignments = [(own, False)] if own else []
+    alignments += [(CACHE_LINE_BYTES, False), (CACHE_LINE_BYTES, True), (ADJACENT_LINE_BYTES, True)]
     choices = []
-    for align, alone in wanted:
+    for align, alone in alignments:
         words = f"{align} bytes, alone there" if alone else f"{align} bytes"
         choice = Choice(words, (Move(MoveKind.ALIGN, first.name, align=align),), alone)
-        if target.grown(round_up(size, align), align) <= growth and _can_be(target, choice):
-            choices.append(choice)
+        if target.grown(round_up(size, align), align) <= growth:
+            with suppress(NothingToSuggest):
+                # That it can be written and is more than there is, at whatever size.
+                if composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned:
+                    choices.append(choice)
     return choices
-
-
-def _can_be(target: ContendedRecord, choice: Choice) -> bool:
-    """Whether the alignment can be written and is more than there is, at whatever size."""
-    try:
-        return bool(composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned)
-    except NothingToSuggest:
-        return False
 
 
 def _own_size(record: HotRecord, atom: int) -> int:
@@ -251,7 +223,7 @@ def _own_size(record: HotRecord, atom: int) -> int:
     return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
 
 
-# What a record has no room for: alignments that are out of the question because it may not grow.
+# Alignments that are out of the question because the record may not grow.
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +234,7 @@ class Room:
     record: str
     bytes: int
 
-    def told(self, searched: str, growth: int) -> str:
+    def reason(self, searched: str, growth: int) -> str:
         """Why no alignment of the record ``searched``, which may grow by ``growth`` bytes, was looked at."""
         held, of_holder = ("", "") if self.record == searched else (" and what holds it", f" of {self.record}")
         allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
@@ -279,10 +251,10 @@ def room_wanted(record: HotRecord, growth: int) -> Room | None:
     target = record.subject
     if target.grown(round_up(target.layout.size, CACHE_LINE_BYTES), CACHE_LINE_BYTES) <= growth:
         return None
-    return min(_needed(record), key=lambda one: one.bytes, default=None)
+    return min(_rooms(record), key=lambda one: one.bytes, default=None)
 
 
-def _needed(record: HotRecord) -> Iterator[Room]:
+def _rooms(record: HotRecord) -> Iterator[Room]:
     """What each alignment to a line takes which the space would have, were there room."""
     target = record.subject
     for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
@@ -293,12 +265,9 @@ def _needed(record: HotRecord) -> Iterator[Room]:
         except NothingToSuggest:
             continue
         if option.arrangement.aligned:
-            yield _room(target, name, option)
-
-
-def _room(target: ContendedRecord, member: str, option: Option) -> Room:
-    more = option.size - target.layout.size
-    largest = target.holders.largest(option.granule, more)
-    if largest is None or largest.after - largest.before <= more:
-        return Room(member, target.title, more)
-    return Room(member, largest.record, largest.after - largest.before)
+            more = option.size - target.layout.size
+            largest = target.holders.largest(option.granule, more)
+            if largest is None or largest.after - largest.before <= more:
+                yield Room(name, target.title, more)
+            else:
+                yield Room(name, largest.record, largest.after - largest.before)

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The record that is searched, with the heat that all lines of the profile put on its members."""
+"""The record that is searched, with the heat of all lines of the profile, and what a layout is predicted to cost.
+
+A worker that writes several members of a line takes the line once, with the first of them, and a profile blames that
+one alone. The others disturb the same readers as soon as they are left behind, so moving the first gains nothing. So a
+contact has others that stand in for it where it does not meet any more. A line also costs what no members of one object
+do: a member on two lines, and the end of a neighbour in a row of objects.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,8 @@ from math import gcd
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meet
-from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Finding, LineObject, Outcome
+from linesmith.analyzer.layouts.gaps import Span, meet
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Finding, Outcome
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.heat import Contact, MemberSpot, RecordHeat
@@ -22,11 +28,6 @@ from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord, subject
-
-# Contacts with those that stand in for them: who disturbs once the writer that is blamed now has gone.
-#
-# A worker that writes several members of a line takes the line once, with the first of them, and a profile blames that
-# one alone. The others disturb the same readers as soon as they are left behind, so moving the first gains nothing.
 
 # A contact of the profile, and those of which the worst takes its place where it does not meet any more.
 Disturbance = tuple[Contact, ...]
@@ -58,11 +59,6 @@ def disturbance(heat: RecordHeat, groups: Sequence[Disturbance], starts: Sequenc
     )
 
 
-def adjacent_disturbance(groups: Sequence[Disturbance], starts: Sequence[int], objects: ObjectStarts) -> float:
-    """The same on average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
-    return _worst(groups, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
-
-
 def _worst(groups: Sequence[Disturbance], share: Callable[[Contact], float]) -> float:
     return sum(max(one.weight * share(one) for one in group) for group in groups)
 
@@ -84,39 +80,32 @@ def _instead(
         return
     for stores in lined:
         if contact.first.name in stores and contact.second.name in stores:
-            sides = [(one, *_deputies(heat, one, stores, hostile)) for one in _sides(contact)]
+            ends: tuple[Deputy, Deputy] = (contact.first, 1.0), (contact.second, 1.0)
+            sides = [(one, *_deputies(heat, one[0], stores, hostile)) for one in ends]
             for (first, often), (second, as_often) in list(product(*sides))[1:]:
                 if first != second:
                     yield replace(contact, first=first, second=second, weight=contact.weight * often * as_often)
 
 
-def _sides(contact: Contact) -> tuple[Deputy, Deputy]:
-    return (contact.first, 1.0), (contact.second, 1.0)
-
-
-def _deputies(heat: RecordHeat, of: Deputy, stores: Stores, hostile: set[frozenset[str]]) -> list[Deputy]:
+def _deputies(heat: RecordHeat, spot: MemberSpot, stores: Stores, hostile: set[frozenset[str]]) -> list[Deputy]:
     """Who is written by the same functions, those written most first; none that the spot was seen to disturb."""
-    spot = of[0]
+
+    def share(name: str) -> float:
+        """How often a member is stored to by functions that store to the spot, of the times that this is; at most 1."""
+        common = [function for function, count in stores[name].items() if count and stores[spot.name].get(function)]
+        whole = sum(stores[spot.name][function] for function in common)
+        return min(1.0, sum(stores[name][function] for function in common) / whole) if whole else 0.0
+
     friends = [
-        (one, _share(stores[one.name], stores[spot.name]))
+        (one, share(one.name))
         for one in heat.spots
         if one != spot and one.name in stores and frozenset((one.name, spot.name)) not in hostile
     ]
     return sorted((one for one in friends if one[1]), key=lambda one: -one[1])[:MOST_DEPUTIES]
 
 
-def _share(stores: Mapping[str, int], others: Mapping[str, int]) -> float:
-    """How often a member is stored to by functions that store to another, of the times that this one is; at most 1."""
-    common = [name for name, count in stores.items() if count and others.get(name)]
-    whole = sum(others[name] for name in common)
-    return min(1.0, sum(stores[name] for name in common) / whole) if whole else 0.0
-
-
-# What a line costs beside members of one object that meet: a member on two lines, and the end of a neighbour.
-
-
 @dataclass(frozen=True, slots=True)
-class Touch:
+class SpotTouch:
     """Bytes of a spot that are accessed together with its others: ``start`` counts from the spot's member.
 
     ``weight`` is its part of the contended samples of the line on which it was seen.
@@ -128,7 +117,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class NeighbourPair:
     """Spots of two objects in a row that cost ``weight`` contended samples: the second is ``objects`` further on.
 
     ``phase`` is that of one of the objects.
@@ -141,7 +130,7 @@ class Neighbours:
     phase: int
 
 
-def touches(heat: RecordHeat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[Touch, ...]:
+def touches(heat: RecordHeat, lines: Sequence[Finding], starts: Sequence[int]) -> tuple[SpotTouch, ...]:
     """All touches of spots that fit a line; ``starts`` are bytes in the object by member position."""
     spots = {spot.name: spot for spot in heat.spots if spot.size <= CACHE_LINE_BYTES}
     found: dict[tuple[MemberSpot, int], float] = defaultdict(float)
@@ -154,24 +143,23 @@ def touches(heat: RecordHeat, lines: Sequence[Finding], starts: Sequence[int]) -
             spot = spots[one.top]
             share = (one.reads + one.writes) / max(total[one.top], 1)
             found[spot, (one.object_offset or 0) - starts[spot.member]] += share * line.contended
-    return tuple(Touch(spot, start, weight) for (spot, start), weight in found.items())
+    return tuple(SpotTouch(spot, start, weight) for (spot, start), weight in found.items())
 
 
-def straddling(heat: RecordHeat, touched: Sequence[Touch], starts: Sequence[int], granule: int) -> float:
+def straddling(heat: RecordHeat, touched: Sequence[SpotTouch], starts: Sequence[int], granule: int) -> float:
     """Contended samples of spots on a second line, in the profile's phase or on average over all phases."""
-    seen = heat.here(granule).phases(heat.line_bytes)
-    return sum(share * _beside_the_first(heat, touched, starts, phase) for phase, share in seen)
+
+    def beside_the_first(phase: int) -> float:
+        by_spot: dict[MemberSpot, dict[int, float]] = {}
+        for one in touched:
+            lines = by_spot.setdefault(one.spot, defaultdict(float))
+            lines[(starts[one.spot.member] + one.start + phase) // heat.line_bytes] += one.weight
+        return sum(sum(lines.values()) - max(lines.values()) for lines in by_spot.values())
+
+    return sum(share * beside_the_first(phase) for phase, share in heat.here(granule).phases(heat.line_bytes))
 
 
-def _beside_the_first(heat: RecordHeat, touched: Sequence[Touch], starts: Sequence[int], phase: int) -> float:
-    by_spot: dict[MemberSpot, dict[int, float]] = {}
-    for one in touched:
-        lines = by_spot.setdefault(one.spot, defaultdict(float))
-        lines[(starts[one.spot.member] + one.start + phase) // heat.line_bytes] += one.weight
-    return sum(sum(lines.values()) - max(lines.values()) for lines in by_spot.values())
-
-
-def neighbours(finding: Finding, heat: RecordHeat, size: int) -> Iterator[Neighbours]:
+def neighbours(finding: Finding, heat: RecordHeat, size: int) -> Iterator[NeighbourPair]:
     """Pairs of the finding whose ends belong to different objects of ``size`` bytes in a row."""
     spots = {spot.name: spot for spot in heat.spots}
     places = {member.top: member.offset - (member.object_offset or 0) for member in finding.members}
@@ -180,10 +168,10 @@ def neighbours(finding: Finding, heat: RecordHeat, size: int) -> Iterator[Neighb
             apart = places.get(pair.second, 0) - places.get(pair.first, 0)
             if apart and apart % size == 0:
                 first, second = spots[pair.first], spots[pair.second]
-                yield Neighbours(first, second, apart // size, pair.weight, finding.objects[0].phase)
+                yield NeighbourPair(first, second, apart // size, pair.weight, finding.objects[0].phase)
 
 
-def meeting(one: Neighbours, starts: Sequence[int], size: int, line_bytes: int, granule: int) -> float:
+def meeting(one: NeighbourPair, starts: Sequence[int], size: int, line_bytes: int, granule: int) -> float:
     """How often the two meet in a row of objects of ``size`` bytes, each looking at the one behind and before it.
 
     The row is taken to begin where it does now, as far as the alignment ``granule`` of its objects allows. The sum of
@@ -211,8 +199,8 @@ class HotRecord:
     others: tuple[Finding, ...]
     subject: ContendedRecord
     disturbances: tuple[Disturbance, ...]
-    touches: tuple[Touch, ...]
-    neighbours: tuple[Neighbours, ...]
+    touches: tuple[SpotTouch, ...]
+    neighbours: tuple[NeighbourPair, ...]
     contended: float
 
 
@@ -224,7 +212,9 @@ def hot_records(
     Raises ``NothingToSuggest`` with the reason for the hottest line when there is none.
     """
     name = wanted.split()[-1] if wanted else ""
-    chosen = [_foremost(one, name) for one in findings if not name or any(it.type == name for it in one.objects)]
+    holding = [one for one in findings if not name or any(it.type == name for it in one.objects)]
+    # Each with its objects of that type first.
+    chosen = [replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != name))) for one in holding]
     if not chosen:
         held = f"no line of the profile holds {name}" if name else "The profile holds no line to rearrange a record for"
         raise NothingToSuggest(f"{held}; see `linesmith hot` for what it holds")
@@ -242,13 +232,11 @@ def hot_records(
         raise reasons[0]
 
 
-def _foremost(finding: Finding, wanted: str) -> Finding:
-    """The finding with its objects of type ``wanted`` first."""
-    return replace(finding, objects=tuple(sorted(finding.objects, key=lambda one: one.type != wanted)))
-
-
 def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, premises: Premises) -> HotRecord:
-    if not _is_known(leading.objects[0] if leading.objects else None):
+    first = leading.objects[0] if leading.objects else None
+    # Whose members could move has to be known, though it may not be known who meets whom.
+    known = first is not None and first.layout is not None and first.outcome is Outcome.RESOLVED
+    if not known or (first is not None and is_lock(first.type)):
         refuse_hopeless(leading, layouts)
     same = [one for one in (leading, *others) if any(it.layout == leading.objects[0].layout for it in one.objects)]
     lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
@@ -268,24 +256,15 @@ def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, p
     )
 
 
-def _is_known(target: LineObject | None) -> bool:
-    """Whether it is known whose members could move, though it may not be known who meets whom."""
-    known = target is not None and target.layout is not None and target.outcome is Outcome.RESOLVED
-    return known and target is not None and not is_lock(target.type)
-
-
 def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
     """The finding once for each object of this layout, which comes first, with the pairs that meet inside it."""
     for target in finding.objects:
         if target.layout == layout:
             rest = (one for one in finding.objects if one is not target)
-            yield _inside(replace(finding, objects=(target, *rest)))
-
-
-def _inside(finding: Finding) -> Finding:
-    names = {member.top for member in own_members(finding)}
-    pairs = tuple(pair for pair in finding.triage.pairs if pair.first in names and pair.second in names)
-    return replace(finding, triage=replace(finding.triage, pairs=pairs))
+            own = replace(finding, objects=(target, *rest))
+            names = {member.top for member in own_members(own)}
+            pairs = tuple(pair for pair in own.triage.pairs if pair.first in names and pair.second in names)
+            yield replace(own, triage=replace(own.triage, pairs=pairs))
 
 
 # What a layout is predicted to cost as a ratio to the layout as it is: the cheapest fidelity.
@@ -316,30 +295,28 @@ def estimate(record: HotRecord, option: Option) -> float:
     before = _cost(record, target.starts, target.layout.size, target.heat.granule)
     after = _cost(record, option.starts, option.size, option.granule)
     total = max(record.contended, before, 1.0)
-    return max((total - before + after) / total, LEAST) + _beside(target, option)
-
-
-def _beside(target: ContendedRecord, option: Option) -> float:
-    """What no contact tells: who is newly exposed, lines of hot members, the size, and the steps."""
+    # What no contact tells: who is newly exposed, lines of hot members, the size, and the steps.
     exposed = exposure(target, option.starts, option.granule)
     lines = hot_lines(target.heat, option.starts, target.heat.mix(option.granule))
     lines -= hot_lines(target.heat, target.starts, target.heat.mix(target.heat.granule))
     larger = option.size / max(target.layout.size, 1) - 1
-    return EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
+    further = EXPOSED * exposed + LINE * lines + SIZE * larger + STEP * len(option.arrangement.moves)
+    return max((total - before + after) / total, LEAST) + further
 
 
 def _cost(record: HotRecord, starts: Sequence[int], size: int, granule: int) -> float:
     heat = record.subject.heat
     met = disturbance(heat, record.disturbances, starts, granule)
-    paired = adjacent_disturbance(record.disturbances, starts, heat.mixes.starts(granule))
+    # On average over all phases at 128 bytes, where the prefetcher pairs lines.
+    objects = heat.mixes.starts(granule)
+    paired = _worst(record.disturbances, lambda one: residual_share(one, starts, ADJACENT_LINE_BYTES, objects))
     split = straddling(heat, record.touches, starts, granule)
-    row = sum(one.weight * _still_met(record, one, starts, size, granule) for one in record.neighbours)
+    row = sum(one.weight * _still_met(record.subject, one, starts, size, granule) for one in record.neighbours)
     return (1 - ADJACENT) * (met.here + met.anywhere) / 2 + ADJACENT * paired + STRADDLE * split + row
 
 
-def _still_met(record: HotRecord, one: Neighbours, starts: Sequence[int], size: int, granule: int) -> float:
+def _still_met(target: ContendedRecord, one: NeighbourPair, starts: Sequence[int], size: int, granule: int) -> float:
     """How often neighbours meet of the times that they meet now, which gave them their weight."""
-    target = record.subject
     line_bytes = target.heat.line_bytes
     now = meeting(one, target.starts, target.layout.size, line_bytes, target.heat.granule)
     return meeting(one, starts, size, line_bytes, granule) / now if now else 0.0

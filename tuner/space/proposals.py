@@ -6,7 +6,7 @@ A better proposer brings other dimensions and other priors; whoever searches, bu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import product
@@ -23,11 +23,17 @@ from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.search import Option, price
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.dimensions import Decision, assigned, decisions, hottest
+from linesmith.tuner.space.dimensions import SearchDimension, assigned, dimensions, hottest
 from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
 
-# Every point of a space as a layout, or the reason why it is none: each layout belongs to one point only.
-
+# Points of a space, the illegal ones included.
+MOST_POINTS = 600
+# What a choice counts for that is not legal alone: it may be together with others.
+_UNKNOWN = 1.0
+# A prior that removes less than this share of what the best of them does comes behind all that remove more.
+GOOD_PART = 0.7
+# Records around the one that is changed which are told by name.
+MOST_HOLDERS = 3
 # What makes a layout: bytes at which members start, the record's size, and the alignments asked for.
 Key = tuple[tuple[int, ...], int, tuple[tuple[int, int], ...]]
 
@@ -44,13 +50,14 @@ class Legality:
     same: Mapping[Point, Point]
 
 
-def legality(target: ContendedRecord, made: Sequence[Decision], growth: int) -> Legality:
-    """All points of the decisions, the layout as it is among those refused."""
+def legality(target: ContendedRecord, made: Sequence[SearchDimension], growth: int) -> Legality:
+    """All points of the dimensions, the layout as it is among those refused."""
     options: dict[Point, Option] = {}
     refused: dict[Point, str] = {}
     same: dict[Point, Point] = {}
     owners = {key_of(price(target, unchanged(target))): (0,) * len(made)}
-    for point in sorted(product(*(range(len(one.choices)) for one in made)), key=_changes):
+    points = product(*(range(len(one.choices)) for one in made))
+    for point in sorted(points, key=lambda one: (sum(1 for number in one if number), one)):
         try:
             option = composed(target, picked(made, point), growth)
         except NothingToSuggest as reason:
@@ -60,7 +67,9 @@ def legality(target: ContendedRecord, made: Sequence[Decision], growth: int) -> 
         if same[point] == point and any(point):
             options[point] = option
         else:
-            refused[point] = _repeats(made, same[point])
+            numbered = zip(made, same[point], strict=True)
+            words = ", ".join(f"{one.name} {one.choices[number].words}" for one, number in numbered if number)
+            refused[point] = f"the layout is the same as with {words}" if words else "the layout stays as it is"
     return Legality(options, refused, same)
 
 
@@ -69,81 +78,50 @@ def key_of(option: Option) -> Key:
     return option.starts, option.size, tuple(sorted(option.arrangement.aligned.items()))
 
 
-def picked(made: Sequence[Decision], point: Point) -> Iterator[Choice]:
+def picked(made: Sequence[SearchDimension], point: Point) -> Iterator[Choice]:
     """The choices of a point."""
-    for decision, number in zip(made, point, strict=True):
-        yield decision.choices[number]
+    for dimension, number in zip(made, point, strict=True):
+        yield dimension.choices[number]
 
 
-def _changes(point: Point) -> tuple[int, Point]:
-    return sum(1 for number in point if number), point
+def smaller(
+    record: HotRecord, made: Sequence[SearchDimension], suggested: Sequence[Sequence[Candidate]], growth: int
+) -> tuple[SearchDimension, ...]:
+    """The dimensions with so few choices that there are at most ``MOST_POINTS`` points.
 
-
-def _repeats(made: Sequence[Decision], point: Point) -> str:
-    words = ", ".join(_spoken(made, point))
-    return f"the layout is the same as with {words}" if words else "the layout stays as it is"
-
-
-def _spoken(made: Iterable[Decision], point: Point) -> Iterator[str]:
-    for decision, number in zip(made, point, strict=True):
-        if number:
-            yield f"{decision.name} {decision.choices[number].words}"
-
-
-# Keeps a space small: of too many choices, those go first that alone are predicted worst.
-
-# Points of a space, the illegal ones included.
-MOST_POINTS = 600
-# What a choice counts for that is not legal alone: it may be in company.
-_UNKNOWN = 1.0
-
-
-def narrowed(
-    record: HotRecord, made: Sequence[Decision], suggested: Sequence[Sequence[Candidate]], growth: int
-) -> tuple[Decision, ...]:
-    """The decisions with so few choices that there are at most ``MOST_POINTS`` points.
-
-    Large decisions lose a choice first, those of colder members before; in each, what ``suggested`` chooses goes last.
+    Large dimensions lose a choice first, those of colder members before; in each, the choices that alone are predicted
+    worst go first, and what ``suggested`` chooses goes last.
     """
-    kept = {item for group in suggested for one in group for item in assigned(record, one).items()}
-    ranked = [_ranked(record, decision, growth, kept) for decision in made]
-    while prod(len(choices) for choices in ranked) > MOST_POINTS:
-        poorest = max(range(len(ranked)), key=lambda number: _burden(number, len(ranked[number])))
-        ranked[poorest] = ranked[poorest][:-1]
-    named = zip(made, ranked, strict=True)
-    return tuple(_in_order(decision, choices) for decision, choices in named if len(choices) > 1)
+    favoured = {item for group in suggested for one in group for item in assigned(record, one).items()}
 
+    def alone(choice: Choice) -> float:
+        try:
+            return estimate(record, composed(record.subject, [choice], growth))
+        except NothingToSuggest:
+            return _UNKNOWN
 
-def _burden(number: int, choices: int) -> tuple[float, int]:
-    """What makes a decision lose a choice: to have many, and to be of a colder member than others."""
-    return choices * (1 + number / 2) if choices > 1 else 0.0, number
+    def ranked(dimension: SearchDimension) -> list[Choice]:
+        """The choices by worth: as it is, those suggested, then those predicted best alone."""
+        now, *others = dimension.choices
+        return [now, *sorted(others, key=lambda one: ((dimension.name, one) not in favoured, alone(one)))]
 
+    def burden(number: int) -> tuple[float, int]:
+        """What makes a dimension lose a choice: to have many, and to be of a colder member than others."""
+        count = len(choices[number])
+        return count * (1 + number / 2) if count > 1 else 0.0, number
 
-def _in_order(decision: Decision, choices: Sequence[Choice]) -> Decision:
-    return Decision(decision.name, tuple(choice for choice in decision.choices if choice in choices))
-
-
-def _ranked(record: HotRecord, decision: Decision, growth: int, kept: set[tuple[str, Choice]]) -> list[Choice]:
-    """The choices by worth: as it is, those suggested, then those predicted best alone."""
-    now, *others = decision.choices
-    return [now, *sorted(others, key=lambda one: ((decision.name, one) not in kept, _alone(record, one, growth)))]
-
-
-def _alone(record: HotRecord, choice: Choice, growth: int) -> float:
-    try:
-        return estimate(record, composed(record.subject, [choice], growth))
-    except NothingToSuggest:
-        return _UNKNOWN
-
-
-# A prior that removes less than this share of what the best of them does comes behind all that remove more.
-GOOD_PART = 0.7
-# Records around the one that is changed which are told by name.
-MOST_HOLDERS = 3
+    choices = [ranked(one) for one in made]
+    while prod(map(len, choices)) > MOST_POINTS:
+        choices[max(range(len(choices)), key=burden)].pop()
+    return tuple(
+        SearchDimension(one.name, tuple(choice for choice in one.choices if choice in left))
+        for one, left in zip(made, choices, strict=True)
+        if len(left) > 1
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Proposals:
+class RecordProposals:
     """The layouts of one record as points of ``space``; its priors are the candidates of ``suggest``, best first.
 
     All methods but ``reason`` raise ``NothingToSuggest`` for a point that is not legal, with the reason.
@@ -193,7 +171,7 @@ class Proposals:
 
 def proposals(
     findings: Sequence[Finding], layouts: Layouts, searching: Searching, premises: Premises = NO_PREMISES
-) -> Proposals:
+) -> RecordProposals:
     """What can be searched for the record asked for, else for the hottest one of which a layout can be changed.
 
     Raises ``NothingToSuggest`` when there is none, with the reason for the hottest line.
@@ -219,22 +197,19 @@ def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
         yield f"around it grow {sizes}{more}"
 
 
-def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> Proposals:
+def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordProposals:
     suggested = _suggested(record, layouts, growth)
-    made = narrowed(record, decisions(record, [one for group in suggested for one in group], growth), suggested, growth)
+    made = dimensions(record, [one for group in suggested for one in group], growth)
+    made = smaller(record, made, suggested, growth)
     legal = legality(record.subject, made, growth)
-    dimensions = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
+    searched = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
     points = (point for group in suggested if (point := _point(record, made, group)) is not None)
     priors = dict.fromkeys(legal.same[point] for point in points if point in legal.same)
-    known = tuple(_recommended(record, legal, [point for point in priors if point in legal.options]))
-    return Proposals(Space(dimensions, known), record, layouts, legal)
-
-
-def _recommended(record: HotRecord, legal: Legality, priors: list[Point]) -> list[Point]:
-    """The priors, those that are predicted to remove a good part before the others; else in their order."""
-    costs = {point: estimate(record, legal.options[point]) for point in priors}
+    costs = {point: estimate(record, legal.options[point]) for point in priors if point in legal.options}
     best = min(costs.values(), default=1.0)
-    return sorted(priors, key=lambda point: 1 - costs[point] < GOOD_PART * (1 - best))
+    # Those that are predicted to remove a good part come before the others; else they stay in their order.
+    known = tuple(sorted(costs, key=lambda point: 1 - costs[point] < GOOD_PART * (1 - best)))
+    return RecordProposals(Space(searched, known), record, layouts, legal)
 
 
 def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
@@ -244,9 +219,15 @@ def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[C
     """
     findings, premises = (*record.lines, *record.others), record.subject.premises
     hot = {record.subject.parts[atom].name for atom in hottest(record)}
+
+    def fits(proposed: Candidate) -> bool:
+        """Whether the candidate is of the record that is searched, and small enough."""
+        same = proposed.before.id == record.subject.layout.id
+        around = all(one.after <= one.before + growth for one in proposed.holders)
+        return same and around and proposed.after.size <= proposed.before.size + growth
+
     leading, *others = (
-        [one for one in _candidates(line, findings, layouts, premises) if _fits(record, one, growth)]
-        for line in record.lines
+        [one for one in _candidates(line, findings, layouts, premises) if fits(one)] for line in record.lines
     )
     best = [next((one for one in line if {move.member for move in one.moves} <= hot), None) for line in others]
     more = tuple(dict.fromkeys(one for one in best if one is not None))
@@ -265,17 +246,10 @@ def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts, pr
     return [one for one, kind in zip(found, kinds, strict=True) if MoveKind.SWAP not in kind or not moved]
 
 
-def _fits(record: HotRecord, proposed: Candidate, growth: int) -> bool:
-    """Whether the candidate is of the record that is searched, and small enough."""
-    same = proposed.before.id == record.subject.layout.id
-    around = all(one.after <= one.before + growth for one in proposed.holders)
-    return same and around and proposed.after.size <= proposed.before.size + growth
-
-
-def _point(record: HotRecord, made: Sequence[Decision], together: Sequence[Candidate]) -> Point | None:
+def _point(record: HotRecord, made: Sequence[SearchDimension], together: Sequence[Candidate]) -> Point | None:
     """The point at which these candidates are made; ``None`` where one of them, or both at once, cannot be chosen."""
     point = [0] * len(made)
-    places = {decision.name: number for number, decision in enumerate(made)}
+    places = {one.name: number for number, one in enumerate(made)}
     for name, choice in (item for one in together for item in assigned(record, one).items()):
         place = places.get(name)
         if place is None or choice not in made[place].choices:
