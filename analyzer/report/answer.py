@@ -212,14 +212,16 @@ def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
 # Columns for who does what, and at least for the function's name.
 MOST_ACCESS = 44
 LEAST_FUNCTION = 12
+# What the layout is called that is compared with the one as it is.
+THEN = "candidate"
 LEGEND = (
     "line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified, "
     "E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie."
 )
 
 
-def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: int = WIDTH) -> list[str]:
-    """A table of two accesses for each sharing, heaviest first; ``then`` names the candidate. None without tables.
+def step_rows(tables: Sequence[StepTable], accesses: str, columns: int = WIDTH) -> list[str]:
+    """A table of two accesses for each sharing, heaviest first; none without tables.
 
     ``accesses`` are those that each sharing is a part of. What is found stands behind each access, or below it for
     want of room.
@@ -227,12 +229,15 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
     if not tables:
         return []
     width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
-    found = max(len(then), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
+    found = max(len(THEN), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
     now, after = tables[0].before[0], tables[0].after[0]
     fits = len(f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}") <= columns
-    first = f"{'access':<{width}}  {'line AB now':<{found + 8}} cycles " if fits else f"{'access':<{len(then)}}"
-    last = f"line AB {then}" if fits else "line AB"
-    rows = [f"why: {where(tables[0])}", f"     {first}  {last:<{found + 8}} cycles"]
+    first = f"{'access':<{width}}  {'line AB now':<{found + 8}} cycles " if fits else f"{'access':<{len(THEN)}}"
+    last = f"line AB {THEN}" if fits else "line AB"
+    shown = tables[0]
+    later = f", then {shown.phase_after}" if shown.phase_after != shown.phase else ""
+    why = f"why: an object that starts {shown.phase} bytes into its line{later}"
+    rows = [why, f"     {first}  {last:<{found + 8}} cycles"]
     for one in tables:
         rows.append(prose(sharing_title(one, accesses), "  ", "    ", columns))
         for now, after in zip(one.before, one.after, strict=True):
@@ -241,16 +246,10 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
                 rows.append(f"{access}  {_result(now, found)}  {_result(after, found)}".rstrip())
                 continue
             rows.append(f"  {now.cpu}  {_access(now)}")
-            for when, step in (("now", now), (then, after)):
-                rows.append(f"     {when:<{len(then)}}  {_result(step, found)}".rstrip())
+            for when, step in (("now", now), (THEN, after)):
+                rows.append(f"     {when:<{len(THEN)}}  {_result(step, found)}".rstrip())
     notes = dict.fromkeys((LEGEND, *(note for one in tables for note in one.notes)))
     return [*rows, *(prose(text, "  ", "  ", columns) for text in notes)]
-
-
-def where(one: StepTable) -> str:
-    """In which phase it is shown."""
-    then = f", then {one.phase_after}" if one.phase_after != one.phase else ""
-    return f"an object that starts {one.phase} bytes into its line{then}"
 
 
 def sharing_title(one: StepTable, accesses: str) -> str:

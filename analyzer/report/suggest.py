@@ -136,7 +136,7 @@ def _full_blocks(
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    if steps := step_rows(shown.steps, of_contended(shown.line.finding), "candidate", columns):
+    if steps := step_rows(shown.steps, of_contended(shown.line.finding), columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:
