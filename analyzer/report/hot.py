@@ -223,10 +223,15 @@ def _agreements(found: Sequence[Finding]) -> str:
     return f"by address and by instruction: {parts}" if parts else ""
 
 
+def remark_rows(remarks: Sequence[Remark]) -> list[str]:
+    """What the reader of the profile had to remark, with the lines of the text."""
+    return [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+
+
 def _remarks(remarks: Sequence[Remark], columns: int) -> list[str]:
     if not remarks:
         return []
-    rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+    rows = remark_rows(remarks)
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
     return ["\n".join(["remarks:", *(prose(one, "  ", "    ", columns) for one in rows[:MOST_REMARKS] + more)])]
 

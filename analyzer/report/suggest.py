@@ -77,12 +77,9 @@ def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) ->
 
 def _head(suggested: Suggested) -> str:
     """The files, and the machine whose slabs hold the objects."""
-    elf, machine = suggested.elf, suggested.machine
+    elf = suggested.elf
     rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
-    if machine:
-        release = ".".join(map(str, machine.release))
-        rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
-    return "\n".join(rows)
+    return "\n".join([*rows, *([f"slabs of {suggested.slabs}"] if suggested.slabs else [])])
 
 
 def _overview(suggested: Suggested, columns: int = WIDTH) -> list[str]:
