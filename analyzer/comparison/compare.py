@@ -43,129 +43,6 @@ _Name = TypeVar("_Name", Key, str)
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """Contended accesses that nobody can place: ``by_function`` on lines that were not looked at.
-
-    ``nameless`` counts those on lines that were looked at of which neither object nor function is known.
-    """
-
-    by_function: Counter[str]
-    nameless: int
-
-    def may_hold(self, functions: Iterable[str]) -> int:
-        """The most of these functions' contended accesses that may be among them."""
-        return self.nameless + sum(self.by_function[name] for name in {NAMELESS, *functions})
-
-
-def unseen(groups: Iterable[LineGroup], left_out: Iterable[SharedLine]) -> Unseen:
-    """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
-    counts: Counter[str] = Counter()
-    for line in left_out:
-        if not line.apart:
-            counts[NAMELESS] += unlisted(line)
-            for access in line.accesses:
-                counts[access.function or NAMELESS] += access.contended
-    # All accesses of a group of which the text has no rows.
-    nameless = (one.functions[NAMELESS] if one.functions else one.contended for one in groups if not one.type)
-    return Unseen(counts, sum(nameless))
-
-
-def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen, Unseen], looked: Exposure) -> Change:
-    """The change; what may be unseen on the other side has neither vanished nor is it new for sure."""
-    before, after = (side.may_hold(functions) for side in sides)
-    hidden = {
-        Fate.VANISHED: change.before * looked.after <= after * looked.before,
-        Fate.NEW: change.after * looked.before <= before * looked.after,
-    }
-    return replace(change, fate=Fate.UNSEEN) if hidden.get(change.fate) else change
-
-
-def exposure(before: Profile, after: Profile) -> Exposure:
-    """The best measure of how much both looked at: runs, samples, or samples on shared lines; else nothing."""
-    recordings = before.recording, after.recording
-    if recordings[0] and recordings[1] and recordings[0].command == recordings[1].command:
-        return Exposure(SAME_RUN, 1.0, 1.0)
-    for unit, of in (("accesses", _accesses), ("samples", _samples), ("samples on shared lines", _on_lines)):
-        looked = of(before), of(after)
-        if all(looked):
-            return Exposure(unit, *looked)
-    return Exposure("", 1.0, 1.0)
-
-
-def _accesses(one: Profile) -> float:
-    return float(dict(one.recording.counts).get("accesses", 0)) if one.recording else 0.0
-
-
-def _samples(one: Profile) -> float:
-    return float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0))
-
-
-def _on_lines(one: Profile) -> float:
-    counts = [line.records for line in one.lines if line.records is not None]
-    return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
-
-
-def cautions(
-    profiles: tuple[Profile, Profile],
-    left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
-    looked: Exposure,
-    hidden: tuple[Unseen, Unseen],
-) -> Iterator[str]:
-    """Reasons why a difference between two profiles may not be what it seems."""
-    yield from _about_chance(looked, any(one.recording for one in profiles))
-    if profiles[0].display != profiles[1].display:
-        yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
-    if any(line.nominal for one in profiles for line in one.lines):
-        yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
-    sides = ("before", "after")
-    for when, profile in zip(sides, profiles, strict=True):
-        if missing := sum(map(unlisted, profile.lines)):
-            accesses = "access stands" if missing == 1 else "accesses stand"
-            yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
-    for when, one in zip(sides, hidden, strict=True):
-        if one.nameless:
-            yield (
-                f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
-                "no rows in the text), so nothing that may be among them has vanished or is new for sure"
-            )
-    for when, lines in zip(sides, left_out, strict=True):
-        if below := [line.contended for line in lines if not line.apart]:
-            yield (
-                f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
-                "--top looks at more"
-            )
-
-
-def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
-    if not looked.unit:
-        yield (
-            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
-            "less contention and fewer samples look alike"
-        )
-    if looked.scatter:
-        yield (
-            f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
-            "limits allow for that"
-        )
-    elif recorded:
-        yield (
-            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
-            "difference should be seen in several pairs of recordings"
-        )
-    if not recorded:
-        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """Groups that are taken for the same lines, or one without a counterpart; ``by`` what that was seen."""
-
-    before: LineGroup | None
-    after: LineGroup | None
-    by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileFindings:
     """A profile with its findings; ``left_out`` are lines that were not looked at."""
 
@@ -193,6 +70,15 @@ def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
         tuple(replace(one, change=unless_unseen(one.change, one.functions, hidden, looked)) for one in members),
         tuple(cautions((before, after), (old.left_out, new.left_out), looked, hidden)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Groups that are taken for the same lines, or one without a counterpart; ``by`` what that was seen."""
+
+    before: LineGroup | None
+    after: LineGroup | None
+    by: str = ""
 
 
 def _matches(before: Sequence[LineGroup], after: Sequence[LineGroup]) -> Iterator[_Match]:
@@ -271,3 +157,117 @@ def _line_total(match: _Match, looked: Exposure, hidden: tuple[Unseen, Unseen]) 
     if alone is None or not alone.recognisable:
         return replace(change, fate=Fate.UNSEEN)
     return unless_unseen(change, alone.functions, hidden, looked)
+
+
+def exposure(before: Profile, after: Profile) -> Exposure:
+    """The best measure of how much both looked at: runs, samples, or samples on shared lines; else nothing."""
+    recordings = before.recording, after.recording
+    if recordings[0] and recordings[1] and recordings[0].command == recordings[1].command:
+        return Exposure(SAME_RUN, 1.0, 1.0)
+    for unit, of in (("accesses", _accesses), ("samples", _samples), ("samples on shared lines", _on_lines)):
+        looked = of(before), of(after)
+        if all(looked):
+            return Exposure(unit, *looked)
+    return Exposure("", 1.0, 1.0)
+
+
+def _accesses(one: Profile) -> float:
+    return float(dict(one.recording.counts).get("accesses", 0)) if one.recording else 0.0
+
+
+def _samples(one: Profile) -> float:
+    return float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0))
+
+
+def _on_lines(one: Profile) -> float:
+    counts = [line.records for line in one.lines if line.records is not None]
+    return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Contended accesses that nobody can place: ``by_function`` on lines that were not looked at.
+
+    ``nameless`` counts those on lines that were looked at of which neither object nor function is known.
+    """
+
+    by_function: Counter[str]
+    nameless: int
+
+    def may_hold(self, functions: Iterable[str]) -> int:
+        """The most of these functions' contended accesses that may be among them."""
+        return self.nameless + sum(self.by_function[name] for name in {NAMELESS, *functions})
+
+
+def unseen(groups: Iterable[LineGroup], left_out: Iterable[SharedLine]) -> Unseen:
+    """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
+    counts: Counter[str] = Counter()
+    for line in left_out:
+        if not line.apart:
+            counts[NAMELESS] += unlisted(line)
+            for access in line.accesses:
+                counts[access.function or NAMELESS] += access.contended
+    # All accesses of a group of which the text has no rows.
+    nameless = (one.functions[NAMELESS] if one.functions else one.contended for one in groups if not one.type)
+    return Unseen(counts, sum(nameless))
+
+
+def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen, Unseen], looked: Exposure) -> Change:
+    """The change; what may be unseen on the other side has neither vanished nor is it new for sure."""
+    before, after = (side.may_hold(functions) for side in sides)
+    hidden = {
+        Fate.VANISHED: change.before * looked.after <= after * looked.before,
+        Fate.NEW: change.after * looked.before <= before * looked.after,
+    }
+    return replace(change, fate=Fate.UNSEEN) if hidden.get(change.fate) else change
+
+
+def cautions(
+    profiles: tuple[Profile, Profile],
+    left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
+    looked: Exposure,
+    hidden: tuple[Unseen, Unseen],
+) -> Iterator[str]:
+    """Reasons why a difference between two profiles may not be what it seems."""
+    yield from _about_chance(looked, any(one.recording for one in profiles))
+    if profiles[0].display != profiles[1].display:
+        yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
+    if any(line.nominal for one in profiles for line in one.lines):
+        yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
+    sides = ("before", "after")
+    for when, profile in zip(sides, profiles, strict=True):
+        if missing := sum(map(unlisted, profile.lines)):
+            accesses = "access stands" if missing == 1 else "accesses stand"
+            yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
+    for when, one in zip(sides, hidden, strict=True):
+        if one.nameless:
+            yield (
+                f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
+                "no rows in the text), so nothing that may be among them has vanished or is new for sure"
+            )
+    for when, lines in zip(sides, left_out, strict=True):
+        if below := [line.contended for line in lines if not line.apart]:
+            yield (
+                f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
+                "--top looks at more"
+            )
+
+
+def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
+    if not looked.unit:
+        yield (
+            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
+            "less contention and fewer samples look alike"
+        )
+    if looked.scatter:
+        yield (
+            f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
+            "limits allow for that"
+        )
+    elif recorded:
+        yield (
+            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
+            "difference should be seen in several pairs of recordings"
+        )
+    if not recorded:
+        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"

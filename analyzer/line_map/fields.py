@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import is_lock
@@ -94,11 +94,12 @@ class _Walk:
         parts = [self._member(one, base, prefix, level) for one in whole]
         if layout.kind is RecordKind.UNION:
             parts += [[one] for one in _bit_fields(layout.members, base, prefix)]
-            # First the alternatives that have most to show: what was touched in them, then their bytes.
-            touched = [sum(self.touched[name] for one in part for name in one.names) for part in parts]
-            worth = [(count, sum(one.bytes for one in part)) for count, part in zip(touched, parts, strict=True)]
-            ranked = sorted(range(len(parts)), key=worth.__getitem__, reverse=True)
-            every = [one for at in ranked for one in parts[at]]
+
+            def worth(part: Sequence[MapField]) -> tuple[int, int]:
+                """How much an alternative has to show: what was touched in it, and its bytes."""
+                return sum(self.touched[name] for one in part for name in one.names), sum(one.bytes for one in part)
+
+            every = [one for part in sorted(parts, key=worth, reverse=True) for one in part]
             return [_with_others(one, every[:MOST_ALTERNATIVES]) for one in _painted(every)]
         plain = [one for part in parts for one in part]
         return _painted([*plain, *_bit_fields(layout.members, base, prefix)])

@@ -210,7 +210,6 @@ def compared_maps(
     after: tuple[Layout, Layouts],
     heat: RecordHeat = NO_HEAT,
     moved: Collection[str] = (),
-    line_bytes: int = CACHE_LINE_BYTES,
 ) -> tuple[LineMap, LineMap]:
     """The maps of two layouts with the heat of the first; what each member met, it keeps where it goes.
 
@@ -226,11 +225,11 @@ def compared_maps(
         parts = (one for one in (*old, *new) if any(f"{name}.".startswith(beginnings) for name in one.names))
         marked = frozenset(one.path for one in parts)
     phase = heat.phases[0][0] if heat.phases else 0
-    first = line_map(*before, heat, phase, line_bytes, "before")
+    first = line_map(*before, heat, phase, caption="before")
     carried = _carried(heat, old, new)
     if record_alignment(after[0]) > record_alignment(before[0]) and phase % record_alignment(after[0]):
         phase, carried = 0, replace(carried, phases=())
-    second = line_map(*after, carried, phase, line_bytes, _AFTER if heat.known else "after")
+    second = line_map(*after, carried, phase, caption=_AFTER if heat.known else "after")
     return _marked(first, marked), _marked(second, marked)
 
 

@@ -15,7 +15,6 @@ from linesmith.analyzer.model import (
     CodeAccess,
     ElfIdentity,
     FunctionAccesses,
-    FunctionCounts,
     Layout,
     Member,
     MemberAccesses,
@@ -26,8 +25,11 @@ from linesmith.analyzer.report.prose import WIDTH, and_more, counted, listed
 
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3
-MOST_BESIDE = 2
+MOST_CALLERS = 2
 MEMBER_COLUMN = 32
+_SUMMARY_ROW = "  {:<22} {:>11} {:>7}"
+_MEMBER_ROW = "  {:>6}  {:<{}} {:>7} {:>7} {:>7} {:>7}"
+_CODE_ROW = "  {:<56} {:<10} {:>5} {:>5}  {}"
 _NOWHERE = "(no member there)"
 _CUT = "`--member NAME` names all functions of a member, `--limit N` more of each"
 
@@ -55,23 +57,18 @@ def render_addresses(found: Sequence[AddressAccesses]) -> str:
 def render_summary(found: AccessSummary, elf: ElfIdentity) -> str:
     """How many accesses ended how, and the share that is resolved."""
     build = f" build-id {elf.build_id}" if elf.build_id else ""
+    outcomes = (*((outcome.value, count) for outcome, count in found.outcomes), ("all", found.accesses))
+    others = f"{counted(found.resolvable, 'access')} that are neither to the stack nor in patched text"
     rows = [
         f"{elf.path}{build}",
         _head(found.kinds, found.functions),
         "",
-        f"  {'outcome':<22} {'accesses':>11} {'share':>7}",
+        _SUMMARY_ROW.format("outcome", "accesses", "share"),
+        *(_SUMMARY_ROW.format(name, f"{count:,}", _share(count, found.accesses)) for name, count in outcomes),
+        "",
+        f"resolved: {_share(found.resolved, found.resolvable)} of the {others}",
     ]
-    for outcome, count in found.outcomes:
-        rows.append(f"  {outcome.value:<22} {count:>11,} {_share(count, found.accesses):>7}")
-    rows += [f"  {'all':<22} {found.accesses:>11,} {_share(found.accesses, found.accesses):>7}", ""]
-    others = f"{counted(found.resolvable, 'access')} that are neither to the stack nor in patched text"
-    rows.append(f"resolved: {_share(found.resolved, found.resolvable)} of the {others}")
     return "\n".join([*rows, ""])
-
-
-def functions_text(functions: Sequence[FunctionCounts], limit: int) -> str:
-    """The first functions with what they do: ``filemap_fault r12 w1``; the rest is counted."""
-    return listed((f"{one.function} {_letters(one.counts)}" for one in functions), limit)
 
 
 def access_notes(layout: Layout, accesses: AccessMap) -> Callable[[int, Member], str]:
@@ -81,7 +78,7 @@ def access_notes(layout: Layout, accesses: AccessMap) -> Callable[[int, Member],
     def text(offset: int, member: Member) -> str:
         found = touched(offset, member.size)
         parts = ((verb, names) for verb, names in (("read", found.readers), ("written", found.writers)) if names)
-        known = "; ".join(f"{verb} by {listed(names, MOST_BESIDE)}" for verb, names in parts)
+        known = "; ".join(f"{verb} by {listed(names, MOST_CALLERS)}" for verb, names in parts)
         alone = member.record is not None and touched_alone(member.record, accesses)
         return known or _nobody(member.type if alone else "")
 
@@ -109,12 +106,12 @@ def _type(layout: Layout, found: TypeAccesses, limit: int | None, columns: int) 
         width = max(len(name) for name in (*map(_name, found.members), _NOWHERE if found.elsewhere.total else ""))
     if found.members:
         yield ""
-        counts = f"{'reads':>7} {'writes':>7} {'updates':>7} {'atomics':>7}"
-        yield f"  {'offset':>6}  {'member':<{width}} {counts}  functions"
+        kinds = ("reads", "writes", "updates", "atomics")
+        yield f"{_MEMBER_ROW.format('offset', 'member', width, *kinds)}  functions"
     for member in found.members:
         yield from _member(member, limit, width)
     if found.elsewhere.total:
-        yield f"  {'':>6}  {_NOWHERE:<{width}} {_columns(found.elsewhere)}"
+        yield _MEMBER_ROW.format("", _NOWHERE, width, *_kinds(found.elsewhere))
 
 
 def _name(member: MemberAccesses) -> str:
@@ -123,7 +120,7 @@ def _name(member: MemberAccesses) -> str:
 
 
 def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[str]:
-    row = f"  {member.offset:>#6x}  {_name(member):<{width}} {_columns(member.counts)}"
+    row = _MEMBER_ROW.format(f"{member.offset:#x}", _name(member), width, *_kinds(member.counts))
     if not member.functions:
         yield f"{row}  {_nobody(member.alone)}"
         yield f"{'':10}code that is handed its address is not counted here"
@@ -131,18 +128,19 @@ def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[s
             yield f"{'':10}taken by inlined code of {counted(len(member.takers), 'function')} that touch more of it:"
             yield from (f"{'':12}{name}" for name in member.takers)
     elif limit is not None:
-        yield f"{row}  {functions_text(member.functions, limit)}"
+        yield f"{row}  {listed((f'{one.function} {_letters(one.counts)}' for one in member.functions), limit)}"
     else:
         yield f"{row}  {counted(len(member.functions), 'function')}:"
         yield from (f"{'':10}{one.function} {_letters(one.counts)}" for one in member.functions)
 
 
-def _columns(counts: AccessCounts) -> str:
+def _kinds(counts: AccessCounts) -> list[str]:
     each = (counts.reads, counts.writes, counts.updates, counts.atomics)
-    return " ".join(f"{count:>7,}" if count else f"{'-':>7}" for count in each)
+    return [f"{count:,}" if count else "-" for count in each]
 
 
 def _letters(counts: AccessCounts) -> str:
+    """``r12 w1``: reads, writes, updates, atomic updates."""
     each = (("r", counts.reads), ("w", counts.writes), ("u", counts.updates), ("a", counts.atomics))
     return " ".join(f"{letter}{count}" for letter, count in each if count)
 
@@ -156,7 +154,7 @@ def _function(found: FunctionAccesses) -> Iterator[str]:
     yield f"{found.function}, {where}: {what}"
     if found.accesses:
         yield ""
-        yield f"  {'what':<56} {'kind':<10} {'width':>5} {'count':>5}  lines"
+        yield _CODE_ROW.format("what", "kind", "width", "count", "lines")
     chains = dict.fromkeys(_chain(one, found) for one in found.accesses)
     for chain in chains:
         yield f"  {chain}"
@@ -176,7 +174,7 @@ def _rows(accesses: Iterable[CodeAccess]) -> Iterator[str]:
     for one in accesses:
         groups.setdefault((_what(one), one.kind.value, one.width), []).append(one)
     for (what, kind, width), group in groups.items():
-        yield f"    {what:<54} {kind:<10} {width or '?':>5} {len(group):>5}  {_lines(group)}".rstrip()
+        yield _CODE_ROW.format(f"  {what}", kind, width or "?", len(group), _lines(group)).rstrip()
 
 
 def _what(access: CodeAccess) -> str:

@@ -35,68 +35,6 @@ MOST_CACHES = 3
 MOST_HOLDERS = 3
 
 
-def meeting_rows(candidate: Candidate) -> list[str]:
-    """For each pair in how many phases it shares a line, now and then, by the size of the line.
-
-    Where it still does, the places follow at which objects are known to lie. None where no pair was sampled.
-    """
-    pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
-    sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
-    table = [["phases on one line of", *(f"{size} bytes" for size in sizes)]]
-    table += [
-        [f"{group[0].first} and {group[0].second}", *(_now_and_then(one, candidate) for one in group)]
-        for group in pairs[:MOST_PAIRS]
-    ]
-    widths = widest(table)
-    rows = [in_columns(table[0], widths).rstrip()]
-    for cells, group in zip(table[1:], pairs, strict=False):
-        rows.append(in_columns(cells, widths).rstrip())
-        # At the usual line only: pairs of lines are fetched together on some machines, and at times.
-        usual = [one for one in group if one.line_bytes == CACHE_LINE_BYTES]
-        rows += [f"  of the objects {where}" for one in usual if (where := by_place(one, candidate.proofs))]
-    if len(pairs) > MOST_PAIRS:
-        rows.append(f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them")
-    return rows if pairs else []
-
-
-def _now_and_then(residual: Residual, candidate: Candidate) -> str:
-    steps, size = candidate.steps, residual.line_bytes
-    old, new = share_of_phases(residual.before, size, steps[0]), share_of_phases(residual.after, size, steps[1])
-    return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
-
-
-def share_of_phases(share: float, line_bytes: int, step: int) -> str:
-    """A share of phases as a count of those there are where objects start at multiples of ``step`` bytes."""
-    if share in (0.0, 1.0):
-        return "always" if share else "never"
-    count = line_bytes // gcd(line_bytes, step)
-    met = share * count
-    return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
-
-
-def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
-    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
-
-    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
-    """
-    if not residual.after:
-        return ""
-    pair = residual.first, residual.second, residual.line_bytes
-    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
-    caches = Counter(one.place.partition(",")[0] for one in known)
-    grouped: dict[str, list[str]] = {}
-    for one in sorted(known, key=lambda one: -one.share):
-        cache = one.place.partition(",")[0]
-        where = one.place.replace(", ", ".") if caches[cache] > 1 else cache
-        grouped.setdefault(f"{one.share:.0%}" if one.together else "none", []).append(where)
-    parts = []
-    for share, (first, *others) in grouped.items():
-        more = f" and {counted(len(others), 'other')}" if others else ""
-        parts.append(f"{share} in {first}{more}")
-    more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
-    return f"{', '.join(parts[:MOST_PLACES])}{more}"
-
-
 def answer_rows(
     candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None = None
 ) -> Iterator[tuple[str, str]]:
@@ -207,19 +145,83 @@ def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
     yield from _labelled("functions", rows)
 
 
+def meeting_rows(candidate: Candidate) -> list[str]:
+    """For each pair in how many phases it shares a line, now and then, by the size of the line.
+
+    Where it still does, the places follow at which objects are known to lie. None where no pair was sampled.
+    """
+    pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
+    sizes = list(dict.fromkeys(one.line_bytes for one in candidate.residuals))
+    table = [["phases on one line of", *(f"{size} bytes" for size in sizes)]]
+    table += [
+        [f"{group[0].first} and {group[0].second}", *(_now_and_then(one, candidate) for one in group)]
+        for group in pairs[:MOST_PAIRS]
+    ]
+    widths = widest(table)
+    rows = [in_columns(table[0], widths).rstrip()]
+    for cells, group in zip(table[1:], pairs, strict=False):
+        rows.append(in_columns(cells, widths).rstrip())
+        # At the usual line only: pairs of lines are fetched together on some machines, and at times.
+        usual = [one for one in group if one.line_bytes == CACHE_LINE_BYTES]
+        rows += [f"  of the objects {where}" for one in usual if (where := by_place(one, candidate.proofs))]
+    if len(pairs) > MOST_PAIRS:
+        rows.append(f"… and {len(pairs) - MOST_PAIRS} more pairs; --format json has them")
+    return rows if pairs else []
+
+
+def _now_and_then(residual: Residual, candidate: Candidate) -> str:
+    steps, size = candidate.steps, residual.line_bytes
+    old, new = share_of_phases(residual.before, size, steps[0]), share_of_phases(residual.after, size, steps[1])
+    return f"{old.removesuffix(' phases')} -> {new.removesuffix(' phases')}"
+
+
+def share_of_phases(share: float, line_bytes: int, step: int) -> str:
+    """A share of phases as a count of those there are where objects start at multiples of ``step`` bytes."""
+    if share in (0.0, 1.0):
+        return "always" if share else "never"
+    count = line_bytes // gcd(line_bytes, step)
+    met = share * count
+    return f"{met:.0f} of {count} phases" if met == round(met) else f"{share:.0%} of the phases"
+
+
+def by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
+    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
+
+    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
+    """
+    if not residual.after:
+        return ""
+    pair = residual.first, residual.second, residual.line_bytes
+    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
+    caches = Counter(one.place.partition(",")[0] for one in known)
+    grouped: dict[str, list[str]] = {}
+    for one in sorted(known, key=lambda one: -one.share):
+        cache = one.place.partition(",")[0]
+        where = one.place.replace(", ", ".") if caches[cache] > 1 else cache
+        grouped.setdefault(f"{one.share:.0%}" if one.together else "none", []).append(where)
+    parts = []
+    for share, (first, *others) in grouped.items():
+        more = f" and {counted(len(others), 'other')}" if others else ""
+        parts.append(f"{share} in {first}{more}")
+    more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
+    return f"{', '.join(parts[:MOST_PLACES])}{more}"
+
+
 # Coherence steps as a table: what each access finds on the line, in the layout as it is and then.
 
 # Columns for who does what, and at least for the function's name.
 MOST_ACCESS = 44
 LEAST_FUNCTION = 12
+# What the layout is called that is compared with the one as it is.
+THEN = "candidate"
 LEGEND = (
     "line: from the one in which the object starts; AB: how the caches of CPU A and B hold it then (M modified, "
     "E exclusive, S shared, I invalid); cycles that the access waits, * only for where the members lie."
 )
 
 
-def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: int = WIDTH) -> list[str]:
-    """A table of two accesses for each sharing, heaviest first; ``then`` names the candidate. None without tables.
+def step_rows(tables: Sequence[StepTable], accesses: str, columns: int = WIDTH) -> list[str]:
+    """A table of two accesses for each sharing, heaviest first; none without tables.
 
     ``accesses`` are those that each sharing is a part of. What is found stands behind each access, or below it for
     want of room.
@@ -227,12 +229,15 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
     if not tables:
         return []
     width = min(MOST_ACCESS, max(len(_access(step)) for one in tables for step in one.before))
-    found = max(len(then), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
+    found = max(len(THEN), *(len(step.what) for one in tables for step in (*one.before, *one.after)))
     now, after = tables[0].before[0], tables[0].after[0]
     fits = len(f"  {now.cpu}  {_access(now):<{width}}  {_result(now, found)}  {_result(after, found)}") <= columns
-    first = f"{'access':<{width}}  {'line AB now':<{found + 8}} cycles " if fits else f"{'access':<{len(then)}}"
-    last = f"line AB {then}" if fits else "line AB"
-    rows = [f"why: {where(tables[0])}", f"     {first}  {last:<{found + 8}} cycles"]
+    first = f"{'access':<{width}}  {'line AB now':<{found + 8}} cycles " if fits else f"{'access':<{len(THEN)}}"
+    last = f"line AB {THEN}" if fits else "line AB"
+    shown = tables[0]
+    later = f", then {shown.phase_after}" if shown.phase_after != shown.phase else ""
+    why = f"why: an object that starts {shown.phase} bytes into its line{later}"
+    rows = [why, f"     {first}  {last:<{found + 8}} cycles"]
     for one in tables:
         rows.append(prose(sharing_title(one, accesses), "  ", "    ", columns))
         for now, after in zip(one.before, one.after, strict=True):
@@ -241,16 +246,10 @@ def step_rows(tables: Sequence[StepTable], accesses: str, then: str, columns: in
                 rows.append(f"{access}  {_result(now, found)}  {_result(after, found)}".rstrip())
                 continue
             rows.append(f"  {now.cpu}  {_access(now)}")
-            for when, step in (("now", now), (then, after)):
-                rows.append(f"     {when:<{len(then)}}  {_result(step, found)}".rstrip())
+            for when, step in (("now", now), (THEN, after)):
+                rows.append(f"     {when:<{len(THEN)}}  {_result(step, found)}".rstrip())
     notes = dict.fromkeys((LEGEND, *(note for one in tables for note in one.notes)))
     return [*rows, *(prose(text, "  ", "  ", columns) for text in notes)]
-
-
-def where(one: StepTable) -> str:
-    """In which phase it is shown."""
-    then = f", then {one.phase_after}" if one.phase_after != one.phase else ""
-    return f"an object that starts {one.phase} bytes into its line{then}"
 
 
 def sharing_title(one: StepTable, accesses: str) -> str:

@@ -87,6 +87,14 @@ class Suggested:
     replayed: Mapping[int, ReplayedSaving] = field(default_factory=dict)
     sharded: Sharded | None = None
 
+    @property
+    def slabs(self) -> str:
+        """Of which machine the slabs are: ``Linux 6.12, 64 CPUs, pages of 4096 bytes``; empty for a program."""
+        if self.machine is None:
+            return ""
+        release = ".".join(map(str, self.machine.release))
+        return f"Linux {release}, {self.machine.cpus} CPUs, pages of {self.machine.page_bytes} bytes"
+
     def numbered(self) -> Iterator[Numbered]:
         """All candidates, numbered through."""
         number = 0

@@ -92,20 +92,20 @@ def _encapsulated(made: Encapsulated) -> Iterator[str]:
     through = f"go{'es' * (len(made.places) == 1)} through {made.accessor.name}(), which gives its {made.accessor.form}"
     yield f"{name} ({made.declared.place}): {places} in {files} {through}"
     yield from (f"  {count:4}  {file}" for file, count in sorted(counts.items()))
-    yield from _listed("Does not compile any more", made.broken)
-    yield from _listed("Not touched", made.series.refusals)
+    yield from _places("Does not compile any more", made.broken)
+    yield from _places("Not touched", made.series.refusals)
     yield from _semantic_patch(made.rules)
 
 
 def _inlined(inlined: Inlined) -> Iterator[str]:
     pointer, uses = inlined.study.pointer, len(inlined.study.found.uses)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
-    yield from _listed("In the way", inlined.standing)
-    yield from _listed("To look at", inlined.sites)
+    yield from _places("In the way", inlined.standing)
+    yield from _places("To look at", inlined.sites)
     yield from _semantic_patch(inlined.study.rules)
 
 
-def _listed(title: str, places: Sequence[Refusal]) -> Iterator[str]:
+def _places(title: str, places: Sequence[Refusal]) -> Iterator[str]:
     if places:
         yield from ("", f"{title}:", *(f"  {one.code}  {one}" for one in places))
 

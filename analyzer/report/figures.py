@@ -13,6 +13,8 @@ from linesmith.analyzer.report.prose import listed
 # Ratios from here on are not known any better.
 VAST = 1000.0
 DOTS = " .:*#"
+# Characters in which the boots of a side are drawn.
+COLUMNS = 50
 MOST_VALUES = 4
 # With fewer placebos what other builds differ by is hardly known.
 ENOUGH_PLACEBOS = 3
@@ -67,21 +69,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def strips(base: Sequence[float], head: Sequence[float], width: int = 50) -> tuple[str, str]:
+def strips(base: Sequence[float], head: Sequence[float]) -> tuple[str, str]:
     """The boots of both sides as dots on one scale, from the smallest value on the left to the largest on the right.
 
     One boot is a dot, two are a colon, three a star, more a hash.
     """
     both = [*base, *head]
     low, high = min(both, default=0.0), max(both, default=0.0)
-    return _strip(base, low, high, width), _strip(head, low, high, width)
+    return _strip(base, low, high), _strip(head, low, high)
 
 
-def _strip(values: Sequence[float], low: float, high: float, width: int) -> str:
-    counts = [0] * width
+def _strip(values: Sequence[float], low: float, high: float) -> str:
+    counts = [0] * COLUMNS
     for value in values:
         place = (value - low) / (high - low) if high > low else 0.0
-        counts[min(width - 1, math.floor(place * width))] += 1
+        counts[min(COLUMNS - 1, math.floor(place * COLUMNS))] += 1
     return "".join(DOTS[min(count, len(DOTS) - 1)] for count in counts)
 
 

@@ -70,6 +70,37 @@ class ProfileSection:
         return f"{self.profile.source}{which}{title}"
 
 
+def render_text(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection, columns: int = WIDTH) -> str:
+    """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
+    profile = shown.profile
+    blocks = [_head(elf, shown, columns), "\n".join(type_rows(found, columns))]
+    findings_shown, untold = examples(found)
+    for finding, alike in findings_shown:
+        more = prose(alike_row(finding, alike), then="  ", columns=columns)
+        blocks += [_finding(finding, _accesses(profile), columns), more]
+    blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
+    ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
+    last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
+    blocks += ["\n".join(object_rows(profile, columns)), last, *_remarks(profile.remarks, columns)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _head(elf: ElfIdentity, shown: ProfileSection, columns: int) -> str:
+    profile = shown.profile
+    build = f" build-id {elf.build_id}" if elf.build_id else ""
+    rows = [f"{shown.source}{'; --section chooses' if shown.sections > 1 else ''}", f"{elf.path}{build}"]
+    rows += recording_rows(profile.recording) if profile.recording else []
+    first = min((one.rank for one in profile.lines), default=0)
+    rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
+    by_cost = "lines by the cost that a change of the layout can remove (its upper limit)"
+    return "\n".join([*rows, prose(f"{by_cost}; the number of a line is {rank}", "", "  ", columns)])
+
+
+def _accesses(profile: Profile) -> str:
+    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
+    return "accesses" if profile.recording else "loads"
+
+
 def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
     """The table of types; none where it would say what the only line says."""
     if len(found) < 2:
@@ -107,37 +138,6 @@ def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
     where = f"{place[0]}, from byte {place[1]} on" if place else ""
     numbers = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
     return f"… and {counted(len(ranks), 'more line')} like these ({where}): {numbers}; --format json tells each"
-
-
-def render_text(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection, columns: int = WIDTH) -> str:
-    """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
-    profile = shown.profile
-    blocks = [_head(elf, shown, columns), "\n".join(type_rows(found, columns))]
-    findings_shown, untold = examples(found)
-    for finding, alike in findings_shown:
-        more = prose(alike_row(finding, alike), then="  ", columns=columns)
-        blocks += [_finding(finding, _accesses(profile), columns), more]
-    blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
-    ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
-    last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
-    blocks += ["\n".join(object_rows(profile, columns)), last, *_remarks(profile.remarks, columns)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def _head(elf: ElfIdentity, shown: ProfileSection, columns: int) -> str:
-    profile = shown.profile
-    build = f" build-id {elf.build_id}" if elf.build_id else ""
-    rows = [f"{shown.source}{'; --section chooses' if shown.sections > 1 else ''}", f"{elf.path}{build}"]
-    rows += recording_rows(profile.recording) if profile.recording else []
-    first = min((one.rank for one in profile.lines), default=0)
-    rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
-    by_cost = "lines by the cost that a change of the layout can remove (its upper limit)"
-    return "\n".join([*rows, prose(f"{by_cost}; the number of a line is {rank}", "", "  ", columns)])
-
-
-def _accesses(profile: Profile) -> str:
-    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
-    return "accesses" if profile.recording else "loads"
 
 
 def _finding(finding: Finding, accesses: str, columns: int) -> str:
@@ -223,10 +223,15 @@ def _agreements(found: Sequence[Finding]) -> str:
     return f"by address and by instruction: {parts}" if parts else ""
 
 
+def remark_rows(remarks: Sequence[Remark]) -> list[str]:
+    """What the reader of the profile had to remark, with the lines of the text."""
+    return [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+
+
 def _remarks(remarks: Sequence[Remark], columns: int) -> list[str]:
     if not remarks:
         return []
-    rows = [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+    rows = remark_rows(remarks)
     more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
     return ["\n".join(["remarks:", *(prose(one, "  ", "    ", columns) for one in rows[:MOST_REMARKS] + more)])]
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.lint.rules.catalogue import Rule
-from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
+from linesmith.analyzer.model import LintReport, Severity, Violation
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.markdown import LONGEST, code, markdown_row, prose
 from linesmith.analyzer.report.prose import counted, in_columns
@@ -140,7 +140,16 @@ def render_markdown(report: LintReport) -> str:
         count = len(report.accepted)
         lines += ["", "<details>", f"<summary>{count:,} accepted</summary>", ""]
         lines += ["| record | rule | why | by |", "|---|---|---|---|"]
-        lines += [*_fitting(map(_accepted_row, report.accepted), count, MOST_OTHERS), "", "</details>"]
+        rows = (
+            markdown_row(
+                code(f"{one.violation.type} {one.violation.member}".rstrip()),
+                code(one.violation.rule),
+                prose(one.reason),
+                code(one.by),
+            )
+            for one in report.accepted
+        )
+        lines += [*_fitting(rows, count, MOST_OTHERS), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
@@ -175,8 +184,3 @@ def _message(one: Violation) -> str:
         return prose(one.message)
     parts = re.split(rf"(?<![\w.])({re.escape(one.subject)})(?![\w\[]|\.\w)", one.message)
     return "".join(code(part) if place % 2 else prose(part) for place, part in enumerate(parts))
-
-
-def _accepted_row(one: Accepted) -> str:
-    name = f"{one.violation.type} {one.violation.member}".rstrip()
-    return markdown_row(code(name), code(one.violation.rule), prose(one.reason), code(one.by))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
 
-Every table of text is written here, in one of two ways: a row of a fixed shape with a last cell that goes on below
-itself (``row``), or columns as wide as their widest cell (``widest``, ``in_columns``). Imports nothing that takes time,
-for every command says such things.
+A table has columns as wide as their widest cell (``widest``, ``in_columns``), or one format for its head and its rows;
+a last cell that is too long goes on below itself (``row``). Imports nothing that takes time, for every command prints.
 """
 
 from __future__ import annotations
@@ -106,9 +105,9 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def short(text: str, most: int = MOST_CHARACTERS) -> str:
-    """A name on one line, every character of it visible, cut behind ``most``."""
-    return cut(visible(text[: most + 1]).translate(_ON_ONE_LINE), most)
+def short(text: str) -> str:
+    """A name on one line, every character of it visible, of bounded length."""
+    return cut(visible(text[: MOST_CHARACTERS + 1]).translate(_ON_ONE_LINE), MOST_CHARACTERS)
 
 
 def columns(text: str) -> int:

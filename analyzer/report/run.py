@@ -43,17 +43,91 @@ _NAME: _Column = ("metric", lambda one: f"{one.name}, {scale(one)}")
 _RUNS: _Column = ("runs in blocks", lambda one: f"{len(one.base)} + {len(one.head)} in {one.blocks}")
 
 
-def metric(one: Comparison) -> str:
-    """What was measured, in which unit, with how many threads, and for what."""
-    return f"{one.name} ({scale(one)}, {meaning(one)})"
+def render_text(result: Result) -> str:
+    """The whole result, paragraphs parted by an empty line."""
+    sections = [
+        f"{result.title}\n{effort(result)}, {'finished' if result.finished else 'not finished'}",
+        _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),
+        _titled("remarks", "\n".join(_wrapped(result.remarks))),
+        _titled(confirmed_title(result), render_comparisons(result.confirmed)),
+        _titled(EXPLORED, comparison_table(result.explored)),
+        _titled("equal layouts compared", comparison_table(result.noise)),
+        _titled("trials", "\n".join(_trials(result))),
+        _titled("builds", "\n".join(_builds(result))),
+        _titled("patches", "\n".join(_patches(result))),
+        _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
+        _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, decisive(result)))),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def meaning(one: Comparison) -> str:
-    """What the numbers mean: their unit, which way is better, and what the verdict may do."""
-    unit = f"{one.metric.unit}, " if one.metric.unit else ""
-    guard = f", guard {one.tolerance:.1%}" if one.guard else ""
-    shown = ", decides nothing" if one.only_shown else ""
-    return f"{unit}{one.metric.better.value} is better{guard}{shown}"
+def _titled(title: str, text: str) -> str:
+    return f"{title}:\n{text}" if text else ""
+
+
+def effort(result: Result) -> str:
+    """How many layouts or patches were built and measured, how many failed, how many only looked at; and how long."""
+    # Whether any trial of a point, or of a patch that was given, has failed.
+    costly: dict[Point | str, bool] = {}
+    cheap: dict[Point | str, bool] = {}
+    for trial in result.trials:
+        subject, group = trial.point or trial.variant, costly if trial.fidelity in COSTLY else cheap
+        group[subject] = group.get(subject, False) or trial.failure is not None
+    failed = f" ({sum(costly.values())} failed)" if any(costly.values()) else ""
+    built = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}{failed}"
+    refused = f" ({sum(cheap.values())} ruled out)" if any(cheap.values()) else ""
+    estimated = f", {len(cheap):,} layouts estimated{refused}" if cheap else ""
+    return f"{built}{estimated}, {duration(result.seconds)}"
+
+
+def verdict_rows(result: Result) -> Iterator[str]:
+    """The best variant, or that none was confirmed; then what it changes and what was confirmed of each, what to do."""
+    yield _sentence(result)
+    if result.best and (moves := moves_of(result, result.best)):
+        yield f"what {result.best} does: {'; '.join(moves)}"
+    for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
+        if not one.only_shown:
+            # What must be said with the verdict, lest the interval is taken for one.
+            open_loss = f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
+            but = f"; {one.reason}" if one.verdict is VerdictKind.UNDECIDED else open_loss
+            change = f"{signed(one.change)} ({interval(one)})"
+            yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{but}"
+    yield from (f"next: {one}" for one in result.advice)
+
+
+def moves_of(result: Result, variant: str) -> tuple[str, ...]:
+    """What the variant changes in the layout, in words; nothing of a patch that was given."""
+    return next((one.moves for one in result.trials if one.variant == variant and one.moves), ())
+
+
+def _sentence(result: Result) -> str:
+    where = _where(result)
+    if result.best is not None:
+        return f"{result.best} is better than {result.baseline}{where}, confirmed on fresh runs"
+    if not result.finished:
+        return f"not yet: no variant has been confirmed to be better than {result.baseline}{where}"
+    return f"no variant is confirmed to be better than {result.baseline}{where}"
+
+
+def _where(result: Result) -> str:
+    """Where the verdict holds, when that is no real machine."""
+    deciding = [one for one in decisive(result) if one.decides and result.best in (None, one.variant)]
+    if not deciding:
+        return ""
+    if all(one.simulated for one in deciding):
+        return " in simulation"
+    return " in an emulated machine" if emulated(result.facts) else ""
+
+
+def decisive(result: Result) -> tuple[Comparison, ...]:
+    """The comparisons that a verdict rests on: the confirmed ones, or without any those of the search."""
+    return result.confirmed or result.explored
+
+
+def confirmed_title(result: Result) -> str:
+    """What the comparisons that count are called: nobody has chosen patches that were given."""
+    searched = any(trial.point for trial in result.trials)
+    return "confirmed, on runs made after the choice" if searched else "compared"
 
 
 def render_comparisons(comparisons: Sequence[Comparison]) -> str:
@@ -118,96 +192,22 @@ def _notes(one: Comparison) -> Iterator[str]:
         yield f"    head |{head}|  to {number(highest)}"
 
 
+def metric(one: Comparison) -> str:
+    """What was measured, in which unit, with how many threads, and for what."""
+    return f"{one.name} ({scale(one)}, {meaning(one)})"
+
+
+def meaning(one: Comparison) -> str:
+    """What the numbers mean: their unit, which way is better, and what the verdict may do."""
+    unit = f"{one.metric.unit}, " if one.metric.unit else ""
+    guard = f", guard {one.tolerance:.1%}" if one.guard else ""
+    shown = ", decides nothing" if one.only_shown else ""
+    return f"{unit}{one.metric.better.value} is better{guard}{shown}"
+
+
 def runs(one: Comparison) -> str:
     """How often was measured: ``8 + 8 runs in 4 blocks``."""
     return f"{len(one.base)} + {len(one.head)} runs in {one.blocks} block{'s' * (one.blocks != 1)}"
-
-
-def render_text(result: Result) -> str:
-    """The whole result, paragraphs parted by an empty line."""
-    sections = [
-        f"{result.title}\n{effort(result)}, {'finished' if result.finished else 'not finished'}",
-        _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),
-        _titled("remarks", "\n".join(_wrapped(result.remarks))),
-        _titled(confirmed_title(result), render_comparisons(result.confirmed)),
-        _titled(EXPLORED, comparison_table(result.explored)),
-        _titled("equal layouts compared", comparison_table(result.noise)),
-        _titled("trials", "\n".join(_trials(result))),
-        _titled("builds", "\n".join(_builds(result))),
-        _titled("patches", "\n".join(_patches(result))),
-        _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
-        _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, decisive(result)))),
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def confirmed_title(result: Result) -> str:
-    """What the comparisons that count are called: nobody has chosen patches that were given."""
-    searched = any(trial.point for trial in result.trials)
-    return "confirmed, on runs made after the choice" if searched else "compared"
-
-
-def decisive(result: Result) -> tuple[Comparison, ...]:
-    """The comparisons that a verdict rests on: the confirmed ones, or without any those of the search."""
-    return result.confirmed or result.explored
-
-
-def verdict_rows(result: Result) -> Iterator[str]:
-    """The best variant, or that none was confirmed; then what it changes and what was confirmed of each, what to do."""
-    yield _sentence(result)
-    if result.best and (moves := moves_of(result, result.best)):
-        yield f"what {result.best} does: {'; '.join(moves)}"
-    for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
-        if not one.only_shown:
-            # What must be said with the verdict, lest the interval is taken for one.
-            open_loss = f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
-            but = f"; {one.reason}" if one.verdict is VerdictKind.UNDECIDED else open_loss
-            change = f"{signed(one.change)} ({interval(one)})"
-            yield f"{one.variant}: {one.verdict.value}, {change}, {metric(one)}{but}"
-    yield from (f"next: {one}" for one in result.advice)
-
-
-def moves_of(result: Result, variant: str) -> tuple[str, ...]:
-    """What the variant changes in the layout, in words; nothing of a patch that was given."""
-    return next((one.moves for one in result.trials if one.variant == variant and one.moves), ())
-
-
-def _sentence(result: Result) -> str:
-    where = _where(result)
-    if result.best is not None:
-        return f"{result.best} is better than {result.baseline}{where}, confirmed on fresh runs"
-    if not result.finished:
-        return f"not yet: no variant has been confirmed to be better than {result.baseline}{where}"
-    return f"no variant is confirmed to be better than {result.baseline}{where}"
-
-
-def _where(result: Result) -> str:
-    """Where the verdict holds, when that is no real machine."""
-    deciding = [one for one in decisive(result) if one.decides and result.best in (None, one.variant)]
-    if not deciding:
-        return ""
-    if all(one.simulated for one in deciding):
-        return " in simulation"
-    return " in an emulated machine" if emulated(result.facts) else ""
-
-
-def effort(result: Result) -> str:
-    """How many layouts or patches were built and measured, how many failed, how many only looked at; and how long."""
-    # Whether any trial of a point, or of a patch that was given, has failed.
-    costly: dict[Point | str, bool] = {}
-    cheap: dict[Point | str, bool] = {}
-    for trial in result.trials:
-        subject, group = trial.point or trial.variant, costly if trial.fidelity in COSTLY else cheap
-        group[subject] = group.get(subject, False) or trial.failure is not None
-    failed = f" ({sum(costly.values())} failed)" if any(costly.values()) else ""
-    built = f"{len(costly) or 'no'} trial{'s' * (len(costly) != 1)}{failed}"
-    refused = f" ({sum(cheap.values())} ruled out)" if any(cheap.values()) else ""
-    estimated = f", {len(cheap):,} layouts estimated{refused}" if cheap else ""
-    return f"{built}{estimated}, {duration(result.seconds)}"
-
-
-def _titled(title: str, text: str) -> str:
-    return f"{title}:\n{text}" if text else ""
 
 
 def _trials(result: Result) -> Iterator[str]:

@@ -13,6 +13,7 @@ _MOST_BINDING = 5
 _MOST_OTHERS = 2
 _MOST_NAMES = 4
 _MOST_TEXT = 90
+_ROW = "    {}{:>6}  {:>6}  {}"
 
 
 def render_text(scan: SourceScan) -> str:
@@ -32,7 +33,7 @@ def _declarations(scan: SourceScan) -> Iterator[str]:
     uses = Counter(use.member for use in scan.uses)
     for source in scan.sources:
         yield f"  declared at {source.span.file}:{source.span.line}"
-        yield f"    {'line':>6}  {'uses':>6}  member"
+        yield _ROW.format("", "line", "uses", "member")
         yield from (_member(source, member, uses[member.name]) for member in source.members if member.name)
 
 
@@ -43,7 +44,7 @@ def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
     if member.others:
         remarks.append(f"declared with {', '.join(member.others)}")
     notes = f"  ({'; '.join(remarks)})" if remarks else ""
-    return f"    {elsewhere}{member.span.line:>6}  {uses:>6}  {member.name}{notes}"
+    return _ROW.format(elsewhere, member.span.line, uses, f"{member.name}{notes}")
 
 
 def _dependencies(scan: SourceScan) -> Iterator[str]:

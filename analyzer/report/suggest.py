@@ -77,12 +77,9 @@ def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) ->
 
 def _head(suggested: Suggested) -> str:
     """The files, and the machine whose slabs hold the objects."""
-    elf, machine = suggested.elf, suggested.machine
+    elf = suggested.elf
     rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
-    if machine:
-        release = ".".join(map(str, machine.release))
-        rows.append(f"slabs of Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes")
-    return "\n".join(rows)
+    return "\n".join([*rows, *([f"slabs of {suggested.slabs}"] if suggested.slabs else [])])
 
 
 def _overview(suggested: Suggested, columns: int = WIDTH) -> list[str]:
@@ -136,7 +133,7 @@ def _full_blocks(
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
     yield _headline(shown, suggested, columns)
     yield _answer(shown, columns)
-    if steps := step_rows(shown.steps, of_contended(shown.line.finding), "candidate", columns):
+    if steps := step_rows(shown.steps, of_contended(shown.line.finding), columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:

@@ -44,6 +44,7 @@ def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> tupl
     return tuple(sorted(rows, key=lambda row: not row[2]))
 
 
+# A layout with those it is read with.
 Side = tuple[Layout, Layouts]
 
 

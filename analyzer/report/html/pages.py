@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.candidate import Suggested, saved, short_change
 from linesmith.analyzer.report.figures import merged, unchecked
 from linesmith.analyzer.report.findings import left_out_rows, recording_rows
-from linesmith.analyzer.report.hot import MOST_TYPES, ProfileSection, examples
+from linesmith.analyzer.report.hot import MOST_TYPES, ProfileSection, examples, remark_rows
 from linesmith.analyzer.report.html.drawings import Forest, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, ChangedRecord, finding_section
 from linesmith.analyzer.report.html.page import render_page
@@ -41,7 +41,8 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     # A line with a recommendation always has a section.
     more = [(line.finding, ()) for line in suggested.lines if line.recommended and line.finding.rank not in ranks]
     ranks |= {finding.rank for finding, _ in more}
-    numbered = suggested.by_line()
+    numbered, remarks = suggested.by_line(), remark_rows(profile.remarks)
+    more_remarks = len(remarks) - MOST_REMARKS
     content = {
         "heading": _heading(suggested, part),
         "facts": tuple(_facts(suggested, part)),
@@ -56,7 +57,7 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
         "refused": [one.refusal for one in suggested.lines if one.refusal and one.finding.rank not in ranks],
         "ended": accounts(profile, findings, part.left_out),
         "counted": "accesses" if profile.recording else "samples",
-        "remarks": tuple(_remarks(part)),
+        "remarks": [*remarks[:MOST_REMARKS], *([f"and {more_remarks} more"] if more_remarks > 0 else [])],
         "unchecked": (*unchecked, *left_out_rows(part.left_out, profile)),
     }
     return render_page("profile.html", content, LINE_MAP_STYLE)
@@ -71,16 +72,15 @@ def _heading(suggested: Suggested, part: ProfileSection) -> str:
 
 
 def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, str]]:
-    elf, machine, profile = suggested.elf, suggested.machine, part.profile
+    elf, profile = suggested.elf, part.profile
     yield "profile", Path(profile.source).name
     if part.sections > 1:
         yield "report", f"{part.section} of {part.sections} in this text"
     if profile.title:
         yield "headed", profile.title
     yield "layouts", f"{Path(elf.path).name}{f', build-id {elf.build_id}' if elf.build_id else ''}"
-    if machine:
-        release = ".".join(map(str, machine.release))
-        yield "slabs", f"as in Linux {release}, {machine.cpus} CPUs, pages of {machine.page_bytes} bytes"
+    if suggested.slabs:
+        yield "slabs", f"as in {suggested.slabs}"
     for row in recording_rows(profile.recording) if profile.recording else ():
         label, _, text = row.partition(": ")
         yield label, text
@@ -101,14 +101,6 @@ def _recommended(suggested: Suggested, sections: set[int]) -> Iterator[Mapping[s
             "saves": saved(candidate, one.replayed).in_brief,
             "size": f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes",
         }
-
-
-def _remarks(part: ProfileSection) -> Iterator[str]:
-    remarks = part.profile.remarks
-    for one in remarks[:MOST_REMARKS]:
-        yield f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text
-    if len(remarks) > MOST_REMARKS:
-        yield f"and {len(remarks) - MOST_REMARKS} more"
 
 
 # Explored variants beyond these are in the JSON report; a long search has hundreds.
