@@ -206,8 +206,8 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout) or unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    told = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
-    facts = opened(told, finding.triage.pairs, scope.layout, layouts)
+    outer_facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
+    facts = opened(outer_facts, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + first_bit(member) // BYTE for member in scope.layout.members)
     known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
