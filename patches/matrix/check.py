@@ -31,14 +31,14 @@ def names(tree: Tree, file: str) -> tuple[str, ...]:
     return tuple(kernels.RECIPES if is_kernel_code(tree.root, file) else choice.VARIANTS)
 
 
-def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None = None) -> None:
+def check_names(tree: Tree, file: str, requested: Sequence[str], shown: Path | None = None) -> None:
     """Raise ``TreeError`` for a name that is neither known for a change of ``file`` nor a file.
 
     ``shown`` is what a reader knows the tree by, where that is not its root.
     """
     known = names(tree, file)
     unknown = [
-        one for one in asked if one not in known and not (is_kernel_code(tree.root, file) and Path(one).is_file())
+        one for one in requested if one not in known and not (is_kernel_code(tree.root, file) and Path(one).is_file())
     ]
     if unknown:
         raise TreeError(
@@ -47,27 +47,27 @@ def check_names(tree: Tree, file: str, asked: Sequence[str], shown: Path | None 
 
 
 def check(
-    change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress
+    change: CheckedChange, tree: Tree, request: MatrixRequest, progress: Progress
 ) -> tuple[ConfigurationCheck, ...]:
     """One result for each name, in their order; ``progress`` gets a line of text before anything slow.
 
     Raises what ``check_names`` does.
     """
-    check_names(tree, _file(change), asked.names)
-    return tuple(_checked(name, change, tree, asked, progress) for name in asked.names)
+    check_names(tree, _file(change), request.names)
+    return tuple(_checked(name, change, tree, request, progress) for name in request.names)
 
 
 def _checked(
-    name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress
+    name: str, change: CheckedChange, tree: Tree, request: MatrixRequest, progress: Progress
 ) -> ConfigurationCheck:
     recipes = kernels.RECIPES if is_kernel_code(tree.root, _file(change)) else choice.VARIANTS
     title = recipes[name].title if name in recipes else Path(name).name
-    deadline = asked.deadlines()
+    deadline = request.deadlines()
     late = ConfigurationCheck(title, failed=deadline.passed, unjudged=(_file(change),))
     progress(f"checking {title}")
     try:
         with deadline.running():
-            environment = _environment(name, change, tree, asked, progress)
+            environment = _environment(name, change, tree, request, progress)
             compiler = compiler_version(environment.build.flags.compiler).partition("\n")[0]
     except DeadlinePassed:
         return late
@@ -80,7 +80,7 @@ def _checked(
         return replace(late, compiler=compiler, remarks=environment.build.remarks)
     except (LinesmithError, OSError) as error:
         return ConfigurationCheck(title, compiler, failed=_why(error), remarks=environment.build.remarks)
-    users = _users(environment, change, asked, deadline, progress)
+    users = _users(environment, change, request, deadline, progress)
     return ConfigurationCheck(
         title,
         compiler,
@@ -95,12 +95,12 @@ def _checked(
 
 
 def _users(
-    environment: Environment, change: CheckedChange, asked: MatrixRequest, deadline: Deadline, progress: Progress
+    environment: Environment, change: CheckedChange, request: MatrixRequest, deadline: Deadline, progress: Progress
 ) -> CompiledUsers:
-    if asked.users == 0:
+    if request.users == 0:
         return CompiledUsers((), ())
     try:
-        return compiled_users(environment, change, asked.users, deadline, progress)
+        return compiled_users(environment, change, request.users, deadline, progress)
     except DeadlinePassed:
         return CompiledUsers((), (f"no object was compiled: {deadline.passed}",), (_file(change),))
     except (LinesmithError, OSError) as error:
@@ -119,11 +119,13 @@ def _why(error: LinesmithError | OSError) -> str:
     return str(error)
 
 
-def _environment(name: str, change: CheckedChange, tree: Tree, asked: MatrixRequest, progress: Progress) -> Environment:
+def _environment(
+    name: str, change: CheckedChange, tree: Tree, request: MatrixRequest, progress: Progress
+) -> Environment:
     file = _file(change)
     if not is_kernel_code(tree.root, file):
         return choice.program_environment(name, tree, seen_by_compilers(tree), file, change.unit)
-    environment = kernels.kernel_environment(name, tree, asked.cpus, progress)
+    environment = kernels.kernel_environment(name, tree, request.cpus, progress)
     own = f"arch/{environment.folder}/"
     if file.startswith("arch/") and not file.startswith(own):
         raise VerificationFailed(f"{file} belongs to another machine")

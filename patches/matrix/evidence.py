@@ -122,8 +122,8 @@ def _holders(done: Sequence[ConfigurationCheck], title: str) -> str:
         return f"Others that change with it:\n\n{_columns(shown)}{more}"
     held = {record.record: record for one in done for record in one.records if record.holder}
     slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
-    kept = f"What embeds {title} keeps its size{slabs} under all of them: {few(sorted(held), _SHOWN)}."
-    return paragraph(kept) if held else ""
+    unchanged = f"What embeds {title} keeps its size{slabs} under all of them: {few(sorted(held), _SHOWN)}."
+    return paragraph(unchanged) if held else ""
 
 
 def _worse(done: Sequence[ConfigurationCheck]) -> str:

@@ -229,7 +229,7 @@ _BLANKS = re.compile(r" +")
 
 
 @dataclass(frozen=True, slots=True)
-class _MemberRow:
+class _DeclarationRow:
     """A member in columns; ``place`` is its comments."""
 
     lead: str
@@ -252,7 +252,9 @@ def within_width(lines: Sequence[str], width: int) -> list[str]:
     if all(len(line) <= width for line in shifted):
         return shifted
     matches = ((line, _DECLARED.fullmatch(line)) for line in shifted)
-    rows = [_MemberRow(it["lead"], it["type"] or "", it["name"], it["place"]) if it else line for line, it in matches]
+    rows = [
+        _DeclarationRow(it["lead"], it["type"] or "", it["name"], it["place"]) if it else line for line, it in matches
+    ]
     return list(_closer(rows, width))
 
 
@@ -264,9 +266,9 @@ def _shifted(line: str) -> str:
     return f"{mark}{' ' * (levels * _NARROW_TAB + rest)}{code}".rstrip()
 
 
-def _closer(rows: Sequence[_MemberRow | str], width: int) -> Iterator[str]:
+def _closer(rows: Sequence[_DeclarationRow | str], width: int) -> Iterator[str]:
     """The rows with the columns of declarators and of places where the longest before them end."""
-    known = [row for row in rows if isinstance(row, _MemberRow)]
+    known = [row for row in rows if isinstance(row, _DeclarationRow)]
     widest = max((length for row in known if (length := len(row.lead + row.type)) <= _WIDEST_TYPE), default=0)
     code = {row: row.code(widest) for row in known}
     end = max((len(code[row]) for row in known if len(f"{code[row]} {row.place}") <= width), default=0)
@@ -279,7 +281,7 @@ def _closer(rows: Sequence[_MemberRow | str], width: int) -> Iterator[str]:
             yield from (*_broken(row, code[row], width), f"{_BLANKS.sub(' ', row.place):>{width}}")
 
 
-def _broken(row: _MemberRow, code: str, width: int) -> Iterator[str]:
+def _broken(row: _DeclarationRow, code: str, width: int) -> Iterator[str]:
     """The code of a row without columns where those leave no room, and its attribute below where that is too long."""
     code = code if len(code) <= width or not row.type else f"{row.lead}{row.type} {row.name}"
     head, attribute, rest = code.partition(_ATTRIBUTE)

@@ -127,8 +127,11 @@ def last_members(record: RuledRecord) -> Iterator[Fixed]:
 
 
 def first_members(record: RuledRecord) -> Iterator[Fixed]:
-    """A record in front is what the whole may be cast to."""
-    if record.parts and _is_base(record.parts[0].members[0], record.layouts):
+    """A record in front is what the whole may be cast to; a single word such as ``atomic_t`` is none."""
+    first = record.parts[0].members[0] if record.parts else None
+    if first is None or first.record is None or not first.name or first.dimensions:
+        return
+    if len(flatten(record.layouts.by_id(first.record), record.layouts)) > 1:
         reason = "code may cast between the struct and the record it begins with"
         why = Constraint(ConstraintKind.FIRST, record.parts[0].name, reason, "C11 6.7.2.1p15", everywhere=True)
         yield Fixed(0, why)
@@ -152,13 +155,6 @@ def _marker(member: Member, layouts: Layouts) -> tuple[str, str] | None:
     if _marks_offset(member, layouts):
         return "a member without size marks an offset that code relies on", "offsetof() on the marker"
     return None
-
-
-def _is_base(member: Member, layouts: Layouts) -> bool:
-    """Whether the first member is a record that code may cast to; a single word such as ``atomic_t`` is none."""
-    if member.record is None or not member.name or member.dimensions:
-        return False
-    return len(flatten(layouts.by_id(member.record), layouts)) > 1
 
 
 def _open_end(member: Member, layouts: Layouts) -> str | None:

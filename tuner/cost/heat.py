@@ -36,10 +36,10 @@ BY_PLACE = 1 / 3
 class LineHeat:
     """A line with ``contended`` accesses that took ``cycles``, a ``share`` of all that the record has.
 
-    Its object has ``phase`` (``None``: not known). ``untold`` are accesses that parting members may save though no pair
-    explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are the
-    members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact`` tells
-    that every miss names its writer. ``waited_for`` are locks that are held for longer because of their
+    Its object has ``phase`` (``None``: not known). ``unexplained`` are accesses that separating members may save though
+    no pair explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are
+    the members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact``
+    tells that every miss names its writer. ``waited_for`` are locks that are held for longer because of their
     neighbours.
     """
 
@@ -48,7 +48,7 @@ class LineHeat:
     cycles: float
     share: float
     victims: tuple[Victim, ...]
-    untold: float
+    unexplained: float
     together: frozenset[Names]
     functions: tuple[tuple[str, str, int], ...]
     exact: bool = False
@@ -68,8 +68,8 @@ def contended_on(finding: Finding) -> int:
 def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[str, object]) -> LineHeat:
     """What ``finding`` tells of the members that are keys of ``names``."""
     found = victims(finding, names)
-    told = sum(one.whole.most for one in found)
-    untold = max(finding.cost.removable.most - told, 0.0) if found and not finding.cost.exact else 0.0
+    explained = sum(one.whole.most for one in found)
+    unexplained = max(finding.cost.removable.most - explained, 0.0) if found and not finding.cost.exact else 0.0
     start = finding.objects[0].start
     own = [one for one in finding.members if one.object_offset is not None and one.offset - one.object_offset == start]
     hot = dict.fromkeys(one.top for one in own if one.top in names)
@@ -83,7 +83,7 @@ def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[
     contended = contended_on(finding)
     cycles = finding.cost.cycles or MISS_CYCLES * contended
     return LineHeat(
-        phase, contended, cycles, share, found, untold, together, sampled, finding.cost.exact, _waited_for(own)
+        phase, contended, cycles, share, found, unexplained, together, sampled, finding.cost.exact, _waited_for(own)
     )
 
 

@@ -220,14 +220,14 @@ def partners(name: str, met: frozenset[Names]) -> Names:
 
 @dataclass(frozen=True, slots=True)
 class Regrouped:
-    """Pairs of members on one line ``before`` and ``after``, those that ``parted``, and those that ``joined``.
+    """Pairs of members on one line ``before`` and ``after``, those that ``separated``, and those that ``joined``.
 
     ``members`` are those of such pairs, ``contacts`` the contacts between two of a pair, in the order of the heat.
     """
 
     before: frozenset[Names]
     after: frozenset[Names]
-    parted: frozenset[Names]
+    separated: frozenset[Names]
     joined: frozenset[Names]
     members: Names
     contacts: tuple[Contact, ...]

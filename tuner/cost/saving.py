@@ -144,12 +144,12 @@ def _difference(line: LineHeat, regrouped: Regrouped) -> WaitingCost:
         if victim.name in regrouped.members:
             amount = _of_victim(victim, regrouped)
             found += WaitingCost(amount, amount.times(victim.cycles))
-    untold = _where(line.pairs, regrouped, line.untold) if line.untold else Bounds()
+    unexplained = _where(line.pairs, regrouped, line.unexplained) if line.unexplained else Bounds()
     # Contacts of which the line of the profile says nothing.
     silent = [one for one in regrouped.contacts if one.names not in line.together]
     new = sum((_where((one.names,), regrouped, one.most * line.share) for one in silent), Bounds())
     each = line.cycles / line.contended if line.contended else 0.0
-    return found + WaitingCost(untold + new, (untold + new).times(each))
+    return found + WaitingCost(unexplained + new, (unexplained + new).times(each))
 
 
 def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:
@@ -165,5 +165,5 @@ def _of_victim(victim: Victim, regrouped: Regrouped) -> Bounds:
 
 def _where(pairs: Collection[Names], regrouped: Regrouped, most: float) -> Bounds:
     """Nothing up to ``most`` where some of ``pairs`` part, and as much lost where some come together."""
-    joined, parted = not regrouped.joined.isdisjoint(pairs), not regrouped.parted.isdisjoint(pairs)
-    return Bounds(-most if joined else 0.0, most if parted else 0.0)
+    joined, separated = not regrouped.joined.isdisjoint(pairs), not regrouped.separated.isdisjoint(pairs)
+    return Bounds(-most if joined else 0.0, most if separated else 0.0)

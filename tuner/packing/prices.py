@@ -148,10 +148,10 @@ class LinePrices:
         # Those without which all others together cost least.
         everybody = (1 << self._line_price.count + len(self._line_price.fixed)) - 1
         bits = [1 << one for one in range(everybody.bit_length())]
-        chosen = sorted(bits, key=lambda bit: (self._line_price.price(everybody ^ bit), bit))[:SHARED_OUT]
-        count = len(chosen)
+        counting = sorted(bits, key=lambda bit: (self._line_price.price(everybody ^ bit), bit))[:SHARED_OUT]
+        count = len(counting)
         price = [
-            self._line_price.price(sum(bit for at, bit in enumerate(chosen) if mask >> at & 1))
+            self._line_price.price(sum(bit for at, bit in enumerate(counting) if mask >> at & 1))
             for mask in range(1 << count)
         ]
         found = [0.0] * (1 << count)

@@ -95,8 +95,7 @@ class Sequences:
             layer = self._longer(layer)
             each = max(1, (self._steps - before) // max(1, count))
             layer = self._narrowed(layer, max(1, (self._work - self._steps) // (rest * each)))
-        orders = (tuple(reversed([*_backwards(way.link)])) for way in layer.values())
-        judged = [one for order in orders if (one := self._scene.judge(order))]
+        judged = [one for way in layer.values() if (one := self._scene.judge(_order(way.link)))]
         cheapest = min([self._dropped, *(way.units for way in layer.values())])
         return SearchedOrder(min(judged, key=lambda one: one.rank, default=None), cheapest)
 
@@ -205,8 +204,10 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def _backwards(link: Link) -> Iterator[int]:
-    """The items of a beginning, the last one first."""
+def _order(link: Link) -> tuple[int, ...]:
+    """The items of a beginning, from its last one."""
+    order = []
     while link:
-        yield link[0]
+        order.append(link[0])
         link = link[1]
+    return tuple(reversed(order))

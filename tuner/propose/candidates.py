@@ -122,8 +122,8 @@ def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> li
         strategy = one.option.arrangement.strategy
         turns.append((one is not best, seen[strategy] // SAME_STRATEGY, place, one))
         seen[strategy] += 1
-    chosen = [one for *_, one in sorted(turns, key=lambda turn: turn[:3])[:limit]]
-    return sorted(chosen, key=lambda one: (one is not best, smallest_first(one)))
+    picked = [one for *_, one in sorted(turns, key=lambda turn: turn[:3])[:limit]]
+    return sorted(picked, key=lambda one: (one is not best, smallest_first(one)))
 
 
 def _worthwhile(target: ContendedRecord, found: Sequence[Option]) -> tuple[Option, ...]:
@@ -238,11 +238,11 @@ def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     return option.arrangement.moves
 
 
-def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ...]:
+def _considered(target: ContendedRecord, picked: Option) -> tuple[Considered, ...]:
     """The other places of the member that a single move takes, as far as they lower the cost too."""
-    if chosen.arrangement.strategy is not Strategy.MOVE:
+    if picked.arrangement.strategy is not Strategy.MOVE:
         return ()
-    places = [price(target, one) for one in moves(target, unchanged(target), chosen.arrangement.moved)]
+    places = [price(target, one) for one in moves(target, unchanged(target), picked.arrangement.moved)]
     return tuple(
         Considered(
             option.arrangement.moves[0].after,
@@ -251,7 +251,7 @@ def _considered(target: ContendedRecord, chosen: Option) -> tuple[Considered, ..
             _proofs(target, option),
         )
         for option in places
-        if option.cost.anywhere < target.now.anywhere and option.starts != chosen.starts
+        if option.cost.anywhere < target.now.anywhere and option.starts != picked.starts
     )
 
 

@@ -56,22 +56,22 @@ def _pays(grown: Tradeoff, level: Sequence[Tradeoff]) -> bool:
     return more >= wanted and (not level or more > grown.saving.noise)
 
 
-def reason(chosen: Tradeoff, found: Sequence[Tradeoff], counted: str, doubt: str = "") -> str:
+def reason(best: Tradeoff, found: Sequence[Tradeoff], counted: str, doubt: str = "") -> str:
     """Why this one of ``found``, in a sentence; ``counted`` are ``loads``, or ``accesses`` of a recording.
 
     ``doubt`` is that of the candidate.
     """
-    surely = "Perhaps takes" if chosen.saving.may_lose or doubt else "Likely takes"
-    clauses = [f"{surely} away {_saved(chosen)} contended {counted}: {_effort(chosen)}"]
-    likely = chosen.saving.likely
-    smaller = max((one.saving.likely for one in found if one.effort < chosen.effort), default=likely)
+    surely = "Perhaps takes" if best.saving.may_lose or doubt else "Likely takes"
+    clauses = [f"{surely} away {_saved(best)} contended {counted}: {_effort(best)}"]
+    likely = best.saving.likely
+    smaller = max((one.saving.likely for one in found if one.effort < best.effort), default=likely)
     if smaller < likely:
         clauses.append(f"a smaller change would take away {_amount(max(smaller, 0.0))}")
-    more = max((one.saving.likely - likely for one in found if one.effort > chosen.effort), default=0.0)
+    more = max((one.saving.likely - likely for one in found if one.effort > best.effort), default=0.0)
     if more >= 1:
         clauses.append(f"a larger one would take away {_amount(more)} more")
-    equal = [one for one in found if one.effort == chosen.effort and one.saving.likely >= (1 - NEARLY) * likely]
-    if not chosen.around_lock and any(one.around_lock for one in equal):
+    equal = [one for one in found if one.effort == best.effort and one.saving.likely >= (1 - NEARLY) * likely]
+    if not best.around_lock and any(one.around_lock for one in equal):
         clauses.append("moving others away from the lock would leave it with all the rest")
     return f"{'; '.join(clauses)}."
 
@@ -80,17 +80,17 @@ def _saved(one: Tradeoff) -> str:
     return f"{_amount(max(one.saving.likely, 0.0))} of {_amount(one.saving.before)}"
 
 
-def _effort(chosen: Tradeoff) -> str:
+def _effort(one: Tradeoff) -> str:
     """What it takes, in words."""
-    moved = "one member moves" if chosen.members == 1 else f"{chosen.members} members move"
-    if chosen.option.arrangement.strategy is Strategy.ALIGN:
+    moved = "one member moves" if one.members == 1 else f"{one.members} members move"
+    if one.option.arrangement.strategy is Strategy.ALIGN:
         moved = "one member is aligned"
-    around = f", a record around it by {chosen.held}" if chosen.held > max(chosen.growth, 0) else ""
-    if chosen.growth > 0:
-        return f"{moved} and the record grows by {chosen.growth} bytes{around}"
-    if chosen.growth:
-        return f"{moved} and the record shrinks by {-chosen.growth} bytes"
-    grows = f", but a record around it grows by {chosen.held} bytes" if around else ""
+    around = f", a record around it by {one.held}" if one.held > max(one.growth, 0) else ""
+    if one.growth > 0:
+        return f"{moved} and the record grows by {one.growth} bytes{around}"
+    if one.growth:
+        return f"{moved} and the record shrinks by {-one.growth} bytes"
+    grows = f", but a record around it grows by {one.held} bytes" if around else ""
     return f"{moved}, the size stays{grows}"
 
 
@@ -113,17 +113,17 @@ def rests_on_doubt(target: ContendedRecord, option: Option, names: frozenset[str
     """Whether the option parts a sampled pair with a member in ``names`` without moving the end that is sure."""
     size, starts = target.heat.line_bytes, target.heat.mixes.starts
     before, after = starts(target.heat.granule), starts(option.granule)
-    parted = [
+    separated = [
         one
         for one in target.heat.sampled
         if one.names & names
         and residual_share(one, option.starts, size, after) < residual_share(one, target.starts, size, before)
     ]
-    if not parted:
+    if not separated:
         return False
     shown = lightest(target, option.arrangement, target.hot)
     moved = {*shown.moved, *shown.aligned}
-    ends = [[spot for spot in (one.first, one.second) if spot.name not in names] for one in parted]
+    ends = [[spot for spot in (one.first, one.second) if spot.name not in names] for one in separated]
     return any(moved.isdisjoint(target.owners[spot.member] for spot in sure) for sure in ends)
 
 

@@ -216,8 +216,8 @@ def _among_cold(subject: ContendedRecord, start: Arrangement, atoms: Iterable[in
         behind = placed(subject, start, atom, last)
         if behind is None:
             continue
-        for chosen in _fillers([one for one in cold if subject.freedom.places(one)[-1] == last], sizes):
-            for filled in (_before(subject, behind, atom, chosen), _after(subject, behind, atom, chosen)):
+        for fillers in _fillers([one for one in cold if subject.freedom.places(one)[-1] == last], sizes):
+            for filled in (_before(subject, behind, atom, fillers), _after(subject, behind, atom, fillers)):
                 if filled is not None:
                     yield replace(filled, purpose=Strategy.COLD_LAST)
 

@@ -135,8 +135,8 @@ class Turn:
         return self.write.top == self.wait.top
 
 
-def _story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, ...]:
-    """A few turns, those of the pairs ``parted`` (by member) first, then the heaviest; those that stay come last.
+def _story(finding: Finding, separated: Collection[frozenset[str]]) -> tuple[Turn, ...]:
+    """A few turns, those of the pairs ``separated`` (by member) first, then the heaviest; those that stay come last.
 
     Only accesses to the finding's first object are among them.
     """
@@ -145,7 +145,7 @@ def _story(finding: Finding, parted: Collection[frozenset[str]]) -> tuple[Turn, 
     heaviest = max((one.contended.most for one in known), default=0.0)
     turns = [_turn(one, members) for one in known if one.contended.most >= LEAST_SHARE * heaviest]
     apart = [turn for turn in turns if not turn.own]
-    apart.sort(key=lambda it: (frozenset((it.write.top, it.wait.top)) not in parted, -it.sharing.contended.most))
+    apart.sort(key=lambda it: (frozenset((it.write.top, it.wait.top)) not in separated, -it.sharing.contended.most))
     return (*apart[:MOST_PARTED], *[turn for turn in turns if turn.own][:MOST_KEPT])
 
 
@@ -214,10 +214,10 @@ def step_tables(finding: Finding, candidate: Candidate, layouts: Layouts) -> tup
     None where nobody is known to wait for another member. The phase is the profile's, or the first in which the members
     meet where they would not meet in that one.
     """
-    parted = {frozenset((one.first, one.second)) for one in candidate.residuals if one.after < one.before}
+    separated = {frozenset((one.first, one.second)) for one in candidate.residuals if one.after < one.before}
     old, new = _offsets(candidate.before, layouts), _offsets(candidate.after, layouts)
     shift = {name: new[name] - old[name] for name in old.keys() & new.keys()}
-    tables = [_table(finding, turn, candidate, shift) for turn in _story(finding, parted)]
+    tables = [_table(finding, turn, candidate, shift) for turn in _story(finding, separated)]
     return tuple(tables) if any(step.needless for one in tables for step in one.before) else ()
 
 
@@ -288,7 +288,7 @@ def _round(touches: Sequence[TurnAccess], lines: Sequence[Hashable]) -> list[Eff
 
 def _what(touch: TurnAccess, effect: Effect) -> str:
     """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
-    told: Mapping[CacheEvent, str] = {
+    words: Mapping[CacheEvent, str] = {
         CacheEvent.HIT: "hit",
         CacheEvent.COLD: "from memory",
         CacheEvent.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
@@ -296,7 +296,7 @@ def _what(touch: TurnAccess, effect: Effect) -> str:
         CacheEvent.UPGRADE: f"invalidates {effect.other}",
         CacheEvent.TAKEN: f"taken from {effect.other}",
     }
-    return told[effect.event]
+    return words[effect.event]
 
 
 def _notes(finding: Finding, touches: Sequence[TurnAccess], phase: int) -> Iterator[str]:

@@ -29,7 +29,7 @@ from linesmith.analyzer.layouts.placement import (
     visible_places,
 )
 from linesmith.analyzer.layouts.single_moves import unmovable
-from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move
+from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
 from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Premises
@@ -141,7 +141,8 @@ class ContendedRecord:
     ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
     who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
     ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object,
-    ``hot`` the atoms to move, the most contended first.
+    ``hot`` the atoms to move, the most contended first. ``facts_elsewhere`` are the facts of the record in each of the
+    premises' configurations.
     """
 
     type: str
@@ -161,6 +162,7 @@ class ContendedRecord:
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     interest: tuple[float, ...] = ()
     hot: tuple[int, ...] = ()
+    facts_elsewhere: tuple[tuple[SourceFact, ...], ...] = ()
 
     @property
     def title(self) -> str:
@@ -205,8 +207,8 @@ def subject(
     scope = _scope(outer, finding.triage.pairs, layouts)
     if reason := refusal(scope.layout) or unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
-    told = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
-    facts = opened(told, finding.triage.pairs, scope.layout, layouts)
+    outer_facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
+    facts = opened(outer_facts, finding.triage.pairs, scope.layout, layouts)
     parts = atoms(scope.layout, layouts, facts)
     starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
     known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
@@ -243,7 +245,14 @@ def subject(
         forecast(heat, turns, starts, granule),
         interest(known, code),
         _hot_atoms(heat, owners),
+        tuple(_facts_there(target.type, one, premises) for one in premises.configurations),
     )
+
+
+def _facts_there(record: str, other: ConfiguredBuild, premises: Premises) -> tuple[SourceFact, ...]:
+    """The facts of the record as another configuration has it; none where it has no such record."""
+    there = next(iter(other.layouts.variants(record)), None)
+    return () if there is None else facts_of(there, replace(premises, configurations=()), other.layouts)
 
 
 def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
@@ -290,29 +299,25 @@ def _inner(scope: _MovablePart, pairs: tuple[ConflictPair, ...], layouts: Layout
 
 def refused_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> str | None:
     """Why another configuration forbids the moves, or ``None``."""
-    for one in target.premises.configurations:
-        found = _there(target, moves, one)
+    for title, found in _elsewhere(target, moves):
         if found is not None and found.refused is not None:
-            return f"{found.refused} ({one.title})"
+            return f"{found.refused} ({title})"
     return None
 
 
 def notes_elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[str]:
     """Sentences on what the moves do in the other configurations."""
-    for one in target.premises.configurations:
-        found = _there(target, moves, one)
+    for title, found in _elsewhere(target, moves):
         if found is None:
-            yield f"{one.title} has no {target.type} that the change could be checked on."
+            yield f"{title} has no {target.type} that the change could be checked on."
         else:
             size = found.layout.size
             change = "stays" if found.size == size else f"becomes {found.size}"
-            yield f"Also legal in {one.title}, where {found.layout.title} has {size} bytes: its size {change}."
+            yield f"Also legal in {title}, where {found.layout.title} has {size} bytes: its size {change}."
 
 
-def _there(target: ContendedRecord, moves: Sequence[Move], other: ConfiguredBuild) -> Elsewhere | None:
-    record = next(iter(other.layouts.variants(target.type)), None)
-    if record is None:
-        return None
-    alone = replace(target.premises, configurations=())
+def _elsewhere(target: ContendedRecord, moves: Sequence[Move]) -> Iterator[tuple[str, Elsewhere | None]]:
+    """What the moves make of the record in each configuration, by the title of that."""
     here = [name for atom in target.parts for name in atom.names]
-    return elsewhere(target.type, here, moves, other.layouts, facts_of(record, alone, other.layouts))
+    for one, facts in zip(target.premises.configurations, target.facts_elsewhere, strict=True):
+        yield one.title, elsewhere(target.type, here, moves, one.layouts, facts)

@@ -76,7 +76,12 @@ def with_gains(
         for number, (record, here) in enumerate(zip(records, replay.scenes, strict=True))
         if here.kinds and replay.accesses(number)
     }
-    readers = _reading(accesses)
+    # The code of functions that take a lock for reading, as ranges of addresses.
+    readers: tuple[range, ...] = ()
+    if accesses is not None:
+        names = enumerate(accesses.functions)
+        numbers = [number for number, name in names if _READERS.fullmatch(name.partition(".")[0])]
+        readers = tuple(range(int(accesses.function_low[at]), int(accesses.function_high[at])) for at in numbers)
 
     def gained(one: StructuralAdvice) -> StructuralAdvice:
         record = _moved(one)
@@ -145,14 +150,6 @@ def _gain(bench: _ReplayedScene, plan: ReplayPlan, ways: int, by: str, basis: st
     interval = change_interval(old.windows, new.windows)
     where = f"{basis}; {'mean of phases' if view.everywhere else 'as placed'}"
     return Gain(ways, str(by), old.misses.total, new.misses.total, interval.low, interval.high, where)
-
-
-def _reading(accesses: AccessMap | None) -> tuple[range, ...]:
-    """The code of functions that take a lock for reading, as ranges of addresses."""
-    if accesses is None:
-        return ()
-    numbers = [number for number, name in enumerate(accesses.functions) if _READERS.fullmatch(name.partition(".")[0])]
-    return tuple(range(int(accesses.function_low[one]), int(accesses.function_high[one])) for one in numbers)
 
 
 def simulate_shards(
