@@ -67,8 +67,8 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     build = sorted(name for name in names if is_of_the_build(name.encode()))
     moved = {name.decode("utf-8", "replace") for mail in given for name in _MOVED.findall(mail.text)}
     # Pictures and the like may come without what it takes to apply them.
-    useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())}
-    excluded = (f"--exclude={name}" for name in names if name not in moved | useful)
+    useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())} | moved
+    excluded = (f"--exclude={name}" for name in names if name not in useful)
     files = {name: read_inside(root, name, MOST_BYTES) for name in names}
     before, after, had = _sides(tree, given, files, (f"-p{strip}", *excluded))
     if had and build:
