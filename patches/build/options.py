@@ -24,15 +24,6 @@ from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.confinement import program_folders
 from linesmith.patches.source.tree import source_bytes
 
-
-@dataclass(frozen=True, slots=True)
-class OptionRule:
-    """Options that are used as one word: those that ``pattern`` matches as a whole, and the ``reason`` for them."""
-
-    pattern: str
-    reason: str
-
-
 # Options whose value may be the next word, or follow at once; where a value names a file, the compiler is confined.
 _VALUES = {
     "-D": "defines a macro: conditionals of a record depend on it",
@@ -68,54 +59,56 @@ _OTHER_FEATURES = (
     "long-double|hard-dfp|short-load-bytes|sched-prolog|dynamic-no-pic"
 )
 
-RULES = (
-    OptionRule("-std=[A-Za-z0-9+:]+|-ansi", "the language in which records are declared"),
-    OptionRule("-(?:nostdinc|nostdlibinc|nobuiltininc|undef|trigraphs)", "which headers and macros there are"),
-    OptionRule("-m(?:16|32|64|x32|31|eabi|lp64|ilp32|lp64d)", "the sizes of long and of pointers"),
-    OptionRule("-m(?:arch|cpu|tune|abi|isa-spec|fpu|float-abi|cpu-32|arch-32)=[A-Za-z0-9_.+-]+",
-         "the ABI, and macros by which headers choose"),
-    OptionRule(f"-m(?:no-)?(?:{_X86_FEATURES})", "vector types, and macros by which headers choose (x86)"),
-    OptionRule(f"-m(?:no-)?(?:{_OTHER_FEATURES})",
-               "types, byte order, and macros by which headers choose (other machines)"),
-    OptionRule("-m(?:regparm|cmodel|preferred-stack-boundary|stack-alignment|incoming-stack-boundary|tls-dialect|tls-size|"
-         "branch-protection|indirect-branch|function-return|harden-sls|stack-protector-guard|"
-         "stack-protector-guard-reg|stack-protector-guard-offset|sign-return-address|long-double|align|tp|"
-         "structure-size-boundary|float-gprs|call)=[A-Za-z0-9_.+-]+",
-         "how functions and inline assembler of headers compile; some set macros"),
-    OptionRule("-m(?:rtd|fentry|record-mcount|nop-mcount|pic-data-is-text-relative|profile-kernel|retpoline|"
-               "retpoline-external-thunk)",
-         "how functions of headers compile"),
-    OptionRule("-f(?:no-)?(?:pack-struct|short-enums|short-wchar|short-double|signed-char|unsigned-char|signed-bitfields|"
-         "unsigned-bitfields|ms-extensions|plan9-extensions|ms-compatibility|blocks|char8_t|common)|-fpack-struct=[0-9]+",
-         "the layout itself: packing, enumerations, characters, unnamed members"),
-    OptionRule("-frandomize-layout-seed(?:-file)?=[^\\s,'\"]+", "the order of members where clang shuffles them"),
-    OptionRule("-f(?:no-)?(?:freestanding|hosted|asm|gnu-keywords|gnu89-inline|builtin|extended-identifiers|"
-         "dollars-in-identifiers|lax-vector-conversions|permissive|openmp|openmp-simd|openacc|exceptions|"
-         "non-call-exceptions|rtti|heinous-gnu-extensions|declspec|borland-extensions|cilkplus)"
-         "|-f(?:no-)?builtin-[a-z0-9_]+|-flax-vector-conversions=[a-z]+|-finput-charset=[A-Za-z0-9-]+"
-         "|-fopenmp=[a-z0-9]+", "what the parser accepts, and macros by which headers choose"),
-    OptionRule("-pthread|-fPIC|-fpic|-fPIE|-fpie|-fno-(?:PIC|pic|PIE|pie)|-f(?:no-)?plt",
-         "macros by which headers choose (_REENTRANT, __PIC__)"),
-    OptionRule("-f(?:no-)?stack-protector(?:-strong|-all|-explicit)?|-fcf-protection(?:=[a-z]+)?"
-         "|-f(?:no-)?sanitize(?:-recover|-trap)?=[a-z,-]+|-f(?:no-)?sanitize-coverage=[a-z0-9,-]+"
-         "|-f(?:no-)?sanitize-cfi-icall-(?:generalize-pointers|experimental-normalize-integers)",
-         "macros by which headers choose (__SSP__, __SANITIZE_ADDRESS__, __CET__)"),
-    OptionRule("-O[0-3sgz]?|-Ofast", "headers assert at compile time what only an optimizer sees (BUILD_BUG_ON)"),
-    OptionRule("-f(?:no-)?(?:strict-aliasing|strict-overflow|wrapv|delete-null-pointer-checks|inline|"
-         "inline-functions-called-once|inline-small-functions|optimize-sibling-calls|omit-frame-pointer|jump-tables|"
-         "conserve-stack|stack-check|stack-clash-protection|allow-store-data-races|function-sections|data-sections|"
-         "asynchronous-unwind-tables|unwind-tables|merge-all-constants|partial-inlining|ipa-cp-clone|ipa-icf|"
-         "tree-loop-distribute-patterns|code-hoisting|gcse|reorder-blocks|semantic-interposition|math-errno|"
-         "finite-math-only|trapping-math|fast-math|unroll-loops|tree-vectorize|split-stack|align-functions|align-jumps|"
-         "align-loops|keep-inline-functions|visibility-inlines-hidden)"
-         "|-f(?:align-functions|align-jumps|align-loops|min-function-alignment|trivial-auto-var-init|zero-call-used-regs|"
-         "patchable-function-entry|visibility|strict-flex-arrays|inline-limit|tls-model|excess-precision|fp-model|"
-         "fp-contract)=[A-Za-z0-9_.,-]+|-fstrict-flex-arrays",
-         "which warnings and errors the compiler gives, so that those of a change are told from those before it"),
-    OptionRule("-W(?:no-)?(?:error=)?[a-z0-9][a-z0-9+-]*(?:=[A-Za-z0-9_-]+)?|-w|-pedantic|-pedantic-errors|"
-         "-Qunused-arguments", "which warnings the compiler gives; those that a change brings are shown"),
-)  # fmt: skip
-_ALLOWED = re.compile("|".join(f"(?:{rule.pattern})" for rule in RULES))
+# Options that are used as one word: those that a pattern matches as a whole, and why a layout needs them.
+_RULES = {
+    "-std=[A-Za-z0-9+:]+|-ansi": "the language in which records are declared",
+    "-(?:nostdinc|nostdlibinc|nobuiltininc|undef|trigraphs)": "which headers and macros there are",
+    "-m(?:16|32|64|x32|31|eabi|lp64|ilp32|lp64d)": "the sizes of long and of pointers",
+    "-m(?:arch|cpu|tune|abi|isa-spec|fpu|float-abi|cpu-32|arch-32)=[A-Za-z0-9_.+-]+":
+        "the ABI, and macros by which headers choose",
+    f"-m(?:no-)?(?:{_X86_FEATURES})": "vector types, and macros by which headers choose (x86)",
+    f"-m(?:no-)?(?:{_OTHER_FEATURES})": "types, byte order, and macros by which headers choose (other machines)",
+    "-m(?:regparm|cmodel|preferred-stack-boundary|stack-alignment|incoming-stack-boundary|tls-dialect|tls-size|"
+    "branch-protection|indirect-branch|function-return|harden-sls|stack-protector-guard|"
+    "stack-protector-guard-reg|stack-protector-guard-offset|sign-return-address|long-double|align|tp|"
+    "structure-size-boundary|float-gprs|call)=[A-Za-z0-9_.+-]+":
+        "how functions and inline assembler of headers compile; some set macros",
+    "-m(?:rtd|fentry|record-mcount|nop-mcount|pic-data-is-text-relative|profile-kernel|retpoline|"
+    "retpoline-external-thunk)":
+        "how functions of headers compile",
+    "-f(?:no-)?(?:pack-struct|short-enums|short-wchar|short-double|signed-char|unsigned-char|signed-bitfields|"
+    "unsigned-bitfields|ms-extensions|plan9-extensions|ms-compatibility|blocks|char8_t|common)|-fpack-struct=[0-9]+":
+        "the layout itself: packing, enumerations, characters, unnamed members",
+    "-frandomize-layout-seed(?:-file)?=[^\\s,'\"]+": "the order of members where clang shuffles them",
+    "-f(?:no-)?(?:freestanding|hosted|asm|gnu-keywords|gnu89-inline|builtin|extended-identifiers|"
+    "dollars-in-identifiers|lax-vector-conversions|permissive|openmp|openmp-simd|openacc|exceptions|"
+    "non-call-exceptions|rtti|heinous-gnu-extensions|declspec|borland-extensions|cilkplus)"
+    "|-f(?:no-)?builtin-[a-z0-9_]+|-flax-vector-conversions=[a-z]+|-finput-charset=[A-Za-z0-9-]+"
+    "|-fopenmp=[a-z0-9]+":
+        "what the parser accepts, and macros by which headers choose",
+    "-pthread|-fPIC|-fpic|-fPIE|-fpie|-fno-(?:PIC|pic|PIE|pie)|-f(?:no-)?plt":
+        "macros by which headers choose (_REENTRANT, __PIC__)",
+    "-f(?:no-)?stack-protector(?:-strong|-all|-explicit)?|-fcf-protection(?:=[a-z]+)?"
+    "|-f(?:no-)?sanitize(?:-recover|-trap)?=[a-z,-]+|-f(?:no-)?sanitize-coverage=[a-z0-9,-]+"
+    "|-f(?:no-)?sanitize-cfi-icall-(?:generalize-pointers|experimental-normalize-integers)":
+        "macros by which headers choose (__SSP__, __SANITIZE_ADDRESS__, __CET__)",
+    "-O[0-3sgz]?|-Ofast": "headers assert at compile time what only an optimizer sees (BUILD_BUG_ON)",
+    "-f(?:no-)?(?:strict-aliasing|strict-overflow|wrapv|delete-null-pointer-checks|inline|"
+    "inline-functions-called-once|inline-small-functions|optimize-sibling-calls|omit-frame-pointer|jump-tables|"
+    "conserve-stack|stack-check|stack-clash-protection|allow-store-data-races|function-sections|data-sections|"
+    "asynchronous-unwind-tables|unwind-tables|merge-all-constants|partial-inlining|ipa-cp-clone|ipa-icf|"
+    "tree-loop-distribute-patterns|code-hoisting|gcse|reorder-blocks|semantic-interposition|math-errno|"
+    "finite-math-only|trapping-math|fast-math|unroll-loops|tree-vectorize|split-stack|align-functions|align-jumps|"
+    "align-loops|keep-inline-functions|visibility-inlines-hidden)"
+    "|-f(?:align-functions|align-jumps|align-loops|min-function-alignment|trivial-auto-var-init|zero-call-used-regs|"
+    "patchable-function-entry|visibility|strict-flex-arrays|inline-limit|tls-model|excess-precision|fp-model|"
+    "fp-contract)=[A-Za-z0-9_.,-]+|-fstrict-flex-arrays":
+        "which warnings and errors the compiler gives, so that those of a change are told from those before it",
+    "-W(?:no-)?(?:error=)?[a-z0-9][a-z0-9+-]*(?:=[A-Za-z0-9_-]+)?|-w|-pedantic|-pedantic-errors|"
+    "-Qunused-arguments":
+        "which warnings the compiler gives; those that a change brings are shown",
+}  # fmt: skip
+_ALLOWED = re.compile("|".join(f"(?:{pattern})" for pattern in _RULES))
 
 # What says nothing about a layout and stands in every command line; leaving it out is not worth a remark.
 _PLAIN_WORDS = re.compile(

@@ -217,17 +217,13 @@ def _neighbours(tree: Path, file: PurePosixPath) -> Iterator[str]:
     for path, text in _mentioning(tree, file, "*.c", _MOST_FILES):
         if (True, file.name) in included(text):
             yield path
+    # A header beside the file means it in angles by the end of its path, with a folder at least.
+    ends = {str(PurePosixPath(*file.parts[start:])) for start in range(len(file.parts) - 1)}
     for path, text in _mentioning(tree, file, "*.h", _MOST_HEADERS):
-        if any(_names(name, file, in_quotes=in_quotes) for in_quotes, name in included(text)):
+        if any(
+            name == file.name if in_quotes else str(PurePosixPath(name)) in ends for in_quotes, name in included(text)
+        ):
             yield path
-
-
-def _names(name: str, file: PurePosixPath, *, in_quotes: bool) -> bool:
-    """Whether a header beside ``file`` means it by ``name``: in angles the end of its path, with a folder at least."""
-    named = PurePosixPath(name)
-    if in_quotes:
-        return name == file.name
-    return len(named.parts) > 1 and file.parts[-len(named.parts) :] == named.parts
 
 
 def _mentioning(tree: Path, file: PurePosixPath, pattern: str, most: int) -> Iterator[tuple[str, bytes]]:

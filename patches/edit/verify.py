@@ -38,7 +38,8 @@ class Located:
 
     def span(self, name: str) -> Span | None:
         """The bytes of the member ``name``, through anonymous records too; ``None`` when there is none."""
-        return next((span for found, span in _visible(self.outer, self.layouts, 0) if found == name), None)
+        inside = _inside(self.outer, self.layouts, 0)
+        return next((Span(at, one.size) for one, at, inner in inside if inner is None and one.name == name), None)
 
 
 def locate(candidate: Candidate, layouts: Layouts) -> Located:
@@ -50,7 +51,7 @@ def locate(candidate: Candidate, layouts: Layouts) -> Located:
     outer = max(found, key=lambda layout: len(wanted & _names(layout)))
     if candidate.before.name:
         return Located(outer, outer, layouts)
-    inside = [one for one in _anonymous(outer, layouts) if wanted & _names(one)]
+    inside = [one for _, _, one in _inside(outer, layouts, 0) if one and wanted & _names(one)]
     if not inside:
         raise VerificationFailed(f"{candidate.type} holds no anonymous struct with the members that should move")
     return Located(outer, max(inside, key=lambda layout: len(wanted & _names(layout))), layouts)
@@ -60,25 +61,13 @@ def _names(layout: Layout) -> set[str]:
     return {member.name for member in layout.members if member.name}
 
 
-def _inner(member: Member, layouts: Layouts) -> Layout | None:
-    return None if member.name or member.record is None else layouts.by_id(member.record)
-
-
-def _anonymous(layout: Layout, layouts: Layouts) -> Iterator[Layout]:
+def _inside(layout: Layout, layouts: Layouts, start: int) -> Iterator[tuple[Member, int, Layout | None]]:
+    """Each member, the byte at which it begins, and the anonymous record that it is, if so, with what is in that."""
     for member in layout.members:
-        inner = _inner(member, layouts)
+        inner = None if member.name or member.record is None else layouts.by_id(member.record)
+        yield member, start + member.offset, inner
         if inner is not None:
-            yield inner
-            yield from _anonymous(inner, layouts)
-
-
-def _visible(layout: Layout, layouts: Layouts, start: int) -> Iterator[tuple[str, Span]]:
-    for member in layout.members:
-        inner = _inner(member, layouts)
-        if inner is None:
-            yield member.name, Span(start + member.offset, member.size)
-        else:
-            yield from _visible(inner, layouts, start + member.offset)
+            yield from _inside(inner, layouts, start + member.offset)
 
 
 @dataclass(frozen=True, slots=True)

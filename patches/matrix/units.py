@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import ScanFailed, TreeError
 from linesmith.patches.build.options import Flags, from_cmd_file, from_words
 from linesmith.patches.build.preparation import Preparation, Progress, unit_commands
 from linesmith.patches.scan.units import Unit, database
-from linesmith.patches.source.declaration import IncludePath
+from linesmith.patches.source.declaration import include_path
 
 FlagsOf = Callable[[str], Flags | None]
 # Which of some units include one of some files, all relative to the tree.
@@ -90,7 +90,7 @@ class Includes:
     def __init__(self, tree: Path, directories: Sequence[Path]) -> None:
         """``directories`` are those of the include path, in order."""
         self._tree = str(tree)
-        self._of = IncludePath([str(one) for one in directories], _content, os.path.isfile).of
+        self._of = include_path([str(one) for one in directories], _content, os.path.isfile)
 
     def including(self, units: Iterable[str], files: Iterable[str], forced: Sequence[str] = ()) -> frozenset[str]:
         """The ``units`` that reach one of ``files``, all relative to the tree; ``forced`` are included by all."""

@@ -85,7 +85,7 @@ class Compiling:
         return LayoutTable(replace(one, file=original(one.file) if one.file else one.file) for one in found.layouts)
 
 
-def compiled_both(how: Compiling, one: Counterpart) -> BothVersions | str:
+def compiled_in_both(how: Compiling, one: Counterpart) -> BothVersions | str:
     """What a compiler makes of a file as it was and as it is; why it can make nothing of either, if so.
 
     Raises ``VerificationFailed`` where only the second version cannot be compiled, ``CommandTimedOut`` for a compiler

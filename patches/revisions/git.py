@@ -41,6 +41,7 @@ _VARIABLES = {
     "GIT_SSH_COMMAND": "false",
     "GIT_PAGER": "cat",
 }
+_RAW = ("-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev")
 _PIECE = 1 << 20
 _NOTED = re.compile(
     rb"(\d{6}) ([0-9a-f]+) \d\t([^\0]+)\0  ctime: [\d:]+\n  mtime: (\d+):(\d+)\n"
@@ -127,15 +128,12 @@ class Git:
 
     def differences(self, old: str, new: str) -> tuple[Difference, ...]:
         """What differs below the folder between two commits, renames as one path that goes and one that comes."""
-        raw = self._output("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
-                           "--no-abbrev", "--relative", old, new)  # fmt: skip
-        return _differences(raw)
+        return _differences(self._fields("diff-tree", "-r", *_RAW, "--relative", old, new))
 
     def staged(self) -> tuple[Difference, ...]:
         """What differs below the folder between ``HEAD`` and the index; nothing where there is none."""
-        ended = self._ended(("diff-index", "--cached", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv",
-                             "--no-abbrev", "--ignore-submodules=all", "--relative", "HEAD"))  # fmt: skip
-        return () if ended.status else _differences(ended.output)
+        ended = self._ended(("diff-index", "--cached", *_RAW, "--ignore-submodules=all", "--relative", "HEAD"))
+        return () if ended.status else _differences(ended.output.split(b"\0")[:-1])
 
     def noted(self) -> tuple[IndexEntry, ...]:
         """The files below the folder that are in the index; git is not let look at them, for it would run filters."""
@@ -149,23 +147,21 @@ class Git:
 
     def has_tracked_files(self) -> bool:
         """Whether a file below the folder is in the index."""
-        return bool(self._output("ls-files", "-z", "--cached", "--", ".")[:1])
+        return bool(self._fields("ls-files", "-z", "--cached", "--", "."))
 
     def untracked(self) -> tuple[str, ...]:
         """What lies below the folder and is not in the index, ignored or not; a folder without such a file is one."""
-        raw = self._output("ls-files", "-z", "--others", "--directory", "--", ".")
-        return tuple(os.fsdecode(name).rstrip("/") for name in raw.split(b"\0") if name)
+        names = self._fields("ls-files", "-z", "--others", "--directory", "--", ".")
+        return tuple(os.fsdecode(name).rstrip("/") for name in names)
 
     def submodules(self) -> tuple[str, ...]:
         """The folders of submodules that are in the index."""
-        raw = self._output("ls-files", "-z", "--stage", "--", ".")
-        staged = (line.partition(b"\t") for line in raw.split(b"\0") if line.startswith(_SUBMODULE.encode()))
-        return tuple(os.fsdecode(name) for _, _, name in staged)
+        lines = self._fields("ls-files", "-z", "--stage", "--", ".")
+        return tuple(os.fsdecode(one.partition(b"\t")[2]) for one in lines if one.startswith(_SUBMODULE.encode()))
 
     def entries(self, commit: str) -> tuple[GitEntry, ...]:
         """Every file below the folder in a commit."""
-        raw = self._output("ls-tree", "-r", "-z", commit)
-        lines = (line.partition(b"\t") for line in raw.split(b"\0") if line)
+        lines = (line.partition(b"\t") for line in self._fields("ls-tree", "-r", "-z", commit))
         parts = ((meta.decode().split(" "), path) for meta, _, path in lines)
         return tuple(GitEntry(mode, blob, path) for (mode, _, blob), path in parts)
 
@@ -185,12 +181,13 @@ class Git:
         ended = self._ended(arguments)
         return [] if ended.status else ended.output.splitlines()
 
-    def _output(self, *arguments: str) -> bytes:
+    def _fields(self, *arguments: str) -> list[bytes]:
+        """What git prints, cut at null bytes; raises ``TreeError`` where it fails."""
         ended = self._ended(arguments)
         if ended.status:
             said = ended.errors.strip()[:_COMPLAINT_BYTES]
             raise TreeError(f"git {arguments[0]} fails in {self.top}: {said}; fetch what is missing of its history")
-        return ended.output
+        return [one for one in ended.output.split(b"\0") if one]
 
     def _ended(self, arguments: Sequence[str]) -> Written:
         try:
@@ -223,10 +220,9 @@ def repository_of(tree: Path) -> Git:
     return found
 
 
-def _differences(raw: bytes) -> tuple[Difference, ...]:
-    fields = raw.split(b"\0")
+def _differences(fields: Sequence[bytes]) -> tuple[Difference, ...]:
     found = []
-    for meta, path in zip(fields[:-1:2], fields[1::2], strict=False):
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old, new, _ = meta.lstrip(b":").decode().split(" ")
         sides = ((old_mode, old), (new_mode, new))
         found.append(Difference(*(GitEntry(mode, blob, path) if mode.strip("0") else None for mode, blob in sides)))

@@ -80,7 +80,7 @@ def joined(compiled: Sequence[BothVersions], requested: Collection[str]) -> Join
     return JoinedRecords(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
 
 
-def of_a_kernel(layouts: LayoutTable) -> LayoutTable:
+def with_task_struct(layouts: LayoutTable) -> LayoutTable:
     """The same with tasks, by which a kernel is known; declared only, where no compiled file has them."""
     if layouts.variants(_TASK):
         return layouts
@@ -207,7 +207,7 @@ _SHOWN = 3
 _FIRST_ID = -2
 
 
-def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
+def removed_aligned_records(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
     """A sentence on the aligned records, without those ``intended``, that changed files declare no more."""
     found = [f"{name} of {file}" for name, file in _gone(changes, _aligned) if name not in intended]
     if found:
@@ -216,7 +216,7 @@ def vanished(changes: Sequence[FileChange], intended: Collection[str]) -> Iterat
         yield f"{counted} with an alignment in no changed file any more, compared with nothing: {names}"
 
 
-def gone_for_good(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
+def removed_records(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
     """Those of the records ``intended`` that the first version declares and the second does not."""
     gone = {name for name, _ in _gone(versions.changes, declared) if name in intended}
     if not gone:
@@ -228,7 +228,7 @@ def gone_for_good(versions: Versions, intended: Collection[str]) -> tuple[str, .
     return tuple(sorted(name.decode() for name in left))
 
 
-def with_gone(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
+def with_removed(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
     """The layouts with records called so, of which nothing is known but that they were there."""
     fresh = [name for name in names if not layouts.variants(name)]
     stand_ins = (Layout(_FIRST_ID - place, name, RecordKind.STRUCT, 0, ()) for place, name in enumerate(fresh))

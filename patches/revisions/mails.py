@@ -59,7 +59,8 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     # In a patch as it is usual (``a/mm.h``) the first part of a name is none of the tree's.
     heads = [head for mail in given for head in _heads(mail.text)]
     strip = int(any(_is_in(root, _behind(head)) for head in heads) or not any(_is_in(root, head) for head in heads))
-    paths = (path for mail in given for path in _paths(mail.text, strip))
+    paths = [_behind(head) if strip else head for head in heads]
+    paths += (path for mail in given for path in _MOVED.findall(mail.text))
     # Whatever else the patches name does not lie beside these when they are applied.
     names = tuple(dict.fromkeys(name for path in paths if path and (name := plain(path)) is not None))
     if not names:
@@ -67,8 +68,8 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     build = sorted(name for name in names if is_of_the_build(name.encode()))
     moved = {name.decode("utf-8", "replace") for mail in given for name in _MOVED.findall(mail.text)}
     # Pictures and the like may come without what it takes to apply them.
-    useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())}
-    excluded = (f"--exclude={name}" for name in names if name not in moved | useful)
+    useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())} | moved
+    excluded = (f"--exclude={name}" for name in names if name not in useful)
     files = {name: read_inside(root, name, MOST_BYTES) for name in names}
     before, after, had = _sides(tree, given, files, (f"-p{strip}", *excluded))
     if had and build:
@@ -163,12 +164,6 @@ def _behind(head: bytes) -> bytes:
 def _is_in(root: Path, name: bytes) -> bool:
     kept = plain(name)
     return kept is not None and (root / kept).is_file()
-
-
-def _paths(text: bytes, strip: int) -> Iterator[bytes]:
-    """The paths that a patch names."""
-    yield from (_behind(head) if strip else head for head in _heads(text))
-    yield from _MOVED.findall(text)
 
 
 def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> _Files | _Failed:

@@ -27,7 +27,7 @@ from linesmith.patches.revisions.compiling import (
     CompileRequest,
     Compiling,
     EnvironmentOf,
-    compiled_both,
+    compiled_in_both,
     declaring,
     environments,
 )
@@ -35,12 +35,12 @@ from linesmith.patches.revisions.counterparts import MOST_FILES as MOST_HOLDING
 from linesmith.patches.revisions.counterparts import Counterpart, counterparts, holding
 from linesmith.patches.revisions.join import (
     JoinedRecords,
-    gone_for_good,
     initialised,
     joined,
-    of_a_kernel,
-    vanished,
-    with_gone,
+    removed_aligned_records,
+    removed_records,
+    with_removed,
+    with_task_struct,
 )
 from linesmith.patches.revisions.versions import Overlays, Versions, overlays
 
@@ -90,7 +90,7 @@ class _Compiler:
         def keep(file: Counterpart) -> None:
             how = Compiling(self.versions, self._of(file), self.laid, self.deadline.remaining)
             with suppress(CommandTimedOut):
-                found[file] = compiled_both(how, file)
+                found[file] = compiled_in_both(how, file)
 
         with suppress(DeadlinePassed), self.deadline.running():
             self._of(files[0])  # what has to be prepared is prepared before several ask for it
@@ -163,7 +163,7 @@ def sources(
         _side(records.new, environment),
         records.pairs,
         versions.base,
-        _side(with_gone(records.old, text.gone), environment),
+        _side(with_removed(records.old, text.gone), environment),
         records.compared,
         records.changed,
         text.facts,
@@ -178,12 +178,9 @@ def sources(
 def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
     found = initialised(versions, records.pairs, progress)
     texts = _documents(versions)
-    return _TextFindings(
-        found.facts,
-        group_docs(texts),
-        gone_for_good(versions, requested),
-        (*found.remarks, *unread_lines(texts), *vanished(versions.changes, {*requested, *records.renamed})),
-    )
+    removed = removed_aligned_records(versions.changes, {*requested, *records.renamed})
+    remarks = (*found.remarks, *unread_lines(texts), *removed)
+    return _TextFindings(found.facts, group_docs(texts), removed_records(versions, requested), remarks)
 
 
 def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
@@ -209,7 +206,7 @@ def _files(versions: Versions, requested: Collection[str]) -> tuple[Counterpart,
 def _side(layouts: LayoutTable, environment: Environment | None) -> LintedBuild:
     if environment is None or not environment.folder:
         return LintedBuild(layouts, slabs=False)
-    return LintedBuild(of_a_kernel(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
+    return LintedBuild(with_task_struct(layouts), Kernel(environment.slabs) if environment.slabs else Kernel())
 
 
 def _holders(

@@ -38,7 +38,7 @@ from linesmith.patches.build.preparation import wait_for_lock
 from linesmith.patches.scan.carriers import Files, digest_of
 from linesmith.patches.scan.program import UnitAnswer, record_of
 from linesmith.patches.scan.units import Database, Unit, selected
-from linesmith.patches.source.declaration import SKIPPED, IncludePath
+from linesmith.patches.source.declaration import SKIPPED, include_path
 
 SUFFIX = ".scan"
 _CLUTTER = 4
@@ -101,7 +101,11 @@ class AnswerStore:
 
     def add(self, unit: Unit, found: UnitAnswer, files: Files) -> AnswerLine:
         """The answer as a line; it is written down when it says all that it was made of."""
-        parts = (found.includes, *(self._own(one) for one in (found.records, found.dependencies, found.uses)))
+        parts: list[Sequence[str]] = [found.includes]
+        for some in (found.records, found.dependencies, found.uses):
+            texts = (bytes(part).decode() for part in some)
+            known = self._numbers
+            parts.append([one for one in texts if one in known or record_of(one.encode()) == self.record])
         line = self._numbered(key_of(unit), digest_of(files, found.includes), parts, found.complaint, found.fatal)
         # What ended the parser may be a file that is not there yet.
         if found.includes and not found.fatal:
@@ -129,12 +133,6 @@ class AnswerStore:
         includes, records, dependencies, uses = (tuple(map(self._number, part)) for part in parts)
         fresh = tuple(self.texts[first:])
         return AnswerLine(first, fresh, key, digest, includes, records, dependencies, uses, complaint, fatal)
-
-    def _own(self, parts: Iterable[msgspec.Raw]) -> Iterator[str]:
-        for part in parts:
-            text = bytes(part).decode()
-            if text in self._numbers or record_of(text.encode()) == self.record:
-                yield text
 
     def _number(self, text: str) -> int:
         number = self._numbers.setdefault(text, len(self.texts))
@@ -248,23 +246,25 @@ def followed(units: Iterable[Unit], files: Files) -> Iterator[Unit]:
     is_file = lru_cache(maxsize=None)(os.path.isfile)
 
     @cache
-    def search(directory: Path, options: Sequence[tuple[str, str]], bare: bool) -> tuple[IncludePath, tuple[str, ...]]:
+    def search(
+        directory: Path, options: Sequence[tuple[str, str]], bare: bool
+    ) -> tuple[Callable[[str], tuple[str, ...]], tuple[str, ...]]:
         """Where a compiler call looks for files, and those that it is forced to read first of all."""
         places = [(name, os.path.normpath(directory / value)) for name, value in options]
         forced = tuple(place for name, place in places if name in _FORCED)
         folders = dict.fromkeys(place for name, place in places if name not in _FORCED)
-        return IncludePath((*folders, *(() if bare else _OF_THE_SYSTEM)), files.content, is_file), forced
+        return include_path((*folders, *(() if bare else _OF_THE_SYSTEM)), files.content, is_file), forced
 
     for unit in units:
         if unit.includes is not None:
             yield unit
             continue
         text = unit.command if isinstance(unit.command, str) else " ".join(unit.command)
-        path, forced = search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
+        included_by, forced = search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
         seen = {unit.file, *forced}
         waiting = [unit.file, *forced]
         while waiting:
-            fresh = set(path.of(waiting.pop())) - seen
+            fresh = set(included_by(waiting.pop())) - seen
             seen |= fresh
             waiting += fresh
         yield replace(unit, includes=frozenset(seen - {unit.file}))

@@ -60,6 +60,10 @@ class TextPlaces:
     unread: bool = False
 
 
+_PlaceMaker = Callable[..., TextPlace]
+"""Makes a place of an offset into a text, and what is there."""
+
+
 class RecordText:
     """Looks for one record in texts."""
 
@@ -99,7 +103,17 @@ class RecordText:
         return bool(marks or any(mark in content for mark in _LOADED)) and self._title.search(content) is not None
 
     def _found(self, file: str, content: bytes, plain: bytes, declares: bool) -> Iterator[TextPlace]:
-        at = _TextPlaceMaker(content)
+        lines = LineCounter(content)
+
+        def at(
+            place: int, kind: DependencyKind, members: Sequence[bytes] = (), *, given: int = 0, binds: bool = True
+        ) -> TextPlace:
+            first, behind = max(0, place - _MOST_OF_A_LINE), place + _MOST_OF_A_LINE
+            start, end = content.rfind(b"\n", first, place) + 1, content.find(b"\n", place, behind)
+            text = content[start or first : end if end >= 0 else behind].decode("utf-8", "replace").strip()
+            names = tuple(name.decode().partition(".")[0] for name in members)
+            return TextPlace(kind, lines.number(place), text, names, given, binds)
+
         if declares and is_user_abi(file):
             for match in self._body.finditer(plain):
                 yield at(match.start(), DependencyKind.USER_ABI)
@@ -112,7 +126,7 @@ class RecordText:
         for match in self._exported.finditer(plain):
             yield at(match.start(), DependencyKind.ASM_OFFSET, (match[1],), binds=False)
 
-    def _by_place(self, plain: bytes, at: _TextPlaceMaker) -> Iterator[TextPlace]:
+    def _by_place(self, plain: bytes, at: _PlaceMaker) -> Iterator[TextPlace]:
         code = without_directives(plain)
         matches = {match.end() - 1: match for match in self._initialised.finditer(code)}
         for span in within(closings(code, matches).items(), MOST_LEVELS):
@@ -121,7 +135,7 @@ class RecordText:
             if given:
                 yield at(match.start(), DependencyKind.POSITIONAL, given=given)
 
-    def _statements(self, plain: bytes, at: _TextPlaceMaker) -> Iterator[TextPlace]:
+    def _statements(self, plain: bytes, at: _PlaceMaker) -> Iterator[TextPlace]:
         """Assertions, and arithmetic with offsets that is more than one offset."""
         seen = 0
         for match in self._title.finditer(plain):
@@ -151,23 +165,6 @@ class RecordText:
             return True
         names = frozenset(self._pointer.findall(plain))
         return bool(names) and any(match[1] in names for match in _REACHED.finditer(plain))
-
-
-class _TextPlaceMaker:
-    """Makes places of offsets into a text."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self._lines = LineCounter(content)
-
-    def __call__(
-        self, at: int, kind: DependencyKind, members: tuple[bytes, ...] = (), *, given: int = 0, binds: bool = True
-    ) -> TextPlace:
-        first, behind = max(0, at - _MOST_OF_A_LINE), at + _MOST_OF_A_LINE
-        start, end = self.content.rfind(b"\n", first, at) + 1, self.content.find(b"\n", at, behind)
-        text = self.content[start or first : end if end >= 0 else behind].decode("utf-8", "replace").strip()
-        names = tuple(name.decode().partition(".")[0] for name in members)
-        return TextPlace(kind, self._lines.number(at), text, names, given, binds)
 
 
 SUFFIX = ".places"

@@ -250,13 +250,14 @@ def _is_continued(source: bytes, last: Atom, atom: Atom) -> bool:
 
 def _is_headed(source: bytes, last: Atom, atom: Atom) -> bool:
     """Whether ``last`` is a comment right above the declaration ``atom`` (comments right above it included)."""
-    text = source[last.start : last.end].lstrip()
+    if last.kind is not AtomKind.LOOSE or last.end != atom.start or atom.kind in (AtomKind.FENCE, AtomKind.BROKEN):
+        return False
+    text = source[last.start : last.end].strip()
     # What names a member with ``@`` is that one's.
-    of_section = b"@" not in text and _OF_SECTION.search(text.strip())
-    is_comment = last.kind is AtomKind.LOOSE and text.startswith((b"/*", b"//")) and not of_section
-    above = atom.kind not in (AtomKind.FENCE, AtomKind.BROKEN) and last.end == atom.start
+    if not text.startswith((b"/*", b"//")) or (b"@" not in text and _OF_SECTION.search(text)):
+        return False
     directive = source[atom.start : atom.end].lstrip().startswith(b"#")
-    return is_comment and above and (directive or not _is_deeper(source, last.start, atom.start))
+    return directive or not _is_deeper(source, last.start, atom.start)
 
 
 def _is_deeper(source: bytes, first: int, second: int) -> bool:

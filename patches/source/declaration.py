@@ -13,7 +13,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -214,27 +214,24 @@ def includes_by_macro(text: bytes) -> bool:
     return _COMPUTED.search(text) is not None
 
 
-class IncludePath:
-    """The files that each file includes, as far as they are in its own folder or in those of an include path."""
+def include_path(
+    folders: Sequence[str], content: Callable[[str], bytes | None], is_file: Callable[[str], bool]
+) -> Callable[[str], tuple[str, ...]]:
+    """A function that gives the files that a file includes, as far as they are in its own folder or in ``folders``.
 
-    def __init__(
-        self, folders: Sequence[str], content: Callable[[str], bytes | None], is_file: Callable[[str], bool]
-    ) -> None:
-        """``content`` and ``is_file`` are asked of paths; each file is looked into once."""
-        self._folders = tuple(folders)
-        self._content = content
-        self._is_file = is_file
-        self.of = lru_cache(maxsize=None)(self._of)
-        self._found = lru_cache(maxsize=None)(self._search)
+    ``content`` and ``is_file`` are asked of paths; each file is looked into once.
+    """
 
-    def _of(self, path: str) -> tuple[str, ...]:
+    @cache
+    def place_of(beside: str, name: str) -> str:
+        places = (os.path.normpath(f"{folder}/{name}") for folder in (beside, *folders) if folder)
+        return next((place for place in places if is_file(place)), "")
+
+    @cache
+    def included_by(path: str) -> tuple[str, ...]:
         beside = os.path.dirname(path)  # noqa: PTH120 - a path for each of 100,000 lines
-        found = (
-            self._found(beside if in_quotes else "", name) for in_quotes, name in included(self._content(path) or b"")
-        )
+        names = included(content(path) or b"")
+        found = (place_of(beside if in_quotes else "", name) for in_quotes, name in names)
         return tuple(dict.fromkeys(one for one in found if one))
 
-    def _search(self, beside: str, name: str) -> str:
-        """Where an include file lies; empty where it is nowhere."""
-        places = (os.path.normpath(f"{folder}/{name}") for folder in (beside, *self._folders) if folder)
-        return next((place for place in places if self._is_file(place)), "")
+    return included_by

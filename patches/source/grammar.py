@@ -106,7 +106,11 @@ def arms(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]
         last = node.origin + (below or node.syntax.children[-1]).start_byte
         inside = _children(part, node.origin, source[node.origin :])
         # What belongs to the arm begins on a line of its own.
-        yield first, last, tuple(one for one in inside if one.start < last and b"\n" in source[first : one.start])
+        yield (
+            first,
+            last,
+            tuple(one for one in inside if one.start < last and source.find(b"\n", first, one.start) >= 0),
+        )
         part = below
 
 
