@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
@@ -62,37 +61,8 @@ class PerfScript:
         text.close()
         if not text.sources:
             raise ProfileError(f"{source} {_lacking(text)}")
-        header, events, remarks = text.header, tuple(text.events), tuple(text.remarks())
-        return (profile_of_samples(text.samples, source, text.sampling, events, header.nodes, remarks),)
-
-
-@dataclass(slots=True)
-class ScriptHeader:
-    """What the header says, as far as it was given; ``nodes`` by CPU."""
-
-    fields: dict[str, str] = field(default_factory=dict)
-    nodes: dict[int, int] = field(default_factory=dict)
-
-    def add(self, line: str) -> None:
-        """Take in one line that begins with ``#``; the first of each kind counts."""
-        if (node := _NODE.match(line)) is not None:
-            # Ranges of more than any machine has are none.
-            with suppress(ValueError):
-                self.nodes |= dict.fromkeys(cpus_of(node[2]), int(node[1]))
-        found = _FIELD.match(line)
-        if found and found[1] in _KEPT_FIELDS:
-            self.fields.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])
-
-    @property
-    def sampling(self) -> Sampling:
-        """The circumstances, without the outcomes of the samples."""
-        cpus = self.fields.get("nrcpus avail", "")
-        return Sampling(
-            release=self.fields.get("os release"),
-            machine=self.fields.get("arch"),
-            cpus=int(cpus) if cpus.isdecimal() and len(cpus) < 10 else None,
-            command=self.fields.get("cmdline", ""),
-        )
+        events, remarks = tuple(text.events), tuple(text.remarks())
+        return (profile_of_samples(text.samples, source, text.sampling, events, text.nodes, remarks),)
 
 
 def _clean_lines(path: Path, source: str) -> Iterator[str]:
@@ -129,7 +99,7 @@ def _streamed(lines: Iterator[bytes]) -> Iterator[str]:
 
 def _lacking(text: _ScriptText) -> str:
     """What is wrong with a text without data sources; perf says on standard error only why it stopped."""
-    if text.plain or not text.header.fields:
+    if text.plain or not text.header:
         return f"is text of `perf script` without data sources; {_ADVICE}"
     return (
         "holds the header of a perf.data but no sample: perf prints none where one event has no data source, such as "
@@ -142,7 +112,9 @@ class _ScriptText:
 
     def __init__(self) -> None:
         self.samples = Samples()
-        self.header = ScriptHeader()
+        # What the header says, as far as it was given, and the node of each CPU.
+        self.header: dict[str, str] = {}
+        self.nodes: dict[int, int] = {}
         self.events: dict[str, None] = {}
         self.sources = self.plain = 0
         self._without_cpu = self._without_pid = self._without_address = 0
@@ -161,7 +133,7 @@ class _ScriptText:
         if not line or line.isspace():
             self.close()
         elif line[0] == "#":
-            self.header.add(line)
+            self._header_line(line)
         elif self._open is not None and (call := _CALL.match(line)) and len(self._callers) <= _MOST_CALLERS:
             self._callers.append(read_place(int(call[1] or call[3], 16), call[2] or ""))
         else:
@@ -215,10 +187,27 @@ class _ScriptText:
             self.samples.commands.setdefault(pid, task.command)
         return pid
 
+    def _header_line(self, line: str) -> None:
+        """Take in one line that begins with ``#``; the first of each kind counts."""
+        if (node := _NODE.match(line)) is not None:
+            # Ranges of more than any machine has are none.
+            with suppress(ValueError):
+                self.nodes |= dict.fromkeys(cpus_of(node[2]), int(node[1]))
+        found = _FIELD.match(line)
+        if found and found[1] in _KEPT_FIELDS:
+            self.header.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])
+
     @property
     def sampling(self) -> Sampling:
-        """The circumstances that the header and the symbols tell."""
-        return replace(self.header.sampling, anchor=self._starts.anchor)
+        """The circumstances that the header and the symbols tell, without the outcomes of the samples."""
+        cpus = self.header.get("nrcpus avail", "")
+        return Sampling(
+            release=self.header.get("os release"),
+            machine=self.header.get("arch"),
+            cpus=int(cpus) if cpus.isdecimal() and len(cpus) < 10 else None,
+            command=self.header.get("cmdline", ""),
+            anchor=self._starts.anchor,
+        )
 
     def remarks(self) -> Iterator[Remark]:
         """What the fields that were not printed leave open."""

@@ -32,10 +32,6 @@ class DataSymbol:
     size: int
     name: str
 
-    def covers(self, address: int) -> bool:
-        """Whether ``address`` lies within the symbol."""
-        return self.address <= address < self.address + self.size
-
 
 class SymbolMap:
     """Symbols by address."""
@@ -52,7 +48,7 @@ class SymbolMap:
         """The innermost symbol that covers ``address``; one without a size reaches to the next symbol."""
         index = bisect_right(self._starts, address)
         before = self._symbols[max(index - _LOOK_BACK, 0) : index]
-        covering = next((symbol for symbol in reversed(before) if symbol.covers(address)), None)
+        covering = next((symbol for symbol in reversed(before) if address < symbol.address + symbol.size), None)
         if covering is not None or not before or before[-1].size or index == len(self._symbols):
             return covering
         return DataSymbol(before[-1].address, self._starts[index] - before[-1].address, before[-1].name)

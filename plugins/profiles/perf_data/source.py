@@ -72,10 +72,6 @@ class _SampleCursor:
     at: NDArray[np.int64]
     end: NDArray[np.int64]
 
-    @property
-    def sound(self) -> NDArray[np.bool_]:
-        return self.at <= self.end
-
     def take(self) -> Words:
         """The next word of each."""
         found = self.words[np.minimum(self.at, len(self.words) - 1)]
@@ -102,7 +98,7 @@ def sample_rows(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
         rows["weight"] = whole if event.fields & SampleField.WEIGHT else weight & np.uint64(0xFFFFFFFF)
     if event.fields & SampleField.DATA_SRC:
         rows["source"] = cursor.take()
-    sound = cursor.sound
+    sound = cursor.at <= cursor.end
     return rows[sound], int(len(rows) - sound.sum())
 
 
@@ -282,22 +278,16 @@ class _Stream:
             return
         if not events:
             raise ValueError("it has samples, but tells of no event")
-        forms = list(dict.fromkeys((one.fields, one.read_format, one.branches, one.registers) for one in events))
-        if len(forms) == 1:
-            self._add(*sample_rows(block, numbers, events[0], self._header.order))
-            return
-        found = identifiers(block, numbers, events[0])
-        for identifier in np.unique(found).tolist():
-            chosen = numbers[found == identifier]
-            event = self._header.ids.get(identifier)
-            if event is None:
-                self._samples.unread += len(chosen)
-                continue
-            self._add(*sample_rows(block, chosen, events[event], self._header.order))
-
-    def _add(self, rows: np.ndarray, damaged: int) -> None:
-        self._samples.unread += damaged
-        self._samples.add_rows(rows)
+        groups = [(events[0], numbers)]
+        if len({(one.fields, one.read_format, one.branches, one.registers) for one in events}) > 1:
+            found = identifiers(block, numbers, events[0])
+            by_id = [(self._header.ids.get(one), numbers[found == one]) for one in np.unique(found).tolist()]
+            groups = [(events[event], some) for event, some in by_id if event is not None]
+            self._samples.unread += sum(len(some) for event, some in by_id if event is None)
+        for event, some in groups:
+            rows, damaged = sample_rows(block, some, event, self._header.order)
+            self._samples.unread += damaged
+            self._samples.add_rows(rows)
 
 
 def _pieces(file: IO[bytes], opened: OpenedHeader) -> Iterator[bytes]:
