@@ -215,10 +215,14 @@ class ElfFile:
                 return tuple(self._text(begin + value) for tag, value in entries if tag in tags)
         raise ValueError(f"address {address:#x} is in no loaded segment")
 
-    def symbols(self) -> ElfSymbols:
-        """The symbols of the first table that has any: ``.symtab``, else ``.dynsym``; without one, none."""
+    def symbols(self, segments: tuple[Segment, ...] | None = None) -> ElfSymbols:
+        """The symbols of the first table that has any: ``.symtab``, else ``.dynsym``; without one, none.
+
+        They go with the ``segments`` of another file where this one has the symbols of that.
+        """
         import numpy as np  # costs 60 ms, so only where it is needed
 
+        loads = self.loads if segments is None else segments
         form = np.dtype([(name, self.order + kind) for name, kind in _SYMBOL_FIELDS])
         sections = self._sections()
         code = [number for number, one in enumerate(sections) if one.flags & _SHF_EXECINSTR]
@@ -229,8 +233,8 @@ class ElfFile:
                     count = min(one.size, max(len(self.data) - one.offset, 0)) // form.itemsize
                     table = np.frombuffer(self.data[one.offset : one.offset + count * form.itemsize], form)
                     text = self.data[names.offset : names.offset + names.size] + b"\0"
-                    return ElfSymbols(table, text, self.loads, code)
-        return ElfSymbols(np.empty(0, form), b"\0", self.loads, code)
+                    return ElfSymbols(table, text, loads, code)
+        return ElfSymbols(np.empty(0, form), b"\0", loads, code)
 
     def _sections(self) -> tuple[_ElfSection, ...]:
         (table,) = self._numbers("Q", 40)
@@ -376,14 +380,12 @@ def read_symbols(identity: ElfIdentity) -> ElfSymbols:
     found = _symbols(Path(identity.path))
     if found.rows or not identity.debug_path:
         return found
-    debug = _symbols(Path(identity.debug_path))
-    debug.segments = found.segments
-    return debug
+    return _symbols(Path(identity.debug_path), found.segments)
 
 
-def _symbols(path: Path) -> ElfSymbols:
+def _symbols(path: Path, segments: tuple[Segment, ...] | None = None) -> ElfSymbols:
     try:
         with ElfFile(path) as file:
-            return file.symbols()
+            return file.symbols(segments)
     except (OSError, ValueError) as error:
         raise ElfError(f"{path}: its symbols cannot be read ({error}); give the file as it was built") from error

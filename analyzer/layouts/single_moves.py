@@ -150,8 +150,9 @@ def shrinking_moves(
         if not behind.last or _is_open(behind.members[-1], layouts):
             continue
         for moved in movable:
-            passed = range(moved + 1, target + 1) if moved < target else range(target + 1, moved)
-            if moved == target or walls.intersection(passed) or not holed & {target, moved - 1}:
+            if moved == target or (target not in holed and moved - 1 not in holed):
+                continue
+            if walls.intersection(range(moved + 1, target + 1) if moved < target else range(target + 1, moved)):
                 continue
             size = sizes.after(moved, target)
             if size < layout.size:

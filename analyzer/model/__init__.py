@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.measurement import *
     from linesmith.analyzer.model.prediction import *
     from linesmith.analyzer.model.profile import *
-    from linesmith.analyzer.model.profile_change import *
     from linesmith.analyzer.model.run import *
     from linesmith.analyzer.model.slab import *
     from linesmith.analyzer.model.source import *
@@ -68,9 +67,9 @@ _NAMES = {
         "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
     ),
     "profile": (
-        "Access Conflict CpuCounts FileMapping ObjectBuild Profile Recording Remark SampleOutcome Sampling SharedLine"
+        "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild Profile "
+        "ProfileChange Recording Remark SampleOutcome Sampling SharedLine"
     ),
-    "profile_change": "Change Exposure Fate LineChange MemberChange ProfileChange",
     "run": (
         "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "
         "Recorded Result Searching Space Told Trial TunePlan Variant Workplace"
