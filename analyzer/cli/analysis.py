@@ -197,11 +197,10 @@ def analyse(
 
 def beside(analysis: Analysis) -> tuple[Finding, ...]:
     """Lines that were not looked at, of the records that were found: what else is done to them."""
-    from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.analyzer.sharing.analysis import beside as explained_beside
+    from linesmith.analyzer.sharing.analysis import Explanation, quiet_lines
 
     found = Explanation(analysis.findings, analysis.left_out, analysis.profile, analysis.same_build)
-    return explained_beside(analysis.reading, Path(analysis.reading.identity.path), found, analysis.accesses)
+    return quiet_lines(analysis.reading, Path(analysis.reading.identity.path), found, analysis.accesses)
 
 
 def with_offsets(analysis: Analysis) -> Analysis:

@@ -63,7 +63,7 @@ def intended(elf: Path, type_: str, origin: Origin, given: Given) -> TypeIntent:
 def _from_profile(found: Analysis, given: Given) -> TypeIntent:
     """The recommended candidates say what to part."""
     from linesmith.analyzer.cli.suggest import offered
-    from linesmith.analyzer.intent.entry import entry, parted_by
+    from linesmith.analyzer.intent.entry import entry, separated_by
     from linesmith.patches.message.message import said
 
     premises = given.premises(Path(found.reading.identity.path), found.reading)
@@ -72,7 +72,9 @@ def _from_profile(found: Analysis, given: Given) -> TypeIntent:
     taken = [one for answer in answers for one in answer.candidates[:1] if one.recommended]
     grounds = replace(
         _grounds(found, lines, layout),
-        parted=tuple(one for line in lines for each in taken for one in parted_by(each, line.triage.pairs, _of(line))),
+        separated=tuple(
+            one for line in lines for each in taken for one in separated_by(each, line.triage.pairs, _of(line))
+        ),
         groups=tuple(_groups(taken)),
         change=_change([said(move) for one in taken for move in one.moves]),
         kernel=premises.kernel,
@@ -82,7 +84,7 @@ def _from_profile(found: Analysis, given: Given) -> TypeIntent:
 
 def _from_run(elf: Path, type_: str, best: Winner, given: Given) -> TypeIntent:
     """The best variant says what to part; the profile is of the baseline's build."""
-    from linesmith.analyzer.intent.entry import Grounds, entry, parted_between
+    from linesmith.analyzer.intent.entry import Grounds, entry, separated_between
     from linesmith.analyzer.layouts.collection import select
 
     found = with_offsets(analyse(best.before, best.profile, best.section, type_))
@@ -95,7 +97,7 @@ def _from_run(elf: Path, type_: str, best: Winner, given: Given) -> TypeIntent:
         reading.layouts,
         lines,
         f"{best.profile.name} of the run on {best.title.partition(':')[0]}",
-        tuple(one for line in lines for one in parted_between(*sides, line.triage.pairs, _of(line))),
+        tuple(one for line in lines for one in separated_between(*sides, line.triage.pairs, _of(line))),
         change=_change(best.moves, _measured(best)),
         kernel=given.premises(elf, reading).kernel,
         nominal=_nominal(found),
@@ -196,7 +198,7 @@ def updated(elf: Path, wish: Wish, running: Running) -> Updated:
     diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
     left = {one.path for one in found.left}
     by_hand = (_by_hand(names.intent if _name_of(one) not in left else intent, one) for one in found.left)
-    return Updated(found.text, diff, (*names.told, *_gone(names.intent, reading, symbols), *by_hand))
+    return Updated(found.text, diff, (*names.remarks, *_gone(names.intent, reading, symbols), *by_hand))
 
 
 def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> Iterator[str]:

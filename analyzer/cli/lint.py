@@ -242,13 +242,13 @@ def settled_report(report: LintReport, names: Collection[str], wanted: Wanted, j
     With ``--write-baseline`` everything that is not suppressed is written there and so is accepted. Raises
     ``BaselineError`` or ``OutputError``.
     """
-    from linesmith.analyzer.lint.accepted import Acceptance, read_baseline, settled, written_baseline
+    from linesmith.analyzer.lint.accepted import Acceptance, apply_acceptance, read_baseline, written_baseline
 
     known = _baseline(judging.baseline)
     acceptance = Acceptance(
         wanted.intent.suppressions, datetime.now(UTC).date(), known, partial(_could_meet, report, names, wanted)
     )
-    found = settled(report, acceptance)
+    found = apply_acceptance(report, acceptance)
     if judging.write_baseline is None:
         return found
     text = written_baseline(
@@ -256,7 +256,7 @@ def settled_report(report: LintReport, names: Collection[str], wanted: Wanted, j
     )
     _keep(text, judging.write_baseline)
     kept = read_baseline(text.encode(), judging.write_baseline.name)
-    return settled(report, replace(acceptance, baseline=kept))
+    return apply_acceptance(report, replace(acceptance, baseline=kept))
 
 
 def tell(report: LintReport, telling: Telling) -> None:

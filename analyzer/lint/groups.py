@@ -44,7 +44,7 @@ def newly_meeting(record: LintedRecord) -> Iterator[SeparatedMembers]:
     now, walls = after.members(), _walls(before)
     fallen = {wall for wall, owners in walls.items() if not _stands(owners, now)}
     always = {0} if _is_aligned(before.layout) and _is_aligned(after.layout) else set()
-    comparison = _Comparison(before, before.members(), after, now)
+    comparison = _WallComparison(before, before.members(), after, now)
     parted = tuple(comparison.separated(set(walls) - fallen | always, fallen))
     yield from parted
     yield from comparison.over_pads({name for one in parted for name in (one.found.member.path, *one.found.others)})
@@ -57,11 +57,11 @@ def newly_parted(record: LintedRecord) -> Iterator[SeparatedMembers]:
     walls = set(_walls(record.now)) | ({0} if _is_aligned(record.layout) else set())
     members = record.now.members()
     met = {path: one for path, one in record.before.members().items() if path in members}
-    yield from _Comparison(record.now, members, record.before, met).separated(walls, set())
+    yield from _WallComparison(record.now, members, record.before, met).separated(walls, set())
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _WallComparison:
     """A version with the members that it parts (``apart``), and another in which they can meet (``free``), by path."""
 
     parting: RecordVersion

@@ -16,7 +16,7 @@ from typing import TypeVar
 from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.pairs import Pair
-from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined, renamed, with_new_names
+from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined_pairs, renamed, with_new_names
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
     NO_INTENT,
@@ -84,7 +84,7 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
     if linted.old is not None:
         old, new = linted.old.layouts, linted.new.layouts
         names = renamed(linted.pairs, (old, new), lambda one: bool(policy.intents(one.name) or policy.tuned(one, old)))
-    linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
+    linted = replace(linted, pairs=joined_pairs(linted.pairs, names), changed=linted.changed + len(names))
     records = tuple(_records(linted, policy))
     now = RecordsRenamed(records)
     if linted.old is not None:
@@ -131,7 +131,7 @@ def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> It
         return
     had = linted.old.layouts
     intents = (one for one in policy.intent.types if policy.applies(one) and had.variants(one.record))
-    known = {one.old.name: one.told for one in names}
+    known = {one.old.name: one.clause for one in names}
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
         message = f"{one.subject}; {told}, and is judged as the same record"
@@ -159,7 +159,7 @@ def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> I
     told = {one.type for one in _stale_types(linted, policy, names)}
     for one in names:
         if one.old.name not in told:
-            yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
+            yield f"{one.old.title} is gone, and {one.clause}: it is judged as the same record"
     said = {one.record for one in policy.intent.types if policy.applies(one)}
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:

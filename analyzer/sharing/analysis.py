@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import is_kernel
@@ -28,7 +28,7 @@ from linesmith.analyzer.slab.kernel import machine_of, release_of
 TOP = 50
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
-MOST_BESIDE = 100
+MOST_QUIET = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def explain(
     return Explanation(locks, left_out, profile, same_build)
 
 
-def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None) -> tuple[Finding, ...]:
+def quiet_lines(
+    reading: Reading, elf: Path, found: Explanation, accesses: AccessMap | None = None
+) -> tuple[Finding, ...]:
     """Lines left out that hold records whose members were found to meet: who uses these where nobody waits.
 
     The record comes first in each. None where the profile does not know what its memory holds.
@@ -93,7 +95,7 @@ def beside(reading: Reading, elf: Path, found: Explanation, accesses: AccessMap 
     left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
     lines: list[Finding] = []
     for record in records:
-        kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
+        kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
         explained = _explained(reading, elf, found.profile, kept, record, accesses, found.same_build) if kept else ()
         lines += holding(explained, record)
     return tuple(lines)
@@ -108,7 +110,7 @@ def _explained(
     accesses: AccessMap | None,
     same_build: bool,
 ) -> tuple[Finding, ...]:
-    asked = functions_asked(replace(profile, lines=kept))
+    asked = function_names(replace(profile, lines=kept))
     return findings(
         profile,
         reading.layouts,
