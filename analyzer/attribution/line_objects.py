@@ -60,7 +60,7 @@ def joint_objects(
     known = _Knowledge.of(profile, evidence, starts)
     found = tuple(known.objects_on(line, wanted) for line in lines)
     if kernel is None:
-        found = _beside_variables(lines, found, known)
+        found = _doubted_next_to_variables(lines, found, known)
     learnt = None if starts is None else starts.learnt(_sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
         known = _Knowledge.of(profile, evidence, learnt)
@@ -144,7 +144,9 @@ def _own(line: SharedLine, kernel: bool) -> SharedLine:
     return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
 
 
-def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge) -> tuple[Objects, ...]:
+def _doubted_next_to_variables(
+    lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge
+) -> tuple[Objects, ...]:
     """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
 
     A record of which a program has a variable is seldom allocated as well.

@@ -177,10 +177,10 @@ def judged(sources: Given, asking: Asking) -> Judged:
 def _unread(sources: Given, tree: Path, asking: Asking, error: DeadlinePassed) -> Judged:
     """What is left to report where not even the change was read in time."""
     from linesmith.analyzer.cli import linting
-    from linesmith.analyzer.lint.linting import chosen_rules
+    from linesmith.analyzer.lint.linting import enabled_rules
     from linesmith.analyzer.model import NO_INTENT, LintChoice, LintReport
 
-    rules = chosen_rules((LintChoice(asking.judging.select, asking.judging.ignore),))
+    rules = enabled_rules((LintChoice(asking.judging.select, asking.judging.ignore),))
     wanted = linting.Wanted(tree, NO_INTENT, None, rules, asking.types)
     head = sources.head_ref or ("HEAD" if sources.base_ref else "the patch")
     report = LintReport(head, sources.base_ref or "", remarks=(str(error),), unjudged=("the change",))
@@ -241,14 +241,14 @@ def _wanted(versions: Versions, tree: Path, asking: Asking) -> Wanted:
     """What is wanted, by the intents that the command line names, or else those of the second version."""
     from linesmith.analyzer.cli import linting
     from linesmith.analyzer.intent.reading import FILE_NAME, intent_in
-    from linesmith.analyzer.lint.linting import chosen_rules
+    from linesmith.analyzer.lint.linting import enabled_rules
     from linesmith.analyzer.model import LintChoice
 
     judging = asking.judging
     if judging.intent is not None:
         return linting.wanted(tree, asking.kconfig, judging, asking.types)
     intent = intent_in((versions.now(FILE_NAME) or b"").decode("utf-8", "replace"))
-    rules = chosen_rules((intent.lint, LintChoice(judging.select, judging.ignore)))
+    rules = enabled_rules((intent.lint, LintChoice(judging.select, judging.ignore)))
     return linting.Wanted(tree, intent, None, rules, asking.types)
 
 

@@ -56,13 +56,13 @@ def wanted(tree: Path | None, kconfig: Path | None, judging: Judging, types: tup
     """
     from linesmith.analyzer.intent.check import read_symbols
     from linesmith.analyzer.intent.reading import intent_of_tree, read_intent
-    from linesmith.analyzer.lint.linting import chosen_rules
+    from linesmith.analyzer.lint.linting import enabled_rules
 
     root = tree or root_of(Path.cwd())
     intent = intent_of_tree(root) if judging.intent is None else read_intent(judging.intent)
     choices = (intent.lint, LintChoice(judging.select, judging.ignore))
     symbols = read_symbols(kconfig) if kconfig else None
-    return Wanted(root, intent, symbols, chosen_rules(choices), types)
+    return Wanted(root, intent, symbols, enabled_rules(choices), types)
 
 
 def configured(wanted: Wanted, elf: Path) -> Wanted:

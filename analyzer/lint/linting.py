@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies rules to the records of a build, each with what it was in the base.
 
-Which rules are on is said by ``chosen_rules``; ``merged`` makes one report of what was judged under several
+Which rules are on is said by ``enabled_rules``; ``merged`` makes one report of what was judged under several
 configurations. Records and members that a build does not have any more are told of: what guarded them guards nothing.
 """
 
@@ -164,16 +164,16 @@ def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> I
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:
         if absent:
-            yield f"nothing is judged of {_named(absent)}, which the intents name and this build does not have"
+            yield f"nothing is judged of {_some_names(absent)}, which the intents name and this build does not have"
         return
     old, new = linted.old.layouts, linted.new.layouts
     gone = (before for before, after in linted.pairs if before and not after and not new.variants(before.name))
     tuned = sorted({one.name for one in gone if one.name not in said and policy.tuned(one, old)})
     if tuned:
-        yield f"records that count as tuned are gone, or have another name that nothing guards: {_named(tuned)}"
+        yield f"records that count as tuned are gone, or have another name that nothing guards: {_some_names(tuned)}"
 
 
-def _named(names: list[str]) -> str:
+def _some_names(names: list[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
@@ -210,7 +210,7 @@ def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What,
         yield one, "" if len(titles) == len(told) else ", ".join(dict.fromkeys(titles.values()))
 
 
-def chosen_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
+def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
     """The rules that are on: those of the default, and what ``linesmith.toml`` and then the command line choose.
 
     Within one choice the more exact word wins: a rule's name over a pattern, a pattern over ``all``; ``ignore`` wins
