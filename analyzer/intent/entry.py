@@ -25,6 +25,7 @@ from linesmith.analyzer.model import (
     Isolation,
     Layout,
     MemberGroup,
+    Residual,
     SizeBudget,
     SlabBasis,
     TypeIntent,
@@ -49,49 +50,37 @@ _MOST_PAIRS = 3
 _LEAST_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class SeparatedPair:
-    """Two members that meet on lines of ``line_bytes`` less than before: in the share ``after`` of all object starts.
+def separated_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[Residual, ...]:
+    """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie.
 
-    ``first`` is written.
+    The first member of each is the one that is written.
     """
-
-    first: str
-    second: str
-    line_bytes: int
-    after: float
-
-
-def separated_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[SeparatedPair, ...]:
-    """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie."""
     proofs: dict[tuple[str, str, int], float] = {}
     for proof in candidate.proofs:
         key = proof.first, proof.second, proof.line_bytes
         proofs[key] = max(proof.share, proofs.get(key, 0.0))
-    fewer = [one for one in candidate.residuals if one.line_bytes == line_bytes and one.after < one.before]
-    return tuple(
-        SeparatedPair(
-            *_writer_first(pair), line_bytes, max(one.after, proofs.get((one.first, one.second, line_bytes), 0))
-        )
-        for pair in pairs
-        for one in fewer
-        if {one.first, one.second} == {pair.first, pair.second}
-    )
+    found = []
+    for pair in pairs:
+        for one in candidate.residuals:
+            if one.line_bytes == line_bytes and one.after < one.before and {one.first, one.second} == {*_members(pair)}:
+                known = proofs.get((one.first, one.second, line_bytes), 0.0)
+                found.append(Residual(*_members(pair), line_bytes, one.before, max(one.after, known)))
+    return tuple(found)
 
 
 def separated_between(
     before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], pairs: Iterable[ConflictPair], line_bytes: int
-) -> tuple[SeparatedPair, ...]:
+) -> tuple[Residual, ...]:
     """Those of the ``pairs`` that meet in fewer phases of one layout than of the other."""
-    found: list[SeparatedPair] = []
+    found: list[Residual] = []
     for pair in pairs:
         then, now = _share(*before, pair, line_bytes), _share(*after, pair, line_bytes)
         if then is not None and now is not None and now < then:
-            found.append(SeparatedPair(*_writer_first(pair), line_bytes, now))
+            found.append(Residual(*_members(pair), line_bytes, then, now))
     return tuple(found)
 
 
-def isolations(parted: Iterable[SeparatedPair]) -> tuple[Isolation, ...]:
+def isolations(parted: Iterable[Residual]) -> tuple[Isolation, ...]:
     """What is to stay so: one isolation for each written member and share; of a pair parted twice, the weakest."""
     weakest: dict[tuple[str, str, int], float] = {}
     for one in parted:
@@ -106,7 +95,8 @@ def isolations(parted: Iterable[SeparatedPair]) -> tuple[Isolation, ...]:
     return tuple(Isolation((first,), tuple(others), size, phases) for (first, size, phases), others in grouped.items())
 
 
-def _writer_first(pair: ConflictPair) -> tuple[str, str]:
+def _members(pair: ConflictPair) -> tuple[str, str]:
+    """The two members, the one that is written first."""
     return (pair.first, pair.second) if pair.writer == pair.first else (pair.second, pair.first)
 
 
@@ -178,7 +168,7 @@ class Grounds:
     layouts: Layouts
     lines: Sequence[Finding]
     profile: str
-    separated: Sequence[SeparatedPair] = ()
+    separated: Sequence[Residual] = ()
     groups: Sequence[MemberGroup] = ()
     change: str = ""
     kernel: Kernel | None = None
