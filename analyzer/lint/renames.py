@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records and members that only got another name: what guarded them is to go on guarding them.
 
-``renamed`` finds the records, ``new_name_of`` the members in a record as it was and as it is. ``with_new_names`` are
-the records under lint, with bases and intents that call members as they are called now.
+``renamed`` finds the records; members are followed through a record as it was and as it is. ``with_new_names`` are the
+records under lint, with bases and intents that call members as they are called now.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _alike(mine: _MemberTypes, theirs: _MemberTypes, records: tuple[Layout, Layo
     return common if enough else 0
 
 
-def new_name_of(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
+def _new_name_of(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
     """What the member ``path`` of the record ``before`` is called ``after``; ``None`` where nothing shows it for sure.
 
     Behind the member that it followed, as many of its type came as went, and it is the only one of them, or the one
@@ -123,11 +123,11 @@ def new_name_of(path: str, before: Version, after: Version, parts: int = _MOST_P
         return None
     if not step.rest:
         return step.name
-    found = new_name_of(step.rest, *step.inside, parts - 1) if step.inside else None
+    found = _new_name_of(step.rest, *step.inside, parts - 1) if step.inside else None
     return found and f"{step.name}.{found}"
 
 
-def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
+def _entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
     """The two versions of each record on the way to the member, those of one name; an element's own version first."""
     step = _path_step(path, before, after) if parts else None
     if step is None or not step.rest or step.inside is None:
@@ -135,10 +135,10 @@ def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS
     (old, _), (new, _) = step.inside
     if old.name == new.name:
         yield step.inside
-    yield from entered(step.rest, *step.inside, parts - 1)
+    yield from _entered(step.rest, *step.inside, parts - 1)
 
 
-def renamed_members(before: Version, after: Version) -> dict[str, str]:
+def _renamed_members(before: Version, after: Version) -> dict[str, str]:
     """What the record's own members are called now that have bytes and whose names are gone, by these names."""
     found = _successors(*_members_by_path(before, after))
     return {
@@ -221,7 +221,7 @@ def new_member_names(
     for path in dict.fromkeys(said):
         known = [(before, after) for before, after in versions if named(*before, path)]
         if known and not any(named(*after, path) for _, after in versions):
-            names = {new_name_of(path, before, after) for before, after in known}
+            names = {_new_name_of(path, before, after) for before, after in known}
             name = names.pop()
             if name is not None and not names:
                 found[path] = name
@@ -277,9 +277,9 @@ def with_new_names(records: tuple[LintedRecord, ...], old: Layouts, intent: Inte
         (old_part[0], new_part[0])
         for before, after in layouts
         for path in said.get(before.name, ())
-        for old_part, new_part in entered(path, (before, old), (after, new))
+        for old_part, new_part in _entered(path, (before, old), (after, new))
     ]
-    own = {(a.id, b.id): renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
+    own = {(a.id, b.id): _renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
     if not said and not any(own.values()):
         return RecordsRenamed(records)
     by_old = {before: names for (before, _), names in own.items()}
