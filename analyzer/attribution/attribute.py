@@ -28,7 +28,7 @@ from linesmith.analyzer.attribution.doubts import (
     odds_of_owner,
     one_offset,
 )
-from linesmith.analyzer.attribution.evidence import Evidence, evidence_of, symbol_name
+from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of, symbol_name
 from linesmith.analyzer.attribution.hypotheses import (
     Allowed,
     Column,
@@ -55,137 +55,6 @@ TWO_IN_A_ROW = 0.1
 # Share of the samples outside the first object from which on a second one is looked for.
 LEFT_OVER = 0.15
 _NO_OFFSETS = "the profile gives no offsets for this line"
-
-
-@dataclass(frozen=True, slots=True)
-class _Explanation:
-    """A hypothesis with its log likelihood, the part of it that the clues gain, and the share of samples explained."""
-
-    hypothesis: Hypothesis
-    likelihood: float
-    gain: float
-    explained: float
-
-
-@dataclass(frozen=True, slots=True)
-class _LineClues:
-    """The clues of a line, and what hypotheses about it are judged by."""
-
-    clues: Sequence[Clue]
-    line: SharedLine
-    neighbours: Neighbourhood
-
-    @property
-    def containment(self) -> Containment:
-        """The layouts of the ELF file."""
-        return self.neighbours.evidence.containment
-
-    def explanation(self, one: Hypothesis) -> _Explanation:
-        """How well a hypothesis explains the clues."""
-        starts = self.neighbours.starts
-        gain = 0.0
-        reasoned = samples = elsewhere = 0
-        for clue in self.clues:
-            place = clue.offset - one.start
-            in_row = starts.in_row(one.layout, place) if starts else place
-            elsewhere += in_row != place
-            likelihood, reason = probability(clue, one.layout, in_row)
-            gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
-            samples += clue.samples
-            reasoned += clue.samples if reason else 0
-        whole = prior(one, self.line, self.containment, starts) + gain + (log(TWO_IN_A_ROW) if elsewhere else 0.0)
-        return _Explanation(one, whole, gain, reasoned / samples if samples else 0.0)
-
-    def best(self, allowed: Allowed | None = None) -> LineObject | None:
-        """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
-        promising = self.neighbours.proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
-        if not promising:
-            return None
-        ranked = _ranked(_supported(_ranked(map(self.explanation, promising)), self.neighbours, self.line))
-        winner = self._smallest(ranked)
-        owner = inf if allowed else self._odds_of_owner(winner)
-        rival = self._rival(winner, ranked)
-        found = self._answer(winner, rival, owner)
-        if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
-            return found
-        # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
-        outer = [winner.hypothesis] + ([rival.hypothesis] if rival is not None and owner == inf else [])
-        for part in ranked:
-            if all(inside(part.hypothesis, one, self.containment) for one in outer):
-                inner = self._answer(part, self._rival(part, ranked), self._odds_of_owner(part))
-                if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
-                    return inner
-        return found
-
-    def _odds_of_owner(self, one: _Explanation) -> float:
-        return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)
-
-    def _smallest(self, ranked: Sequence[_Explanation]) -> _Explanation:
-        """The best explanation, or the innermost one within it that explains all that it explains."""
-        best = ranked[0]
-        parts = [one for one in ranked if inside(one.hypothesis, best.hypothesis, self.containment)]
-        enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
-        return min([best, *enough], key=lambda one: self.containment.layouts.by_id(one.hypothesis.layout).size)
-
-    def _rival(self, one: _Explanation, ranked: Iterable[_Explanation]) -> _Explanation | None:
-        """The best explanation by another place."""
-        others = (other for other in ranked if other is not one)
-        return next((it for it in others if not same_place(one.hypothesis, it.hypothesis, self.containment)), None)
-
-    def _answer(self, winner: _Explanation, rival: _Explanation | None, owner: float) -> LineObject:
-        """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
-        odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
-        margin = min(odds, owner) / (1.0 + min(odds, owner))
-        described = self.described(winner)
-        runner_up = self.described(rival) if rival else None
-        outcome = Outcome.CANNOT_TELL
-        if owner < odds and margin < SURE:
-            reason = "only locks, links and the like are known here, which lie in many types"
-        elif margin < SURE and runner_up and runner_up.type == described.type:
-            starts = f"two starts ({described.start} and {runner_up.start})"
-            reason = f"{described.type} explains the line from {starts} almost equally well"
-        elif margin < SURE:
-            reason = "two types explain the line almost equally well"
-        elif doubt := lone(self.clues):
-            reason = doubt
-        elif winner.explained < MOSTLY:
-            reason = "no type explains most of the samples"
-        elif doubt := hearsay(winner.hypothesis, self.clues) or contradiction(winner.hypothesis, self.clues):
-            reason = doubt
-        elif (holders := self.containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
-            outcome = Outcome.INNER_TYPE_ONLY
-            reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
-        elif doubt := one_offset(self.clues):
-            reason = doubt
-        else:
-            outcome, reason = Outcome.RESOLVED, ""
-        return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
-
-    def described(self, one: _Explanation) -> LineObject:
-        """The object that a hypothesis means."""
-        record, start = one.hypothesis
-        layout = self.containment.layouts.by_id(record)
-        holders = tuple(dict.fromkeys(holder.name for holder in self.containment.holders(record)))
-        phase = start % self.line.bytes
-        return LineObject(layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders)
-
-
-def _ranked(explanations: Iterable[_Explanation]) -> list[_Explanation]:
-    return sorted(explanations, key=lambda one: (-one.likelihood, one.hypothesis))
-
-
-def _supported(ranked: Iterable[_Explanation], neighbours: Neighbourhood, line: SharedLine) -> Iterator[_Explanation]:
-    """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
-    best = -inf
-    for one in ranked:
-        most = min(max(one.gain, 0.0), MOST_SUPPORT)
-        if one.likelihood + most < best - HOPELESS:
-            yield one
-            continue
-        more = max(-MOST_SUPPORT, min(neighbours.support(one.hypothesis, line), most))
-        with_others = replace(one, likelihood=one.likelihood + more)
-        best = max(best, with_others.likelihood)
-        yield with_others
 
 
 def attribute(line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
@@ -241,7 +110,7 @@ def attribute_as(wanted: str, line: SharedLine, neighbours: Neighbourhood) -> tu
 def attribute_to(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
     whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
-    explanation = whole.explanation(one)
+    explanation = whole.judged(one)
     return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
 
 
@@ -257,7 +126,7 @@ def attribute_begun(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood
     share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
     if not known or len(fitting) < len(known) or share < MOSTLY:
         return None
-    described = _LineClues(clues, line, neighbours).described(_Explanation(one, 0.0, 0.0, share))
+    described = _LineClues(clues, line, neighbours).described(_JudgedHypothesis(one, 0.0, 0.0, share))
     return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
 
 
@@ -275,10 +144,143 @@ def attribute_at(start: int, size: int, line: SharedLine, neighbours: Neighbourh
     return _LineClues(clues_of(held, neighbours.evidence), line, neighbours).best(fits)
 
 
-def _why_no_evidence(line: SharedLine, evidence: Evidence) -> str:
+def _why_no_evidence(line: SharedLine, evidence: CodeEvidence) -> str:
     names = {symbol_name(access) for access in line.accesses} - {None}
     if not names:
         return "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
     if not any(evidence_of(access, evidence).records for access in line.accesses):
         return f"the ELF file declares nothing that {', '.join(sorted(filter(None, names))[:3])} could touch"
     return "no type of the ELF file has members at these offsets that these functions could touch"
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedHypothesis:
+    """A hypothesis with its log likelihood, the part of it that the clues gain, and the share of samples explained."""
+
+    hypothesis: Hypothesis
+    likelihood: float
+    gain: float
+    explained: float
+
+
+@dataclass(frozen=True, slots=True)
+class _LineClues:
+    """The clues of a line, and what hypotheses about it are judged by."""
+
+    clues: Sequence[Clue]
+    line: SharedLine
+    neighbours: Neighbourhood
+
+    @property
+    def containment(self) -> Containment:
+        """The layouts of the ELF file."""
+        return self.neighbours.evidence.containment
+
+    def judged(self, one: Hypothesis) -> _JudgedHypothesis:
+        """How well a hypothesis explains the clues."""
+        starts = self.neighbours.starts
+        gain = 0.0
+        reasoned = samples = elsewhere = 0
+        for clue in self.clues:
+            place = clue.offset - one.start
+            in_row = starts.in_row(one.layout, place) if starts else place
+            elsewhere += in_row != place
+            likelihood, reason = probability(clue, one.layout, in_row)
+            gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
+            samples += clue.samples
+            reasoned += clue.samples if reason else 0
+        whole = prior(one, self.line, self.containment, starts) + gain + (log(TWO_IN_A_ROW) if elsewhere else 0.0)
+        return _JudgedHypothesis(one, whole, gain, reasoned / samples if samples else 0.0)
+
+    def best(self, allowed: Allowed | None = None) -> LineObject | None:
+        """The best hypothesis of those ``allowed``; ``None`` when nothing proposes one."""
+        promising = self.neighbours.proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
+        if not promising:
+            return None
+        ranked = _ranked(_supported(_ranked(map(self.judged, promising)), self.neighbours, self.line))
+        winner = self._smallest(ranked)
+        owner = inf if allowed else self._odds_of_owner(winner)
+        rival = self._rival(winner, ranked)
+        found = self._answer(winner, rival, owner)
+        if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
+            return found
+        # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
+        outer = [winner.hypothesis] + ([rival.hypothesis] if rival is not None and owner == inf else [])
+        for part in ranked:
+            if all(inside(part.hypothesis, one, self.containment) for one in outer):
+                inner = self._answer(part, self._rival(part, ranked), self._odds_of_owner(part))
+                if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
+                    return inner
+        return found
+
+    def _odds_of_owner(self, one: _JudgedHypothesis) -> float:
+        return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)
+
+    def _smallest(self, ranked: Sequence[_JudgedHypothesis]) -> _JudgedHypothesis:
+        """The best explanation, or the innermost one within it that explains all that it explains."""
+        best = ranked[0]
+        parts = [one for one in ranked if inside(one.hypothesis, best.hypothesis, self.containment)]
+        enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
+        return min([best, *enough], key=lambda one: self.containment.layouts.by_id(one.hypothesis.layout).size)
+
+    def _rival(self, one: _JudgedHypothesis, ranked: Iterable[_JudgedHypothesis]) -> _JudgedHypothesis | None:
+        """The best explanation by another place."""
+        others = (other for other in ranked if other is not one)
+        return next((it for it in others if not same_place(one.hypothesis, it.hypothesis, self.containment)), None)
+
+    def _answer(self, winner: _JudgedHypothesis, rival: _JudgedHypothesis | None, owner: float) -> LineObject:
+        """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
+        odds = exp(min(winner.likelihood - rival.likelihood, 50.0)) if rival else exp(50.0)
+        margin = min(odds, owner) / (1.0 + min(odds, owner))
+        described = self.described(winner)
+        runner_up = self.described(rival) if rival else None
+        outcome = Outcome.CANNOT_TELL
+        if owner < odds and margin < SURE:
+            reason = "only locks, links and the like are known here, which lie in many types"
+        elif margin < SURE and runner_up and runner_up.type == described.type:
+            starts = f"two starts ({described.start} and {runner_up.start})"
+            reason = f"{described.type} explains the line from {starts} almost equally well"
+        elif margin < SURE:
+            reason = "two types explain the line almost equally well"
+        elif doubt := lone(self.clues):
+            reason = doubt
+        elif winner.explained < MOSTLY:
+            reason = "no type explains most of the samples"
+        elif doubt := hearsay(winner.hypothesis, self.clues) or contradiction(winner.hypothesis, self.clues):
+            reason = doubt
+        elif (holders := self.containment.direct_holders(winner.hypothesis.layout)) >= BUILDING_BLOCK:
+            outcome = Outcome.INNER_TYPE_ONLY
+            reason = f"{holders} types hold a {described.type}; nothing on the line tells which"
+        elif doubt := one_offset(self.clues):
+            reason = doubt
+        else:
+            outcome, reason = Outcome.RESOLVED, ""
+        return replace(described, outcome=outcome, reason=reason, margin=margin, runner_up=runner_up)
+
+    def described(self, one: _JudgedHypothesis) -> LineObject:
+        """The object that a hypothesis means."""
+        record, start = one.hypothesis
+        layout = self.containment.layouts.by_id(record)
+        holders = tuple(dict.fromkeys(holder.name for holder in self.containment.holders(record)))
+        phase = start % self.line.bytes
+        return LineObject(layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders)
+
+
+def _ranked(explanations: Iterable[_JudgedHypothesis]) -> list[_JudgedHypothesis]:
+    return sorted(explanations, key=lambda one: (-one.likelihood, one.hypothesis))
+
+
+def _supported(
+    ranked: Iterable[_JudgedHypothesis], neighbours: Neighbourhood, line: SharedLine
+) -> Iterator[_JudgedHypothesis]:
+    """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
+    best = -inf
+    for one in ranked:
+        most = min(max(one.gain, 0.0), MOST_SUPPORT)
+        if one.likelihood + most < best - HOPELESS:
+            yield one
+            continue
+        more = max(-MOST_SUPPORT, min(neighbours.support(one.hypothesis, line), most))
+        with_others = replace(one, likelihood=one.likelihood + more)
+        best = max(best, with_others.likelihood)
+        yield with_others

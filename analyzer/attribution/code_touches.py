@@ -56,7 +56,7 @@ UNTOUCHED = CodeTouches({}, {})
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampledKinds:
     """Which kinds of access were sampled: a load must be one that reads, a store one that writes."""
 
     loaded: bool
@@ -71,19 +71,19 @@ class Sampled:
         return counts.writing if self.stored else counts.reading if self.loaded else counts.total
 
 
-def share_known(touches: CodeTouches, sampled: Sampled) -> float:
+def share_known(touches: CodeTouches, sampled: SampledKinds) -> float:
     """Share of the accesses that were sampled, 0 to 1, whose spot is known and can be trusted."""
     counted = sampled.of(touches.counted)
     return touches.trust * sampled.of(touches.resolved) / counted if counted else 0.0
 
 
-def spots_of(touches: CodeTouches, sampled: Sampled) -> list[Spot]:
+def spots_of(touches: CodeTouches, sampled: SampledKinds) -> list[Spot]:
     """The spots that can have been sampled."""
     return [spot for spot, counts in touches.spots.items() if sampled.suits(counts)]
 
 
 def touching_leaves(
-    touches: CodeTouches, sampled: Sampled, layout: int, offset: int, containment: Containment
+    touches: CodeTouches, sampled: SampledKinds, layout: int, offset: int, containment: Containment
 ) -> list[tuple[Leaf, int]]:
     """The leaves at ``offset`` of a layout that the code touches, with the number of the record it knows them by.
 
@@ -102,7 +102,7 @@ def touching_leaves(
 
 
 def _touched(
-    spots: Mapping[Spot, AccessCounts], sampled: Sampled, record: int, offset: int, containment: Containment
+    spots: Mapping[Spot, AccessCounts], sampled: SampledKinds, record: int, offset: int, containment: Containment
 ) -> bool:
     """Whether one of the spots is this place of the record, or of one that names the same memory."""
     return sampled.suits(spots.get(containment.folded(record, offset), _NOTHING)) or any(

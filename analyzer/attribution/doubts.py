@@ -15,7 +15,7 @@ from functools import cached_property
 from math import inf, log
 
 from linesmith.analyzer.attribution.code_touches import touching_leaves
-from linesmith.analyzer.attribution.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED, Evidence
+from linesmith.analyzer.attribution.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED, CodeEvidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, Proposer, prior
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability, quality, touched
 from linesmith.analyzer.attribution.lock import is_lock
@@ -153,7 +153,7 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
                 yield leaf, number
 
 
-def narrowed(
+def as_nested_record(
     one: LineObject, seen: Sequence[Access], line: SharedLine, containment: Containment, wanted: str | None
 ) -> LineObject:
     """The object as the nested record that says most, with the outer one as its container.
@@ -176,7 +176,7 @@ def narrowed(
     return replace(where, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
 
 
-def narrowed_all(
+def as_nested_records(
     objects: Sequence[LineObject], line: SharedLine, containment: Containment, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """The objects of a line that no snapshot knows, each as the nested record that says most."""
@@ -185,7 +185,7 @@ def narrowed_all(
         if one.layout is not None and not one.origin:
             held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
             seen = [access for access in line.accesses if access.offset in held]
-            found.append(narrowed(one, seen, line, containment, wanted))
+            found.append(as_nested_record(one, seen, line, containment, wanted))
         else:
             found.append(one)
     return tuple(found)
@@ -236,7 +236,7 @@ class _OwnObject:
 class Neighbourhood:
     """The lines of one report by address; each is explained once, when a line close by asks for it."""
 
-    def __init__(self, lines: Iterable[SharedLine], evidence: Evidence, starts: SlabStarts | None) -> None:
+    def __init__(self, lines: Iterable[SharedLine], evidence: CodeEvidence, starts: SlabStarts | None) -> None:
         """``starts`` is what slabs leave possible on these lines, where that is known."""
         self.evidence = evidence
         self.starts = starts

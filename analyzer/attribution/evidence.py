@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, Sampled, together
+from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, SampledKinds, together
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
@@ -38,7 +38,7 @@ HUB_POINTERS = 24
 DEPTH = 12
 
 # A function as the profile names it, its instructions that are known, and the kinds of access that were sampled.
-Code = tuple[str | None, bool, frozenset[tuple[bool, int | None]], Sampled]
+Code = tuple[str | None, bool, frozenset[tuple[bool, int | None]], SampledKinds]
 # A likelihood, and whether there is a reason, by layout and offset.
 Answers = dict[tuple[int, int], tuple[float, bool]]
 
@@ -78,7 +78,7 @@ NOTHING = FunctionEvidence({})
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CodeEvidence:
     """What is known by function name, and what single instructions touch, by the code addresses of the profile.
 
     ``containment`` are the layouts that it speaks of. ``answers`` keeps what was made of it, by the code and then by
@@ -96,7 +96,7 @@ def symbol_name(access: Access) -> str | None:
     return _CLONE_SUFFIX.sub("", access.function) if access.function else None
 
 
-def functions_asked(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def function_names(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The function names of a profile: whole ones, and prefixes where perf cut the symbol."""
     accesses = [access for line in profile.lines for access in line.accesses if access.function]
     whole = {symbol_name(access) for access in accesses if not access.symbol_cut}
@@ -112,7 +112,7 @@ def gather(
     containment: Containment,
     touches: Mapping[str, CodeTouches],
     instructions: Mapping[int, CodeTouches],
-) -> Evidence:
+) -> CodeEvidence:
     """Evidence from what the code of one ELF file declares, does, and by the access map really touches.
 
     ``touches`` are by function name, ``instructions`` by code address; there are none where there is no map.
@@ -141,10 +141,10 @@ def gather(
         )
         for name in dict.fromkeys((*found, *touches))
     }
-    return Evidence(containment, functions, instructions)
+    return CodeEvidence(containment, functions, instructions)
 
 
-def evidence_of(access: Access, evidence: Evidence) -> FunctionEvidence:
+def evidence_of(access: Access, evidence: CodeEvidence) -> FunctionEvidence:
     """The evidence for the access: by its function, and by its instruction where that is known.
 
     A symbol that perf cut stands for all functions that begin so.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.attribution.code_touches import Sampled, Spot
+from linesmith.analyzer.attribution.code_touches import SampledKinds, Spot
 from linesmith.analyzer.attribution.evidence import Reach
 from linesmith.analyzer.attribution.likelihood import (
     OUTSIDE,
@@ -38,7 +38,7 @@ _LINEAR_MAPS = (
 Column = NDArray[np.int64]
 Allowed = Callable[[Column, Column, Column], NDArray[np.bool_]]
 
-_Code = tuple[int, Sampled, tuple[Spot, ...], frozenset[Spot], frozenset[Spot]]
+_Code = tuple[int, SampledKinds, tuple[Spot, ...], frozenset[Spot], frozenset[Spot]]
 
 # Log odds against an object that its type never has at such an address.
 ELSEWHERE = 20.0

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.attribution.attribute import attribute_at
-from linesmith.analyzer.attribution.doubts import Neighbourhood, narrowed, weight
-from linesmith.analyzer.attribution.evidence import Evidence, evidence_of
+from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_record, weight
+from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.line_members import KNOWN, agrees, instruction_of
 from linesmith.analyzer.attribution.lock import has_lock, takes_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
@@ -58,7 +58,7 @@ def identify(
         if place.area.kind in _VARIABLES:
             inside = line.address + one.start - place.start
             one = replace(one, row=_variable_row(place.area, inside))
-        found.append(narrowed(one, seen, line, neighbours.evidence.containment, wanted))
+        found.append(as_nested_record(one, seen, line, neighbours.evidence.containment, wanted))
     return tuple(found)
 
 
@@ -116,7 +116,7 @@ def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
 
 
 def _typed(
-    outer: Layout, start: int, seen: Sequence[Access], line: SharedLine, area: ObjectArea, evidence: Evidence
+    outer: Layout, start: int, seen: Sequence[Access], line: SharedLine, area: ObjectArea, evidence: CodeEvidence
 ) -> LineObject:
     agreement = _agreement(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
@@ -135,7 +135,7 @@ def _typed(
     )
 
 
-def _agreement(outer: Layout, start: int, seen: Sequence[Access], evidence: Evidence) -> float:
+def _agreement(outer: Layout, start: int, seen: Sequence[Access], evidence: CodeEvidence) -> float:
     """Share of the accesses whose instruction touches the type there; 1 where no code is known.
 
     Where only the function is known it must work on a record that the type has at that place, or touch that very

@@ -14,7 +14,7 @@ from math import log, sqrt
 from linesmith.analyzer.attribution.code_touches import (
     BY_FUNCTION,
     CodeTouches,
-    Sampled,
+    SampledKinds,
     Spot,
     share_known,
     spots_of,
@@ -26,7 +26,7 @@ from linesmith.analyzer.attribution.evidence import (
     POINTS_INTO_ANOTHER,
     Answers,
     Code,
-    Evidence,
+    CodeEvidence,
     FunctionEvidence,
     evidence_of,
     symbol_name,
@@ -67,7 +67,7 @@ class Clue:
     known: FunctionEvidence
     weight: float
     samples: int
-    sampled: Sampled
+    sampled: SampledKinds
     touches: CodeTouches
     mapped: float
     spots: tuple[Spot, ...]
@@ -80,7 +80,7 @@ class Clue:
         return bool(self.spots) and self.touches.trust > BY_FUNCTION
 
 
-def clues_of(accesses: Iterable[Access], evidence: Evidence) -> tuple[Clue, ...]:
+def clues_of(accesses: Iterable[Access], evidence: CodeEvidence) -> tuple[Clue, ...]:
     """The accesses by function and offset, as clues."""
     grouped: dict[tuple[int, str | None], list[Access]] = {}
     for access in accesses:
@@ -89,7 +89,7 @@ def clues_of(accesses: Iterable[Access], evidence: Evidence) -> tuple[Clue, ...]
     return tuple(_clue(offset, group, evidence) for (offset, _), group in grouped.items())
 
 
-def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
+def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
     """A function that the ELF file does not know still says that its offset is no hole, and little else."""
     samples = sum(one.contended + one.stores or one.records or 0 for one in group)
     weight = min(1.0, max(0.1, log(1 + samples) / log(CERTAIN)))
@@ -117,10 +117,10 @@ def _clue(offset: int, group: Sequence[Access], evidence: Evidence) -> Clue:
     )
 
 
-def sampled_kinds(group: Iterable[Access]) -> Sampled:
+def sampled_kinds(group: Iterable[Access]) -> SampledKinds:
     """Which kinds were sampled; only loads are contended, except those stores that a recording saw take the line."""
     kinds = [(access.contended > (access.taken or 0), access.stores > 0) for access in group]
-    return Sampled(any(loaded for loaded, _ in kinds), any(stored for _, stored in kinds))
+    return SampledKinds(any(loaded for loaded, _ in kinds), any(stored for _, stored in kinds))
 
 
 def reach_likelihood(clue: Clue, record: str, layout: int, offset: int) -> float:

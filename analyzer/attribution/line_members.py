@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.code_touches import CodeTouches, Sampled, Spot, touching_leaves
-from linesmith.analyzer.attribution.evidence import INLINED, Evidence, evidence_of
+from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
+from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
 from linesmith.analyzer.attribution.lock import has_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
@@ -30,11 +30,11 @@ from linesmith.analyzer.model import (
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
 _NOTHING = AccessCounts()
-_ANY_KIND = Sampled(loaded=False, stored=False)
+_ANY_KIND = SampledKinds(loaded=False, stored=False)
 
 
 def agreements(
-    line: SharedLine, objects: Sequence[LineObject], evidence: Evidence
+    line: SharedLine, objects: Sequence[LineObject], evidence: CodeEvidence
 ) -> tuple[tuple[Agreement, int], ...]:
     """The accesses of a line by who told what they met; the counts add up to all of them.
 
@@ -46,7 +46,7 @@ def agreements(
     return tuple((one, counts[one]) for one in Agreement if counts[one])
 
 
-def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence) -> Agreement:
+def agreement(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence) -> Agreement:
     """Who told what one access met."""
     touches = instruction_of(access, evidence)
     inside = (one for one in objects if access.offset is not None and 0 <= access.offset - one.start < (one.size or 0))
@@ -58,7 +58,7 @@ def agreement(access: Access, objects: Sequence[LineObject], evidence: Evidence)
     return Agreement.CONFIRMED if agrees(touches, access, placed, evidence.containment) else Agreement.DISAGREE
 
 
-def instruction_of(access: Access, evidence: Evidence) -> CodeTouches | None:
+def instruction_of(access: Access, evidence: CodeEvidence) -> CodeTouches | None:
     """What the instruction of the access touches, if that is known."""
     return None if access.code_address is None else evidence.instructions.get(access.code_address)
 
@@ -86,7 +86,7 @@ class _AccessPlace:
     spots: frozenset[Spot] = frozenset()
 
 
-def line_members(line: SharedLine, objects: Sequence[LineObject], evidence: Evidence) -> tuple[LineMember, ...]:
+def line_members(line: SharedLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
     """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
     grouped: dict[_AccessPlace, list[Access]] = {}
     for access in line.accesses:
@@ -110,7 +110,7 @@ def line_members(line: SharedLine, objects: Sequence[LineObject], evidence: Evid
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
-def _place(access: Access, objects: Sequence[LineObject], evidence: Evidence) -> _AccessPlace:
+def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
         place = offset - one.start
@@ -126,7 +126,7 @@ def _place(access: Access, objects: Sequence[LineObject], evidence: Evidence) ->
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 
-def _leaf(access: Access, one: LineObject, evidence: Evidence) -> Leaf | None:
+def _leaf(access: Access, one: LineObject, evidence: CodeEvidence) -> Leaf | None:
     """The member of the object that an access met, by what its function touches."""
     if one.layout is None or one.outcome not in KNOWN:
         return None
@@ -140,7 +140,7 @@ def _leaf(access: Access, one: LineObject, evidence: Evidence) -> Leaf | None:
     return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions), default=None)
 
 
-def _member(spot: _AccessPlace, group: Sequence[Access], evidence: Evidence) -> LineMember:
+def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence) -> LineMember:
     functions = _functions(group)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     # Without a type the names of most functions that were sampled there must do.
@@ -162,7 +162,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: Evidence) -> 
     )
 
 
-def _only_read(spot: _AccessPlace, accesses: Iterable[Access], evidence: Evidence) -> bool:
+def _only_read(spot: _AccessPlace, accesses: Iterable[Access], evidence: CodeEvidence) -> bool:
     """Whether nobody sampled here takes or waits for the lock: the code of all of them only reads it (a seqcount)."""
     for access in accesses:
         if takes_lock(access.function or "") or waits_for_lock(access.function or ""):
@@ -174,7 +174,7 @@ def _only_read(spot: _AccessPlace, accesses: Iterable[Access], evidence: Evidenc
     return True
 
 
-def _writing_code(spot: _AccessPlace, accesses: Iterable[Access], evidence: Evidence) -> str:
+def _writing_code(spot: _AccessPlace, accesses: Iterable[Access], evidence: CodeEvidence) -> str:
     """Which function sampled here writes just this place.
 
     Of a function of which some stores are not known, one at this displacement of a record that its variables name.

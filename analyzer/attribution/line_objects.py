@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
-from linesmith.analyzer.attribution.doubts import Neighbourhood, ill_fitting, misfit_words, narrowed_all
-from linesmith.analyzer.attribution.evidence import Evidence
+from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_records, ill_fitting, misfit_words
+from linesmith.analyzer.attribution.evidence import CodeEvidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
@@ -45,7 +45,11 @@ Objects = tuple[LineObject, ...]
 
 
 def joint_objects(
-    lines: Sequence[SharedLine], profile: Profile, evidence: Evidence, kernel: Kernel | None, wanted: str | None = None
+    lines: Sequence[SharedLine],
+    profile: Profile,
+    evidence: CodeEvidence,
+    kernel: Kernel | None,
+    wanted: str | None = None,
 ) -> tuple[Objects, ...]:
     """The objects on each of ``lines``, of a ``wanted`` type where that explains a line.
 
@@ -56,14 +60,14 @@ def joint_objects(
     known = _Knowledge.of(profile, evidence, starts)
     found = tuple(known.objects_on(line, wanted) for line in lines)
     if kernel is None:
-        found = _beside_variables(lines, found, known)
+        found = _doubted_next_to_variables(lines, found, known)
     learnt = None if starts is None else starts.learnt(_sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
         known = _Knowledge.of(profile, evidence, learnt)
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line, wanted) for line, one in pairs)
     told = zip(lines, _with_sure_ones(lines, found, known, learnt), strict=True)
-    named = ((line, narrowed_all(objects, line, containment, wanted)) for line, objects in told)
+    named = ((line, as_nested_records(objects, line, containment, wanted)) for line, objects in told)
     return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
 
 
@@ -89,7 +93,7 @@ class _Knowledge:
     kernel: bool
 
     @classmethod
-    def of(cls, profile: Profile, evidence: Evidence, starts: SlabStarts | None) -> _Knowledge:
+    def of(cls, profile: Profile, evidence: CodeEvidence, starts: SlabStarts | None) -> _Knowledge:
         """``evidence`` is that of the lines' functions, ``starts`` what the slabs of a kernel leave possible."""
         kernel = is_kernel(evidence.containment.layouts)
         own = (_own(line, kernel) for line in profile.lines)
@@ -140,7 +144,9 @@ def _own(line: SharedLine, kernel: bool) -> SharedLine:
     return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
 
 
-def _beside_variables(lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge) -> tuple[Objects, ...]:
+def _doubted_next_to_variables(
+    lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge
+) -> tuple[Objects, ...]:
     """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
 
     A record of which a program has a variable is seldom allocated as well.
@@ -163,7 +169,7 @@ def _stands(line: SharedLine, objects: Objects, learnt: SlabStarts) -> bool:
     if objects[0].origin or line.address is None:
         return True
     if objects[0].outcome is Outcome.RESOLVED:
-        return all(map(learnt.agrees, placed(line, objects)))
+        return all(map(learnt.agrees, _start_of(line, objects)))
     return not _is_unsure(objects)
 
 
@@ -172,7 +178,7 @@ def _is_unsure(objects: Objects) -> bool:
     return not objects[0].origin and (objects[0].outcome in _UNSURE or is_lock(objects[0].type))
 
 
-def placed(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
+def _start_of(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
     """The first object of a line by its address, where that is known."""
     if line.address is not None and objects[0].layout is not None:
         yield PlacedStart(objects[0].layout, line.address + objects[0].start)
@@ -182,7 +188,7 @@ def _sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iter
     """The objects that are sure by what their functions touch; of others a snapshot knows better."""
     for line, objects in zip(lines, found, strict=True):
         if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
-            yield from placed(line, objects)
+            yield from _start_of(line, objects)
 
 
 def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
@@ -191,7 +197,7 @@ def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterat
         first = objects[0]
         part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
         if part and not first.origin and first.start < 0:
-            yield from placed(line, objects)
+            yield from _start_of(line, objects)
 
 
 def _with_sure_ones(

@@ -28,7 +28,7 @@ STEP, ROOM = 2 << 20, 1 << 30
 PLAUSIBLE = 0.8
 
 
-def code_samples(profile: Profile, kernel: bool) -> dict[int, int]:
+def _code_samples(profile: Profile, kernel: bool) -> dict[int, int]:
     """Samples by code address, of the kernel or of programs."""
     found: dict[int, int] = {}
     for line in profile.lines:
@@ -187,7 +187,7 @@ def _kernel_shift(profile: Profile, symbols: ElfSymbols, accesses: AccessMap | N
     if anchor and linked is not None:
         moved = anchor[1] - linked
     elif accesses is not None:
-        moved = solved_slide(code_samples(profile, kernel=True), accesses)
+        moved = solved_slide(_code_samples(profile, kernel=True), accesses)
     image = _image(symbols, kernel=True)
     if moved is None or image is None:
         return None
@@ -237,7 +237,7 @@ def _plausible(profile: Profile, accesses: AccessMap | None, kernel: bool) -> fl
     """Share of the samples in the file's code that are of instructions that touch memory."""
     if accesses is None:
         return None
-    codes = code_samples(profile, kernel)
+    codes = _code_samples(profile, kernel)
     address = np.array(sorted(codes), np.uint64)
     times = np.array([codes[int(one)] for one in address], np.int64)
     low, high = accesses.function_low.min(initial=_WORD - 1), accesses.function_high.max(initial=0)

@@ -208,7 +208,7 @@ def _write(types: Sequence[TypeIntent], request: IntentRequest) -> int:
 def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
-    from linesmith.analyzer.intent.entry import Grounds, entry, parted_by
+    from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
     from linesmith.patches.message.paragraphs import move_clause
 
     premises = basis.premises(Path(found.reading.identity.path), found.reading)
@@ -221,7 +221,9 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
         found.reading.layouts,
         lines,
         Path(found.profile.source).name,
-        parted=tuple(one for line in lines for each in taken for one in parted_by(each, line.triage.pairs, _of(line))),
+        separated=tuple(
+            one for line in lines for each in taken for one in separated_by(each, line.triage.pairs, _of(line))
+        ),
         groups=tuple(
             MemberGroup(move.member, move.members) for move in moves if move.kind is MoveKind.GROUP and move.members
         ),
@@ -234,7 +236,7 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
 
 def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> TypeIntent:
     """The best variant says what to part; the profile is of the baseline's build."""
-    from linesmith.analyzer.intent.entry import Grounds, entry, parted_between
+    from linesmith.analyzer.intent.entry import Grounds, entry, separated_between
     from linesmith.analyzer.layouts.collection import select
 
     found = analyse(best.before, best.profile, best.section, type_)
@@ -247,7 +249,7 @@ def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> Typ
         reading.layouts,
         lines,
         f"{best.profile.name} of the run on {best.title.partition(':')[0]}",
-        tuple(one for line in lines for one in parted_between(*sides, line.triage.pairs, _of(line))),
+        tuple(one for line in lines for one in separated_between(*sides, line.triage.pairs, _of(line))),
         change=_change(best.moves, _measured(best)),
         kernel=basis.premises(elf, reading).kernel,
         nominal=any(line.nominal for line in found.profile.lines),
@@ -337,7 +339,8 @@ def _update(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
     before = path.read_bytes().decode()
     found = rewritten(before, rewrites.values(), str(path))
     diff = unified_diff(before.encode(), found.text.encode(), path.name).decode()
-    for sentence in (*names.told, *_gone(names.intent, reading, symbols), *_by_hand(found.left, intent, names.intent)):
+    gone, by_hand = _gone(names.intent, reading, symbols), _by_hand(found.left, intent, names.intent)
+    for sentence in (*names.remarks, *gone, *by_hand):
         remark(sentence)
     click.echo(visible(diff.replace("\r\n", "\n")), nl=False)
     if request.into is not None and diff:

@@ -250,7 +250,7 @@ def accepted(report: LintReport, names: Collection[str], settings: LintSettings,
     With ``--write-baseline`` everything that is not suppressed is written there and so is accepted. Raises
     ``BaselineError`` or ``OutputError``.
     """
-    from linesmith.analyzer.lint.accepted import Acceptance, read_baseline, settled, written_baseline
+    from linesmith.analyzer.lint.accepted import Acceptance, apply_acceptance, read_baseline, written_baseline
 
     def could_meet(one: Suppression) -> bool:
         """Whether a rule that the suppression names was applied to a record that it names."""
@@ -260,14 +260,15 @@ def accepted(report: LintReport, names: Collection[str], settings: LintSettings,
 
     known = _baseline(judging.baseline)
     acceptance = Acceptance(settings.intent.suppressions, datetime.now(UTC).date(), known, could_meet)
-    found = settled(report, acceptance)
+    found = apply_acceptance(report, acceptance)
     if judging.write_baseline is None:
         return found
     text = written_baseline(
         (*found.violations, *(one.violation for one in found.accepted if one.by == known.name)), known
     )
     _write_baseline(text, judging.write_baseline)
-    return settled(report, replace(acceptance, baseline=read_baseline(text.encode(), judging.write_baseline.name)))
+    baseline = read_baseline(text.encode(), judging.write_baseline.name)
+    return apply_acceptance(report, replace(acceptance, baseline=baseline))
 
 
 def _baseline(file: Path | None) -> Baseline:

@@ -53,9 +53,9 @@ class LintRequest:
 
     def rules(self, *before: LintChoice) -> tuple[Rule, ...]:
         """The rules that are on by the choices of a file and then of the command line; raises ``RuleUnknown``."""
-        from linesmith.analyzer.lint.linting import chosen_rules
+        from linesmith.analyzer.lint.linting import enabled_rules
 
-        return chosen_rules((*before, LintChoice(self.judging.select, self.judging.ignore)))
+        return enabled_rules((*before, LintChoice(self.judging.select, self.judging.ignore)))
 
     def includes(self, layout: Layout | None) -> bool:
         """Whether a record is among the types of interest."""

@@ -117,11 +117,12 @@ class Offered:
 
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> Offered:
     """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
-    from linesmith.analyzer.sharing.analysis import beside
+    from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.propose.candidates import answers
 
     layouts = found.reading.layouts
-    given = answers(found.findings, layouts, premises=replace(premises, beside=beside(found), accesses=found.accesses))
+    premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
+    given = answers(found.findings, layouts, premises=premises)
     if trace is None:
         return Offered(given, {})
     # The replayer is loaded by those who ask for it only.

@@ -25,6 +25,7 @@ from linesmith.analyzer.model import (
     Isolation,
     Layout,
     MemberGroup,
+    Residual,
     SizeBudget,
     SlabBasis,
     TypeIntent,
@@ -49,47 +50,37 @@ _MOST_PAIRS = 3
 _LEAST_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class PartedPair:
-    """Two members that meet on lines of ``line_bytes`` less than before: in the share ``after`` of all object starts.
+def separated_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[Residual, ...]:
+    """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie.
 
-    ``first`` is written.
+    The first member of each is the one that is written.
     """
-
-    first: str
-    second: str
-    line_bytes: int
-    after: float
-
-
-def parted_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[PartedPair, ...]:
-    """Those of the ``pairs`` that the candidate parts on lines of ``line_bytes``, wherever objects are known to lie."""
     proofs: dict[tuple[str, str, int], float] = {}
     for proof in candidate.proofs:
         key = proof.first, proof.second, proof.line_bytes
         proofs[key] = max(proof.share, proofs.get(key, 0.0))
-    fewer = [one for one in candidate.residuals if one.line_bytes == line_bytes and one.after < one.before]
-    return tuple(
-        PartedPair(*_writer_first(pair), line_bytes, max(one.after, proofs.get((one.first, one.second, line_bytes), 0)))
-        for pair in pairs
-        for one in fewer
-        if {one.first, one.second} == {pair.first, pair.second}
-    )
-
-
-def parted_between(
-    before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], pairs: Iterable[ConflictPair], line_bytes: int
-) -> tuple[PartedPair, ...]:
-    """Those of the ``pairs`` that meet in fewer phases of one layout than of the other."""
-    found: list[PartedPair] = []
+    found = []
     for pair in pairs:
-        then, now = _share(*before, pair, line_bytes), _share(*after, pair, line_bytes)
-        if then is not None and now is not None and now < then:
-            found.append(PartedPair(*_writer_first(pair), line_bytes, now))
+        for one in candidate.residuals:
+            if one.line_bytes == line_bytes and one.after < one.before and {one.first, one.second} == {*_members(pair)}:
+                known = proofs.get((one.first, one.second, line_bytes), 0.0)
+                found.append(Residual(*_members(pair), line_bytes, one.before, max(one.after, known)))
     return tuple(found)
 
 
-def isolations(parted: Iterable[PartedPair]) -> tuple[Isolation, ...]:
+def separated_between(
+    before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], pairs: Iterable[ConflictPair], line_bytes: int
+) -> tuple[Residual, ...]:
+    """Those of the ``pairs`` that meet in fewer phases of one layout than of the other."""
+    found: list[Residual] = []
+    for pair in pairs:
+        then, now = _share(*before, pair, line_bytes), _share(*after, pair, line_bytes)
+        if then is not None and now is not None and now < then:
+            found.append(Residual(*_members(pair), line_bytes, then, now))
+    return tuple(found)
+
+
+def isolations(parted: Iterable[Residual]) -> tuple[Isolation, ...]:
     """What is to stay so: one isolation for each written member and share; of a pair parted twice, the weakest."""
     weakest: dict[tuple[str, str, int], float] = {}
     for one in parted:
@@ -104,7 +95,8 @@ def isolations(parted: Iterable[PartedPair]) -> tuple[Isolation, ...]:
     return tuple(Isolation((first,), tuple(others), size, phases) for (first, size, phases), others in grouped.items())
 
 
-def _writer_first(pair: ConflictPair) -> tuple[str, str]:
+def _members(pair: ConflictPair) -> tuple[str, str]:
+    """The two members, the one that is written first."""
     return (pair.first, pair.second) if pair.writer == pair.first else (pair.second, pair.first)
 
 
@@ -134,7 +126,7 @@ def usage(lines: Iterable[Finding], layout: Layout, layouts: Layouts) -> Usage:
     """What the lines' first objects, each such a record, were surely seen to be used for."""
     samples, writes, inferred = Counter[str](), Counter[str](), set[str]()
     for member in (one for line in lines for one in own_members(line) if not one.doubted):
-        path = told_path(member.path, layout, layouts)
+        path = _outermost_path(member.path, layout, layouts)
         if path:
             samples[path] += member.reads + member.writes
             writes[path] += member.writes
@@ -146,7 +138,7 @@ def usage(lines: Iterable[Finding], layout: Layout, layouts: Layouts) -> Usage:
     return Usage(tuple(hot), tuple(read), written, samples.total())
 
 
-def told_path(path: str, layout: Layout, layouts: Layouts) -> str:
+def _outermost_path(path: str, layout: Layout, layouts: Layouts) -> str:
     """The outermost member on the way to ``path`` that fits a cache line, or the last one before an array.
 
     Empty where the record has no such member.
@@ -166,7 +158,7 @@ def told_path(path: str, layout: Layout, layouts: Layouts) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What an intent rests on: ``lines`` whose first objects are of the record, and what became of the ``parted``.
+    """What an intent rests on: ``lines`` whose first objects are of the record, and which pairs a change ``separated``.
 
     ``profile`` and ``change`` are told in the reason: the profile's name, and in a clause what parts the members and
     what was measured of it. ``kernel`` is ``None`` for a program. ``nominal`` tells that the profile has shares only.
@@ -176,7 +168,7 @@ class Grounds:
     layouts: Layouts
     lines: Sequence[Finding]
     profile: str
-    parted: Sequence[PartedPair] = ()
+    separated: Sequence[Residual] = ()
     groups: Sequence[MemberGroup] = ()
     change: str = ""
     kernel: Kernel | None = None
@@ -188,7 +180,7 @@ def entry(grounds: Grounds, *, largest: int = 0) -> TypeIntent:
     seen = usage(grounds.lines, grounds.layout, grounds.layouts)
     # Members that C code can name, not those of another object on the line, and that surely were sampled.
     perhaps = frozenset[str]().union(*map(doubted, grounds.lines))
-    sure = (one for one in grounds.parted if not perhaps & {one.first, one.second})
+    sure = (one for one in grounds.separated if not perhaps & {one.first, one.second})
     apart = [one for one in sure if _are_named(grounds, one.first, one.second)]
     return TypeIntent(
         record=grounds.layout.name,
@@ -226,7 +218,7 @@ def _fitting(layout: Layout, kernel: Kernel, objects: int, room: int) -> int:
 
 
 def _are_named(grounds: Grounds, *names: str) -> bool:
-    return all(told_path(name, grounds.layout, grounds.layouts) for name in names)
+    return all(_outermost_path(name, grounds.layout, grounds.layouts) for name in names)
 
 
 def _reason(grounds: Grounds) -> str:

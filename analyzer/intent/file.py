@@ -36,7 +36,7 @@ def written(intent: Intent) -> str:
     if intent.lint != LintChoice():
         choice = intent.lint
         tables.append(_table("[lint]", {"select": choice.select, "ignore": choice.ignore, "types": choice.types}))
-    tables += map(written_type, intent.types)
+    tables += map(_written_type, intent.types)
     for one in intent.suppressions:
         values: dict[str, Value] = {"rule": one.rule, "type": one.record}
         values |= {"member": "" if one.member == "*" else one.member, "reason": one.reason, "expires": one.expires}
@@ -44,7 +44,7 @@ def written(intent: Intent) -> str:
     return "\n".join(tables)
 
 
-def written_type(intent: TypeIntent) -> str:
+def _written_type(intent: TypeIntent) -> str:
     """The ``[[type]]`` of one intent with the tables in it."""
     values: dict[str, Value] = {
         "name": intent.record,
@@ -149,7 +149,7 @@ def _added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
             )
     ending = "" if not text or text.endswith("\n") else "\n"
     parting = "\n" if text.strip() else ""
-    result = f"{text}{ending}{parting}" + "\n".join(map(written_type, wanted))
+    result = f"{text}{ending}{parting}" + "\n".join(map(_written_type, wanted))
     # What a file says in inline tables cannot be gone on with behind its end.
     refusal, remedy = f"{shown}: nothing can be added behind its end", "write each type as a table `[[type]]` there"
     try:

@@ -123,7 +123,7 @@ class Acceptance:
     judged: Callable[[Suppression], bool] = lambda _: False
 
 
-def settled(report: LintReport, acceptance: Acceptance) -> LintReport:
+def apply_acceptance(report: LintReport, acceptance: Acceptance) -> LintReport:
     """The report with what is accepted set apart, and with a violation for each suppression to look after.
 
     An expired suppression accepts nothing. The baseline accepts violations of either kind.

@@ -44,7 +44,7 @@ def newly_meeting(record: LintedRecord) -> Iterator[SeparatedMembers]:
     now, walls = after.members(), _walls(before)
     fallen = {wall for wall, owners in walls.items() if not _stands(owners, now)}
     always = {0} if _is_aligned(before.layout) and _is_aligned(after.layout) else set()
-    comparison = _Comparison(before, before.members(), after, now)
+    comparison = _WallComparison(before, before.members(), after, now)
     parted = tuple(comparison.separated(set(walls) - fallen | always, fallen))
     yield from parted
     yield from comparison.over_pads({name for one in parted for name in (one.found.member.path, *one.found.others)})
@@ -57,11 +57,11 @@ def newly_parted(record: LintedRecord) -> Iterator[SeparatedMembers]:
     walls = set(_walls(record.now)) | ({0} if _is_aligned(record.layout) else set())
     members = record.now.members()
     met = {path: one for path, one in record.before.members().items() if path in members}
-    yield from _Comparison(record.now, members, record.before, met).separated(walls, set())
+    yield from _WallComparison(record.now, members, record.before, met).separated(walls, set())
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparison:
+class _WallComparison:
     """A version with the members that it parts (``apart``), and another in which they can meet (``free``), by path."""
 
     parting: RecordVersion
@@ -131,12 +131,12 @@ def _lines(one: Named) -> range:
 def _walls(version: RecordVersion) -> dict[int, set[str]]:
     """Offsets at which lines are parted, each with the members that ask for it, ``""`` for no named member."""
     found: dict[int, set[str]] = {}
-    for wall, owner in islice(_asked(version.layout, version.layouts, 0, _LEVELS), MOST_MEMBERS):
+    for wall, owner in islice(_walls_in(version.layout, version.layouts, 0, _LEVELS), MOST_MEMBERS):
         found.setdefault(wall, set()).add(owner)
     return found
 
 
-def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator[tuple[int, str]]:
+def _walls_in(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator[tuple[int, str]]:
     for member in layout.members:
         start, inner = base + member.offset, layouts.by_id(member.record) if member.record is not None else None
         if _is_data(member, layout):
@@ -146,7 +146,7 @@ def _asked(layout: Layout, layouts: Layouts, base: int, levels: int) -> Iterator
             if inner is not None and (inner.alignment or 0) >= CACHE_LINE_BYTES:
                 yield start + member.size, member.name
         if inner is not None and not member.name and levels:
-            yield from _asked(inner, layouts, start, levels - 1)
+            yield from _walls_in(inner, layouts, start, levels - 1)
 
 
 def _is_data(member: Member, layout: Layout) -> bool:
@@ -221,7 +221,7 @@ def neighbours(group: MarkedGroup, groups: Iterable[MarkedGroup], layout: Layout
 
 
 @dataclass(frozen=True, slots=True)
-class WantedGroup:
+class IntentGroup:
     """A group that an intent wants behind one another, as a layout has it.
 
     The members that lie ``together``, most of the group, and those ``apart``: others lie between them.
@@ -244,7 +244,7 @@ class WantedGroup:
         return frozenset(one.path for one in self.apart if meet(self.span, one.span, CACHE_LINE_BYTES, 0))
 
 
-def wanted_group(group: MemberGroup, version: RecordVersion) -> WantedGroup | None:
+def intent_group(group: MemberGroup, version: RecordVersion) -> IntentGroup | None:
     """Where the group's members lie; ``None`` where the layout has none of them."""
     own = version.members_called(group.members)
     if not own:
@@ -254,7 +254,7 @@ def wanted_group(group: MemberGroup, version: RecordVersion) -> WantedGroup | No
         begin, end = marked.span.offset, marked.span.offset + marked.span.size
         inside = tuple(one for one in own if begin <= one.offset and one.end <= end)
         if inside:
-            return WantedGroup(inside, tuple(one for one in own if one not in inside))
+            return IntentGroup(inside, tuple(one for one in own if one not in inside))
     foreign = tuple(other_members(version.layout, version.layouts, own))
     runs: list[tuple[Named, ...]] = [(own[0],)]  # split where others lie between one and the next
     for before, one in pairwise(own):
@@ -263,4 +263,4 @@ def wanted_group(group: MemberGroup, version: RecordVersion) -> WantedGroup | No
         else:
             runs[-1] = (*runs[-1], one)
     together = max(runs, key=len)
-    return WantedGroup(together, tuple(one for run in runs if run is not together for one in run))
+    return IntentGroup(together, tuple(one for run in runs if run is not together for one in run))

@@ -205,8 +205,7 @@ class Holder:
 
     def held(self, member: Named) -> Named:
         """A member of the inner record as one of the holder."""
-        base, span = self.offset + member.base, Span(self.offset + member.offset, member.span.size)
-        return Named(f"{self.path}.{member.path}", base, member.member, span)
+        return _moved(member, self.path, self.offset)
 
 
 def holders(version: RecordVersion) -> Iterator[Holder]:
@@ -215,12 +214,12 @@ def holders(version: RecordVersion) -> Iterator[Holder]:
     for place in version.build.holders.places(layout.id):
         if place.container != layout.id:
             outer = layouts.by_id(place.container)
-            path, others = _around(outer, (layout, Span(place.offset, layout.size)), (layouts, set()))
+            path, others = _path_within(outer, (layout, Span(place.offset, layout.size)), (layouts, set()))
             if path:
                 yield Holder(outer, path, place.offset, others)
 
 
-def _around(
+def _path_within(
     record: Layout, sought: tuple[Layout, Span], known: tuple[Layouts, set[tuple[int, int]]]
 ) -> tuple[str, tuple[Named, ...]]:
     """The path to the place that is ``sought``, empty where none leads there, and the members beside it.
@@ -240,10 +239,10 @@ def _around(
             path = element.path
         elif way not in entered and len(entered) < _MOST_RECORDS:
             entered.add(way)
-            rest, deeper = _around(inner, (layout, Span(way[1], span.size)), known)
+            rest, deeper = _path_within(inner, (layout, Span(way[1], span.size)), known)
             path = f"{element.path}.{rest}" if rest else path
             if not inner.name:
-                others += [_inside_of(element, other) for other in deeper]
+                others += [_moved(other, element.path, element.offset) for other in deeper]
     apart = (one for one in others if one.end <= span.offset or span.offset + span.size <= one.offset)
     return path, tuple(apart)
 
@@ -273,7 +272,6 @@ def _elements(one: Named, element: Named) -> Iterator[Named]:
             yield Named(name, one.base, one.member, Span(start, size))
 
 
-def _inside_of(outer: Named, one: Named) -> Named:
-    """A member of a record as one of what holds that."""
-    span = Span(outer.offset + one.offset, one.span.size)
-    return Named(f"{outer.path}.{one.path}", outer.offset + one.base, one.member, span)
+def _moved(one: Named, path: str, offset: int) -> Named:
+    """A member of a record as one of what holds that as ``path``, ``offset`` bytes from its own start."""
+    return Named(f"{path}.{one.path}", offset + one.base, one.member, Span(offset + one.offset, one.span.size))

@@ -19,7 +19,7 @@ from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.groups import marked_groups
 from linesmith.analyzer.lint.linting import Linted, Policy, lint
 from linesmith.analyzer.lint.pairs import of_one, of_two
-from linesmith.analyzer.lint.renames import called, joined, renamed, said_members
+from linesmith.analyzer.lint.renames import joined_pairs, new_member_names, renamed, with_member_names
 from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild
 from linesmith.analyzer.model import Intent, Layout, LintReport, MemberGroup, SizeBudget, TypeIntent, Violation
@@ -72,7 +72,7 @@ class FollowedIntent:
 
     intent: Intent
     rewrites: tuple[Rewrite, ...] = ()
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def followed(intent: Intent, old: Layouts, new: Layouts) -> FollowedIntent:
@@ -86,10 +86,11 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> FollowedIntent:
     gone = renamed(pairs, (old, new), lambda layout: layout.name in said)
     found = [one for one in gone if not intent.of(one.new.name)]
     records = {one.old.name: one.new.name for one in found}
-    kept = [pair for pair in joined(pairs, found) if pair[0] and pair[1] and pair[0].name in said]
-    members = {name: said_members(name, intent, kept, (old, new)) for name in sorted(said)}
+    kept = [pair for pair in joined_pairs(pairs, found) if pair[0] and pair[1] and pair[0].name in said]
+    members = {name: new_member_names(name, intent, kept, (old, new)) for name in sorted(said)}
     types = tuple(
-        replace(called(one, members[one.record]), record=records.get(one.record, one.record)) for one in intent.types
+        replace(with_member_names(one, members[one.record]), record=records.get(one.record, one.record))
+        for one in intent.types
     )
     suppressions = tuple(
         replace(one, record=records.get(one.record, one.record), member=members[one.record].get(one.member, one.member))
@@ -98,7 +99,7 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> FollowedIntent:
     lint = replace(intent.lint, types=tuple(records.get(name, name) for name in intent.lint.types))
     now = replace(intent, types=types, suppressions=suppressions, lint=lint)
     told = (
-        *(f"{one.old.title} is gone, and {one.told}: its entries go with it" for one in found),
+        *(f"{one.old.title} is gone, and {one.clause}: its entries go with it" for one in found),
         *(f"{was} of {name} is called {is_} now" for name, names in members.items() for was, is_ in names.items()),
     )
     # Both say the same of the same things.

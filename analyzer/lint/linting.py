@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies rules to the records of a build, each with what it was in the base.
 
-Which rules are on is said by ``chosen_rules``; ``merged`` makes one report of what was judged under several
+Which rules are on is said by ``enabled_rules``; ``merged`` makes one report of what was judged under several
 configurations. Records and members that a build does not have any more are told of: what guarded them guards nothing.
 """
 
@@ -16,7 +16,7 @@ from typing import TypeVar
 from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.pairs import Pair
-from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined, renamed, with_new_names
+from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined_pairs, renamed, with_new_names
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
     NO_INTENT,
@@ -84,7 +84,7 @@ def lint(linted: Linted, policy: Policy) -> LintReport:
     if linted.old is not None:
         old, new = linted.old.layouts, linted.new.layouts
         names = renamed(linted.pairs, (old, new), lambda one: bool(policy.intents(one.name) or policy.tuned(one, old)))
-    linted = replace(linted, pairs=joined(linted.pairs, names), changed=linted.changed + len(names))
+    linted = replace(linted, pairs=joined_pairs(linted.pairs, names), changed=linted.changed + len(names))
     records = tuple(_records(linted, policy))
     now = RecordsRenamed(records)
     if linted.old is not None:
@@ -131,7 +131,7 @@ def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> It
         return
     had = linted.old.layouts
     intents = (one for one in policy.intent.types if policy.applies(one) and had.variants(one.record))
-    known = {one.old.name: one.told for one in names}
+    known = {one.old.name: one.clause for one in names}
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
         message = f"{one.subject}; {told}, and is judged as the same record"
@@ -159,21 +159,21 @@ def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> I
     told = {one.type for one in _stale_types(linted, policy, names)}
     for one in names:
         if one.old.name not in told:
-            yield f"{one.old.title} is gone, and {one.told}: it is judged as the same record"
+            yield f"{one.old.title} is gone, and {one.clause}: it is judged as the same record"
     said = {one.record for one in policy.intent.types if policy.applies(one)}
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:
         if absent:
-            yield f"nothing is judged of {_named(absent)}, which the intents name and this build does not have"
+            yield f"nothing is judged of {_some_names(absent)}, which the intents name and this build does not have"
         return
     old, new = linted.old.layouts, linted.new.layouts
     gone = (before for before, after in linted.pairs if before and not after and not new.variants(before.name))
     tuned = sorted({one.name for one in gone if one.name not in said and policy.tuned(one, old)})
     if tuned:
-        yield f"records that count as tuned are gone, or have another name that nothing guards: {_named(tuned)}"
+        yield f"records that count as tuned are gone, or have another name that nothing guards: {_some_names(tuned)}"
 
 
-def _named(names: list[str]) -> str:
+def _some_names(names: list[str]) -> str:
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
@@ -210,7 +210,7 @@ def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What,
         yield one, "" if len(titles) == len(told) else ", ".join(dict.fromkeys(titles.values()))
 
 
-def chosen_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
+def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
     """The rules that are on: those of the default, and what ``linesmith.toml`` and then the command line choose.
 
     Within one choice the more exact word wins: a rule's name over a pattern, a pattern over ``all``; ``ignore`` wins

@@ -76,20 +76,17 @@ def new_neighbours(record: LintedRecord) -> tuple[WrittenNeighbour, ...]:
     updated = [one for one in members if one.path in guards or len(uses[one.path].updaters) >= UPDATERS]
     read = [one for one in members if one.path not in guards and _is_only_read(one, uses[one.path])]
     were = before.members()
-    exposed = frozenset(
-        other.path
-        for one in updated
-        if one.path in were
-        for other in _near(were[one.path], [were[it.path] for it in read if it.path in were], before.starts())
-    )
+    earlier = [were[one.path] for one in read if one.path in were]
+    known = (were[one.path] for one in updated if one.path in were)
+    exposed = frozenset(other.path for one in known for other in _near(one, earlier, before.starts()))
     found: dict[tuple[str, ...], WrittenNeighbour] = {}
     for one in sorted(updated, key=lambda one: (-len(uses[one.path].updaters), one.offset)):
         near = tuple(other for other in _near(one, read, now.starts()) if other.path not in exposed)
         if near:
             readers = frozenset[str]().union(*(uses[other.path].readers for other in near))
             writers = frozenset[str]().union(*(uses[other.path].writers for other in near))
-            known = uses[one.path].updaters, near, len(readers), len(writers)
-            found.setdefault(tuple(other.path for other in near), WrittenNeighbour(one, one.path in guards, *known))
+            figures = uses[one.path].updaters, near, len(readers), len(writers)
+            found.setdefault(tuple(other.path for other in near), WrittenNeighbour(one, one.path in guards, *figures))
     return tuple(found.values())
 
 

@@ -250,8 +250,13 @@ def meetings_of(
 ) -> MemberMeetings | None:
     """Those that meet the member in more than the ``allowed`` share of objects; names of its own bytes do not count."""
     apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)
-    met = {one.path: found for one in apart if (found := meeting(every, member.span, one.span)).share > allowed}
-    return MemberMeetings(member, tuple(met), max(met.values(), key=lambda one: one.share)) if met else None
+    met = [(one.path, meeting(every, member.span, one.span)) for one in apart]
+    many = [(path, found) for path, found in met if found.share > allowed]
+    if not many:
+        return None
+    return MemberMeetings(
+        member, tuple(path for path, _ in many), max((one for _, one in many), key=lambda one: one.share)
+    )
 
 
 def meeting_violation(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records and members that only got another name: what guarded them is to go on guarding them.
 
-``renamed`` finds the records, ``now_called`` the members in a record as it was and as it is. ``with_new_names`` are the
+``renamed`` finds the records; members are followed through a record as it was and as it is. ``with_new_names`` are the
 records under lint, with bases and intents that call members as they are called now.
 """
 
@@ -54,7 +54,7 @@ class Renamed:
     among: int
 
     @property
-    def told(self) -> str:
+    def clause(self) -> str:
         """``struct session, which is new, has 11 of its 12 members``."""
         return f"{self.new.title}, which is new, has {self.alike} of its {self.among} members"
 
@@ -86,7 +86,7 @@ def renamed(
     return tuple(found)
 
 
-def joined(pairs: Iterable[Pair], found: Sequence[Renamed]) -> tuple[Pair, ...]:
+def joined_pairs(pairs: Iterable[Pair], found: Sequence[Renamed]) -> tuple[Pair, ...]:
     """The pairs, those of what is ``found`` being one instead of two without a partner."""
     partners = {one.new.id: one.old for one in found}
     parted = {one.old.id for one in found}
@@ -112,7 +112,7 @@ def _alike(mine: _MemberTypes, theirs: _MemberTypes, records: tuple[Layout, Layo
     return common if enough else 0
 
 
-def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
+def _new_name_of(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
     """What the member ``path`` of the record ``before`` is called ``after``; ``None`` where nothing shows it for sure.
 
     Behind the member that it followed, as many of its type came as went, and it is the only one of them, or the one
@@ -123,11 +123,11 @@ def now_called(path: str, before: Version, after: Version, parts: int = _MOST_PA
         return None
     if not step.rest:
         return step.name
-    found = now_called(step.rest, *step.inside, parts - 1) if step.inside else None
+    found = _new_name_of(step.rest, *step.inside, parts - 1) if step.inside else None
     return found and f"{step.name}.{found}"
 
 
-def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
+def _entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
     """The two versions of each record on the way to the member, those of one name; an element's own version first."""
     step = _path_step(path, before, after) if parts else None
     if step is None or not step.rest or step.inside is None:
@@ -135,10 +135,10 @@ def entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS
     (old, _), (new, _) = step.inside
     if old.name == new.name:
         yield step.inside
-    yield from entered(step.rest, *step.inside, parts - 1)
+    yield from _entered(step.rest, *step.inside, parts - 1)
 
 
-def renamed_members(before: Version, after: Version) -> dict[str, str]:
+def _renamed_members(before: Version, after: Version) -> dict[str, str]:
     """What the record's own members are called now that have bytes and whose names are gone, by these names."""
     found = _successors(*_members_by_path(before, after))
     return {
@@ -210,7 +210,9 @@ def _alone(mine: _Members, theirs: _Members) -> dict[tuple[object, ...], list[Na
     return found
 
 
-def said_members(record: str, intent: Intent, pairs: Iterable[Pair], sides: tuple[Layouts, Layouts]) -> dict[str, str]:
+def new_member_names(
+    record: str, intent: Intent, pairs: Iterable[Pair], sides: tuple[Layouts, Layouts]
+) -> dict[str, str]:
     """The members of a record that nothing is called by any more, and what all its versions call them now."""
     versions = [((old, sides[0]), (new, sides[1])) for old, new in pairs if old and new and old.name == record]
     said = [name for one in intent.of(record) for name in members_of(one)]
@@ -219,14 +221,14 @@ def said_members(record: str, intent: Intent, pairs: Iterable[Pair], sides: tupl
     for path in dict.fromkeys(said):
         known = [(before, after) for before, after in versions if named(*before, path)]
         if known and not any(named(*after, path) for _, after in versions):
-            names = {now_called(path, before, after) for before, after in known}
+            names = {_new_name_of(path, before, after) for before, after in known}
             name = names.pop()
             if name is not None and not names:
                 found[path] = name
     return found
 
 
-def called(one: TypeIntent, names: Names) -> TypeIntent:
+def with_member_names(one: TypeIntent, names: Names) -> TypeIntent:
     """The same wants of the members as they are called by ``names``."""
 
     def now(members: tuple[str, ...]) -> tuple[str, ...]:
@@ -269,15 +271,15 @@ def with_new_names(records: tuple[LintedRecord, ...], old: Layouts, intent: Inte
     old_build, new = watched[0][0].build, watched[0][1].layouts
     layouts = [(before.layout, now.layout) for before, now in watched]
     guarded = dict.fromkeys(before.name for before, _ in layouts if intent.of(before.name))
-    said = {name: names for name in guarded if (names := said_members(name, intent, layouts, (old, new)))}
+    said = {name: names for name in guarded if (names := new_member_names(name, intent, layouts, (old, new)))}
     # The records within watched ones whose members intents name, and these themselves.
     followed = [
         (old_part[0], new_part[0])
         for before, after in layouts
         for path in said.get(before.name, ())
-        for old_part, new_part in entered(path, (before, old), (after, new))
+        for old_part, new_part in _entered(path, (before, old), (after, new))
     ]
-    own = {(a.id, b.id): renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
+    own = {(a.id, b.id): _renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
     if not said and not any(own.values()):
         return RecordsRenamed(records)
     by_old = {before: names for (before, _), names in own.items()}
@@ -315,6 +317,6 @@ def _followed(record: LintedRecord, base: LintedBuild, said: Mapping[str, Names]
         return record
     old = record.before.layout
     names = said.get(old.name, {})
-    intents = tuple(called(one, names) if one.record == old.name else one for one in record.intents)
+    intents = tuple(with_member_names(one, names) if one.record == old.name else one for one in record.intents)
     before = RecordVersion(base.layouts.by_id(old.id), base)
     return replace(record, before=before, intents=intents, base=base)

@@ -84,10 +84,10 @@ class KnownStarts:
         """
         known = self._known.get((layout.id, line_bytes))
         if known is None or known[0] is not layout:
-            known = self._known[layout.id, line_bytes] = layout, self._found(layout, line_bytes)
+            known = self._known[layout.id, line_bytes] = layout, self._computed(layout, line_bytes)
         return known[1]
 
-    def _found(self, layout: Layout, line_bytes: int) -> tuple[Starts, ...]:
+    def _computed(self, layout: Layout, line_bytes: int) -> tuple[Starts, ...]:
         found: dict[str, Counter[int]] = {}
         if self._kernel is not None:
             # That kmalloc() may serve a record is no knowledge of where its objects begin.

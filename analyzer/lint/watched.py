@@ -65,7 +65,7 @@ def watched(layout: Layout, layouts: Layouts, intents: tuple[TypeIntent, ...]) -
             found.setdefault(one.path, Watched(one, f"in the group {group.name}"))
     for lock in locks(layout, layouts):
         found.setdefault(lock.path, Watched(lock, "a lock", severity=Severity.NOTE))
-    for lock, record in held_locks(layout, layouts):
+    for lock, record in _held_locks(layout, layouts):
         found.setdefault(lock.path, Watched(lock, f"a lock of {record.title}", severity=Severity.NOTE))
     return tuple(found.values())
 
@@ -81,7 +81,7 @@ def locks(layout: Layout, layouts: Layouts) -> Iterator[Named]:
             yield one
 
 
-def held_locks(layout: Layout, layouts: Layouts) -> Iterator[tuple[Named, Layout]]:
+def _held_locks(layout: Layout, layouts: Layouts) -> Iterator[tuple[Named, Layout]]:
     """The locks of the records that this one holds by value, at any depth, each with the record that declares it.
 
     Paths and offsets are from the outermost record. Nothing is looked for in arrays and in locks.

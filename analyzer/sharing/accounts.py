@@ -39,7 +39,7 @@ def samples_of(access: Access) -> int:
     return max(access.records or 0, access.contended + access.stores)
 
 
-def line_samples(line: SharedLine) -> int:
+def _line_samples(line: SharedLine) -> int:
     """Samples of a line: never fewer than its rows have and those of them that were left out."""
     return max(line.records or 0, sum(map(samples_of, line.accesses)) + unlisted(line))
 
@@ -52,10 +52,10 @@ def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[Shar
     not_looked_at = {id(line) for line in left_out}
     for line in profile.lines:
         if id(line) in not_looked_at:
-            ended[SET_APART if line.apart else LEFT_OUT] += line_samples(line)
+            ended[SET_APART if line.apart else LEFT_OUT] += _line_samples(line)
         else:
-            ended[NO_ROW] += line_samples(line) - sum(map(samples_of, line.accesses))
-    on_lines = sum(map(line_samples, profile.lines))
+            ended[NO_ROW] += _line_samples(line) - sum(map(samples_of, line.accesses))
+    on_lines = sum(map(_line_samples, profile.lines))
     ended[OTHER_TYPE] += on_lines - sum(ended.values())
     recorded = dict(profile.sampling.outcomes) if profile.sampling else {}
     shared = max(on_lines, recorded.pop(SampleOutcome.SHARED_LINE, on_lines))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import is_kernel
@@ -28,7 +28,7 @@ from linesmith.analyzer.slab.kernel import machine_of, release_of
 TOP = 50
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
-MOST_BESIDE = 100
+MOST_QUIET = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def explain(
     return Explanation(locks, left_out, profile, same_build, reading, given, accesses)
 
 
-def beside(found: Explanation) -> tuple[Finding, ...]:
+def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     """Lines left out that hold records whose members were found to meet: who uses these where nobody waits.
 
     The record comes first in each. None where the profile does not know what its memory holds.
@@ -100,7 +100,7 @@ def beside(found: Explanation) -> tuple[Finding, ...]:
     left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
     lines: list[Finding] = []
     for record in records:
-        kept = lines_known_to_hold(record, left, containment)[:MOST_BESIDE]
+        kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
         if kept:
             seen = _explained(reading, elf, found.profile, kept, record, found.accesses, found.same_build)
             lines += holding(seen, record)
@@ -116,7 +116,7 @@ def _explained(
     accesses: AccessMap | None,
     same_build: bool,
 ) -> tuple[Finding, ...]:
-    asked = functions_asked(replace(profile, lines=kept))
+    asked = function_names(replace(profile, lines=kept))
     return findings(
         profile,
         reading.layouts,

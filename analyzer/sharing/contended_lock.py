@@ -7,7 +7,7 @@ function inlined whose parameter is the object (or, where the object has one loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -37,6 +37,7 @@ HELD_SHARE = 0.5
 # Bytes of the smallest lock that sleeps waiting, as a word with a bit: what is larger can shrink.
 SMALL_LOCK = 8
 
+_Writers = Mapping[str, frozenset[str]]
 Asking = Callable[[Sequence[str]], Iterable[Touched]]
 
 
@@ -59,7 +60,18 @@ def name_locks(
 ) -> tuple[Finding, ...]:
     """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
     known: dict[tuple[int, str], ContendedLock] = {}
-    return tuple(_named(finding, layouts, accesses, asking, known) for finding in found)
+    named = []
+    for finding in found:
+        owner = finding.objects[0] if finding.objects else None
+        name = _contended(finding)
+        if name and owner is not None and owner.layout is not None and owner.outcome is Outcome.RESOLVED:
+            key = owner.layout, name
+            if key not in known:
+                known[key] = _contended_lock(owner, name, layouts, accesses, asking)
+            named.append(replace(finding, lock=known[key]))
+        else:
+            named.append(finding)
+    return tuple(named)
 
 
 def takers(layout: Layout, name: str, layouts: Layouts, touched: TypeAccesses, asking: Asking) -> tuple[str, ...]:
@@ -69,23 +81,6 @@ def takers(layout: Layout, name: str, layouts: Layouts, touched: TypeAccesses, a
         return ()
     known = {one.function for member in touched.members for one in member.functions}
     return tuple(sorted({one.function for one in _taking(lock, sorted(known), asking)}))
-
-
-def _named(
-    finding: Finding,
-    layouts: Layouts,
-    accesses: AccessMap | None,
-    asking: Asking,
-    known: dict[tuple[int, str], ContendedLock],
-) -> Finding:
-    owner = finding.objects[0] if finding.objects else None
-    name = _contended(finding)
-    if not name or owner is None or owner.layout is None or owner.outcome is not Outcome.RESOLVED:
-        return finding
-    key = owner.layout, name
-    if key not in known:
-        known[key] = _contended_lock(owner, name, layouts, accesses, asking)
-    return replace(finding, lock=known[key])
 
 
 def _contended(finding: Finding) -> str:
@@ -110,9 +105,10 @@ def _contended_lock(
         record, size = (lock.records[0], lock.size) if lock else (layout.name, layout.size)
         return ContendedLock(owner.type, name, record, remedies=_remedies((), size))
     touched = accesses_of(layout, layouts, accesses)
-    holders = _holders(lock, touched, asking)
-    members = _protected(lock, touched, frozenset(holders))
-    writing = [one for one in holders if any(one in _writers(touched)[member.member] for member in members)]
+    writers = _writers(touched)
+    holders = _holders(lock, touched, writers, asking)
+    members = _protected(lock, writers, frozenset(holders))
+    writing = [one for one in holders if any(one in writers[member.member] for member in members)]
     taken_by = dict.fromkeys(how for one in writing for how in sorted(holders[one]))
     return ContendedLock(
         owner.type,
@@ -139,7 +135,7 @@ def _lock(layout: Layout, name: str, layouts: Layouts) -> _LockMember | None:
     return _LockMember(layout, name, tuple(locks[name]), size, alike == 1)
 
 
-def _writers(touched: TypeAccesses) -> dict[str, frozenset[str]]:
+def _writers(touched: TypeAccesses) -> _Writers:
     """The functions that write each top-level member."""
     found: dict[str, frozenset[str]] = {}
     for member in touched.members:
@@ -148,11 +144,11 @@ def _writers(touched: TypeAccesses) -> dict[str, frozenset[str]]:
     return found
 
 
-def _holders(lock: _LockMember, touched: TypeAccesses, asking: Asking) -> dict[str, frozenset[str]]:
+def _holders(lock: _LockMember, touched: TypeAccesses, writers: _Writers, asking: Asking) -> dict[str, frozenset[str]]:
     """Functions that take the lock and write other members, with how they take it (nothing: by its own words)."""
     own = (member for member in touched.members if _top(member.path) == lock.name)
     words = {one.function for member in own for one in member.functions}
-    writing = sorted({name for top, names in _writers(touched).items() if top != lock.name for name in names})
+    writing = sorted({name for top, names in writers.items() if top != lock.name for name in names})
     holders = {name: frozenset[str]() for name in writing if name in words}
     for one in _taking(lock, writing, asking):
         holders[one.function] = holders.get(one.function, frozenset()) | {one.inlined_from or ""}
@@ -162,8 +158,12 @@ def _holders(lock: _LockMember, touched: TypeAccesses, asking: Asking) -> dict[s
 def _taking(lock: _LockMember, functions: Sequence[str], asking: Asking) -> Iterator[Touched]:
     """The inlined functions of ``functions`` that take the lock."""
     for one in asking(functions[:MOST_FUNCTIONS]):
-        if one.inlined_from and one.via == "parameter" and _takes(one, lock):
-            yield one
+        if one.inlined_from and one.via == "parameter" and takes_lock(one.inlined_from):
+            # By its parameter and its name: this very lock.
+            stem = purpose(lock.name)
+            alike = one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from)
+            if lock.alone if one.record in lock.records else alike:
+                yield one
 
 
 def _top(path: str) -> str:
@@ -171,19 +171,8 @@ def _top(path: str) -> str:
     return path.partition(".")[0].partition("[")[0]
 
 
-def _takes(one: Touched, lock: _LockMember) -> bool:
-    """Whether an inlined function takes this very lock, by its parameter and its name."""
-    if not takes_lock(one.inlined_from or ""):
-        return False
-    if one.record in lock.records:
-        return lock.alone
-    stem = purpose(lock.name)
-    return one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from or "")
-
-
-def _protected(lock: _LockMember, touched: TypeAccesses, holders: frozenset[str]) -> tuple[Protected, ...]:
+def _protected(lock: _LockMember, writers: _Writers, holders: frozenset[str]) -> tuple[Protected, ...]:
     """The members that the lock probably protects, the surest first."""
-    writers = _writers(touched)
     stem = purpose(lock.name)
     found = []
     for member in lock.layout.members:

@@ -42,80 +42,6 @@ HELD_LONGER = "who holds the lock waits for its neighbours on the line, and all 
 NEIGHBOURS_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class _Victims:
-    """Accesses to one part from CPUs that can wait for the same writers.
-
-    ``here`` are those within 64 bytes with the stores that other CPUs made (the mean of all accesses), ``beside`` those
-    in the other half of the 128-byte pair.
-    """
-
-    part: LinePart
-    contended: int
-    cycles: float
-    here: Mapping[str, float]
-    beside: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _LineSum:
-    """What is added up over the victims of a line."""
-
-    rated: bool
-    contended: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
-    cycles: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
-    removable: Bounds = NONE
-    removable_cycles: Bounds = NONE
-    adjacent: Bounds = NONE
-    adjacent_cycles: Bounds = NONE
-    unknown: int = 0
-    notes: dict[str, None] = field(default_factory=dict)
-
-    def blame(self, victims: _Victims, longer: bool) -> None:
-        """Add what the victims waited for each writer; ``longer`` tells that a lock is held longer for them."""
-        share = self.removable_share(victims.part.name, victims.here)
-        if longer and share.most < 1:
-            share = Bounds(share.least, 1.0)
-            self.notes[HELD_LONGER] = None
-        self.removable += share.times(victims.contended)
-        self.removable_cycles += share.times(victims.cycles)
-        if not victims.here:
-            self.unknown += victims.contended
-        elif share.least < share.most and not (victims.part.waited_for and len(victims.here) == 1):
-            self.notes[OWN_STORES if self._knows(victims.here) else NO_RATES] = None
-        for name in victims.here:
-            self._add(victims, name, CACHE_LINE_BYTES, self._blamed_share(name, victims.here))
-        if victims.beside and not victims.here:
-            for name in victims.beside:
-                self._add(victims, name, ADJACENT_LINE_BYTES, ANY)
-            self.adjacent += ANY.times(victims.contended)
-            self.adjacent_cycles += ANY.times(victims.cycles)
-
-    def removable_share(self, part: str, found: Mapping[str, float]) -> Bounds:
-        """Share of a part's misses that go when every other part leaves its line; ``found`` are the writers."""
-        if part not in found:
-            return ALL if found else ANY
-        if len(found) == 1:
-            return NONE
-        others = sum(found.values()) - found[part]
-        return Bounds(0.0, share_of(others, sum(found.values())).most) if self._knows(found) else ANY
-
-    def _blamed_share(self, writer: str, found: Mapping[str, float]) -> Bounds:
-        """Share of the misses in which the writer is the one who took the line."""
-        if len(found) == 1:
-            return ALL
-        return share_of(found[writer], sum(found.values())) if self._knows(found) else ANY
-
-    def _knows(self, found: Mapping[str, float]) -> bool:
-        """Whether sampled stores tell how often each writes."""
-        return self.rated and any(found.values())
-
-    def _add(self, victims: _Victims, writer: str, span: int, share: Bounds) -> None:
-        key = victims.part.name, writer, span
-        self.contended[key] = self.contended.get(key, NONE) + share.times(victims.contended)
-        self.cycles[key] = self.cycles.get(key, NONE) + share.times(victims.cycles)
-
-
 def line_cost(
     line: SharedLine,
     objects: Sequence[LineObject],
@@ -207,6 +133,80 @@ def _sampled_cost(line: SharedLine, parts: Sequence[LinePart], buddies: Sequence
         timed=bool(listed.contended) and listed.timed == listed.contended,
         notes=(*unknown, *found.notes),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Victims:
+    """Accesses to one part from CPUs that can wait for the same writers.
+
+    ``here`` are those within 64 bytes with the stores that other CPUs made (the mean of all accesses), ``beside`` those
+    in the other half of the 128-byte pair.
+    """
+
+    part: LinePart
+    contended: int
+    cycles: float
+    here: Mapping[str, float]
+    beside: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _LineSum:
+    """What is added up over the victims of a line."""
+
+    rated: bool
+    contended: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
+    cycles: dict[tuple[str, str, int], Bounds] = field(default_factory=dict)
+    removable: Bounds = NONE
+    removable_cycles: Bounds = NONE
+    adjacent: Bounds = NONE
+    adjacent_cycles: Bounds = NONE
+    unknown: int = 0
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def blame(self, victims: _Victims, longer: bool) -> None:
+        """Add what the victims waited for each writer; ``longer`` tells that a lock is held longer for them."""
+        share = self.removable_share(victims.part.name, victims.here)
+        if longer and share.most < 1:
+            share = Bounds(share.least, 1.0)
+            self.notes[HELD_LONGER] = None
+        self.removable += share.times(victims.contended)
+        self.removable_cycles += share.times(victims.cycles)
+        if not victims.here:
+            self.unknown += victims.contended
+        elif share.least < share.most and not (victims.part.waited_for and len(victims.here) == 1):
+            self.notes[OWN_STORES if self._knows(victims.here) else NO_RATES] = None
+        for name in victims.here:
+            self._add(victims, name, CACHE_LINE_BYTES, self._blamed_share(name, victims.here))
+        if victims.beside and not victims.here:
+            for name in victims.beside:
+                self._add(victims, name, ADJACENT_LINE_BYTES, ANY)
+            self.adjacent += ANY.times(victims.contended)
+            self.adjacent_cycles += ANY.times(victims.cycles)
+
+    def removable_share(self, part: str, found: Mapping[str, float]) -> Bounds:
+        """Share of a part's misses that go when every other part leaves its line; ``found`` are the writers."""
+        if part not in found:
+            return ALL if found else ANY
+        if len(found) == 1:
+            return NONE
+        others = sum(found.values()) - found[part]
+        return Bounds(0.0, share_of(others, sum(found.values())).most) if self._knows(found) else ANY
+
+    def _blamed_share(self, writer: str, found: Mapping[str, float]) -> Bounds:
+        """Share of the misses in which the writer is the one who took the line."""
+        if len(found) == 1:
+            return ALL
+        return share_of(found[writer], sum(found.values())) if self._knows(found) else ANY
+
+    def _knows(self, found: Mapping[str, float]) -> bool:
+        """Whether sampled stores tell how often each writes."""
+        return self.rated and any(found.values())
+
+    def _add(self, victims: _Victims, writer: str, span: int, share: Bounds) -> None:
+        key = victims.part.name, writer, span
+        self.contended[key] = self.contended.get(key, NONE) + share.times(victims.contended)
+        self.cycles[key] = self.cycles.get(key, NONE) + share.times(victims.cycles)
 
 
 def _heaviest_first(sharings: Iterable[SharingCost]) -> tuple[SharingCost, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.attribution.code_touches import CodeTouches, by_function, by_instruction
-from linesmith.analyzer.attribution.evidence import Evidence, functions_asked, gather
+from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import joint_objects
 from linesmith.analyzer.layouts.collection import Layouts
@@ -32,6 +32,47 @@ from linesmith.analyzer.sharing.parts import OF_LINE, LinePart, parts, straddlin
 from linesmith.analyzer.sharing.statistics import profile_waited
 from linesmith.analyzer.sharing.triage import infer_writers, triage
 from linesmith.analyzer.slab.allocation import Kernel
+
+
+def findings(
+    profile: Profile,
+    layouts: Layouts,
+    touched: Sequence[Touched],
+    operands: Sequence[Operand] = (),
+    wanted: str | None = None,
+    lines: Sequence[SharedLine] | None = None,
+    accesses: AccessMap | None = None,
+    same_build: bool = False,
+    kernel: Kernel | None = None,
+) -> tuple[Finding, ...]:
+    """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
+
+    The other lines of the profile still count: in shares, and as neighbours.
+
+    ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
+    ``evidence.function_names`` names; without operands the answer is less sure. Lines that could be of several
+    types are taken for ``wanted`` ones where that explains them. ``accesses`` is the access map of the same file;
+    ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how objects lie
+    in the slabs of the profiled kernel.
+    """
+    containment = Containment(layouts)
+    explained = tuple(profile.lines if lines is None else lines)
+    mapped = _mapped(replace(profile, lines=explained), accesses, same_build, containment)
+    evidence = gather(touched, operands, containment, *mapped)
+    objects = joint_objects(explained, profile, evidence, kernel, wanted)
+    attributed = []
+    for line, held in zip(explained, objects, strict=True):
+        members = infer_writers(line_members(line, held, evidence), profile)
+        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
+        attributed.append(_AttributedLine(line, held, members, unseen))
+    by_address: dict[int, list[SharedLine]] = {}
+    for line in profile.lines:
+        if line.address is not None:
+            by_address.setdefault(line.address, []).append(line)
+    contended = sum(line.contended for line in profile.lines)
+    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
+    others = {one.line.address: one for one in attributed}
+    return tuple(_finding(one, evidence, _buddies(one.line, others, whole), whole) for one in attributed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,54 +101,13 @@ class _WholeProfile:
         return *self.by_address.get(address, ()), *self.by_address.get(address ^ CACHE_LINE_BYTES, ())
 
 
-def findings(
-    profile: Profile,
-    layouts: Layouts,
-    touched: Sequence[Touched],
-    operands: Sequence[Operand] = (),
-    wanted: str | None = None,
-    lines: Sequence[SharedLine] | None = None,
-    accesses: AccessMap | None = None,
-    same_build: bool = False,
-    kernel: Kernel | None = None,
-) -> tuple[Finding, ...]:
-    """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
-
-    The other lines of the profile still count: in shares, and as neighbours.
-
-    ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
-    ``evidence.functions_asked`` names; without operands the answer is less sure. Lines that could be of several
-    types are taken for ``wanted`` ones where that explains them. ``accesses`` is the access map of the same file;
-    ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how objects lie
-    in the slabs of the profiled kernel.
-    """
-    containment = Containment(layouts)
-    explained = tuple(profile.lines if lines is None else lines)
-    mapped = _mapped(replace(profile, lines=explained), accesses, same_build, containment)
-    evidence = gather(touched, operands, containment, *mapped)
-    objects = joint_objects(explained, profile, evidence, kernel, wanted)
-    attributed = []
-    for line, held in zip(explained, objects, strict=True):
-        members = infer_writers(line_members(line, held, evidence), profile)
-        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
-        attributed.append(_AttributedLine(line, held, members, unseen))
-    by_address: dict[int, list[SharedLine]] = {}
-    for line in profile.lines:
-        if line.address is not None:
-            by_address.setdefault(line.address, []).append(line)
-    contended = sum(line.contended for line in profile.lines)
-    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
-    others = {one.line.address: one for one in attributed}
-    return tuple(_finding(one, evidence, _buddies(one.line, others, whole), whole) for one in attributed)
-
-
 def _mapped(
     profile: Profile, accesses: AccessMap | None, same_build: bool, containment: Containment
 ) -> tuple[dict[str, CodeTouches], dict[int, CodeTouches]]:
     """What the functions of the profile and, if it is of the same build, its instructions touch."""
     if accesses is None:
         return {}, {}
-    functions = by_function(*functions_asked(profile), accesses, containment)
+    functions = by_function(*function_names(profile), accesses, containment)
     if not same_build:
         return functions, {}
     addresses = (access.code_address for line in profile.lines for access in line.accesses)
@@ -138,7 +138,9 @@ def _buddies(
     return tuple(replace(part, name=f"{part.name}{OF_LINE}{other.rank}") for part in here)
 
 
-def _finding(one: _AttributedLine, evidence: Evidence, buddies: Sequence[LinePart], whole: _WholeProfile) -> Finding:
+def _finding(
+    one: _AttributedLine, evidence: CodeEvidence, buddies: Sequence[LinePart], whole: _WholeProfile
+) -> Finding:
     line, objects, members, profile = one.line, one.objects, one.members, whole.profile
     straddles, near = straddling(line, objects, evidence.containment.layouts, profile), whole.pair(line.address)
     placed = {member.offset for member in members if member.object_offset is not None}

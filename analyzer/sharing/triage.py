@@ -147,10 +147,10 @@ def triage(
     locks = frozenset(top.name for top in tops if top.lock)
     seen = _Contention(
         tops,
-        own_contention(blamed, locks) if blamed else {top.name: top.contended for top in tops},
+        _own_contention(blamed, locks) if blamed else {top.name: top.contended for top in tops},
         sum(one.misses for one in blamed) or sum(top.contended for top in tops) or 1,
         frozenset(top.name for top in tops if top.written) | {one.writer for one in blamed},
-        recorded_pairs(blamed, tops) if blamed else conflict_pairs(tops),
+        _recorded_pairs(blamed, tops) if blamed else _conflict_pairs(tops),
     )
     # The prefetcher fetches both halves of a 128-byte pair.
     halves = [one for one in profile.lines if line.address is not None and one.address == line.address ^ 64]
@@ -240,7 +240,7 @@ def doubted(finding: Finding) -> frozenset[str]:
     return frozenset(top.name for top in top_members(finding.members, finding.objects) if top.doubted)
 
 
-def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
+def _conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     """Pairs of members of which one is written, heaviest first.
 
     The weight is what the meeting can explain: contended loads of the other member, and of the writer too
@@ -258,7 +258,7 @@ def conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
-def recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
+def _recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     """Pairs that were seen to take the line from each other for nothing, heaviest first: counted, not guessed."""
     places = {top.name: min(member.offset for member in top.members) for top in tops}
     total = sum(one.misses for one in told)
@@ -272,7 +272,7 @@ def recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[Co
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 
 
-def own_contention(told: Sequence[Blame], locks: Collection[str] = ()) -> dict[str, int]:
+def _own_contention(told: Sequence[Blame], locks: Collection[str] = ()) -> dict[str, int]:
     """Misses by member that no layout removes: the member's own bytes had been written elsewhere.
 
     The words of one lock stay together, so what they do to each other stays too.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linesmith.analyzer.attribution.evidence import functions_asked
+from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.model import (
@@ -101,7 +101,7 @@ def explained(elf: Path | None, profile: Profile, wanted: str | None = None, **m
     """What is found on each line by the debug information of a file, or where there is none."""
     if elf is None:
         return findings(profile, LayoutTable([]), (), wanted=wanted, **more)
-    asked = functions_asked(profile)
+    asked = function_names(profile)
     said = touched(elf, *asked), operands(elf, *asked)
     return findings(profile, read_layouts(elf).layouts, *said, wanted, **more)
 

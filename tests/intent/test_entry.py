@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
-from linesmith.analyzer.intent.entry import Grounds, budget, entry, parted_between, parted_by, usage
+from linesmith.analyzer.intent.entry import Grounds, budget, entry, separated_between, separated_by, usage
 from linesmith.analyzer.intent.file import written
 from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.model import ConflictPair, Finding, Intent, Isolation, Layout, LineMember, SizeBudget
@@ -73,19 +73,19 @@ def test_a_member_that_fits_a_line_stands_for_its_parts(path: str, told: str) ->
 def test_the_recommended_candidate_says_what_stays_apart() -> None:
     line = meeting(PIPE, "head", "ops", samples=200)
     (answer,) = answers([line], LAYOUTS)
-    (parted,) = parted_by(answer.candidates[0], line.triage.pairs, 64)
+    (parted,) = separated_by(answer.candidates[0], line.triage.pairs, 64)
     assert (parted.first, parted.second, parted.after < 1) == ("head", "ops", True)
 
 
 PAIRS = ConflictPair("tail", "head", "head", 5), ConflictPair("tail", "ops", "ops", 5)
 # Of two builds only what meets less in the second is parted.
-(APART,) = parted_between((PIPE, LAYOUTS), (AFTER, table(AFTER)), PAIRS, 64)
+(APART,) = separated_between((PIPE, LAYOUTS), (AFTER, table(AFTER)), PAIRS, 64)
 
 
 def grounds(layout: Layout = PIPE, *lines: Finding, **given: Any) -> Grounds:
     """What an intent of the record rests on: a line with ``head`` and ``ops``, which a change has kept apart."""
     line = replace(meeting(layout, "head", "ops", samples=150), contended=200)
-    usual = {"profile": "c2c.txt", "parted": (replace(APART, second="ops"),), "change": "kept apart by: care"}
+    usual = {"profile": "c2c.txt", "separated": (replace(APART, second="ops"),), "change": "kept apart by: care"}
     return Grounds(layout, LAYOUTS, lines or (line,), **{**usual, **given})
 
 
@@ -99,7 +99,7 @@ def test_isolations_are_told_for_each_written_member_and_share_of_what_code_can_
         replace(APART, first="ops", second="tail", after=1.0),
         replace(APART, second="ops of line 7"),
     )
-    assert entry(grounds(parted=parted)).isolations == (
+    assert entry(grounds(separated=parted)).isolations == (
         Isolation(("head",), ("tail", "ops")),
         Isolation(("head",), ("name",), 64, 0.13),
         Isolation(("head",), ("ops",), 128, 0.5),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from violations_by_hand import hostile_reports, report, violation
 
 from linesmith.analyzer.base.errors import BaselineError
-from linesmith.analyzer.lint.accepted import Acceptance, Baseline, read_baseline, settled, written_baseline
+from linesmith.analyzer.lint.accepted import Acceptance, Baseline, apply_acceptance, read_baseline, written_baseline
 from linesmith.analyzer.model import LintReport, Suppression
 
 TODAY, EXPIRED = date(2026, 11, 22), date(2026, 11, 21)
@@ -26,7 +26,7 @@ def suppression(**fields: Any) -> Suppression:
 
 
 def settle(found: LintReport, *suppressions: Suppression, judged: bool = True) -> LintReport:
-    return settled(found, Acceptance(suppressions, TODAY, judged=lambda _: judged))
+    return apply_acceptance(found, Acceptance(suppressions, TODAY, judged=lambda _: judged))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_first_suppression_that_meets_a_violation_is_named_and_the_second_is
 def test_what_a_baseline_names_is_known_whatever_its_figures_and_line() -> None:
     baseline = read_baseline(written_baseline([violation()], Baseline()).encode(), "lint.json")
     later = violation(line=99, message="was aligned to 128 bytes and is not any more")
-    found = settled(report(later, violation(member="x")), Acceptance((), TODAY, baseline))
+    found = apply_acceptance(report(later, violation(member="x")), Acceptance((), TODAY, baseline))
     assert found.violations == (violation(member="x"),)
     assert [(one.reason, one.by) for one in found.accepted] == [("known since the baseline", "lint.json")]
 
@@ -143,7 +143,7 @@ def test_what_is_no_baseline_is_refused(content: bytes, said: str) -> None:
 @given(hostile_reports)
 def test_a_baseline_of_a_report_accepts_all_of_it(found: LintReport) -> None:
     known = read_baseline(written_baseline(found.violations, Baseline()).encode(), "lint.json")
-    after = settled(replace(found, accepted=()), Acceptance((), TODAY, known))
+    after = apply_acceptance(replace(found, accepted=()), Acceptance((), TODAY, known))
     assert after.violations == ()
     assert sorted(one.violation.key for one in after.accepted) == sorted(one.key for one in found.violations)
 
@@ -154,7 +154,7 @@ def test_a_baseline_of_a_report_accepts_all_of_it(found: LintReport) -> None:
 )
 def test_nothing_is_lost(found: LintReport, suppressions: list[Suppression]) -> None:
     before = replace(found, accepted=())
-    after = settled(before, Acceptance(tuple(suppressions), TODAY))
+    after = apply_acceptance(before, Acceptance(tuple(suppressions), TODAY))
     both = [*after.violations, *(one.violation for one in after.accepted)]
     assert sorted(both, key=lambda one: one.order) == sorted(before.violations, key=lambda one: one.order)
 
@@ -163,7 +163,7 @@ KEPT = Baseline("b.json", {violation().key: "", ("alignment-lost", "struct a", "
 
 
 def with_baseline(found: LintReport, baseline: Baseline = KEPT, *, judged: bool = True) -> LintReport:
-    return settled(found, Acceptance((), TODAY, baseline, lambda _: judged))
+    return apply_acceptance(found, Acceptance((), TODAY, baseline, lambda _: judged))
 
 
 def test_entries_of_a_baseline_that_nothing_meets_are_told_of_one_build() -> None:
@@ -175,7 +175,7 @@ def test_entries_of_a_baseline_that_nothing_meets_are_told_of_one_build() -> Non
     (told,) = with_baseline(replace(report(), base="old"), unknown, judged=False).remarks
     assert told.startswith("b.json has an entry that nothing meets (alignment-los of struct a)")
     met = Acceptance((suppression(),), TODAY, Baseline("b.json", {violation().key: ""}), lambda _: True)
-    assert settled(alone, met).remarks == (), "a suppression accepts it as well"
+    assert apply_acceptance(alone, met).remarks == (), "a suppression accepts it as well"
 
 
 def test_an_entry_of_the_baseline_goes_with_a_member_that_got_another_name() -> None:

@@ -13,7 +13,7 @@ from violations_by_hand import report, violation
 
 from linesmith.analyzer.base.errors import RuleUnknown
 from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.lint.linting import chosen_rules
+from linesmith.analyzer.lint.linting import enabled_rules
 from linesmith.analyzer.lint.pairs import located
 from linesmith.analyzer.lint.rules.catalogue import Rule
 from linesmith.analyzer.lint.tuned import tuned
@@ -28,7 +28,7 @@ RULES = tuple(
 def chosen(*choices: str) -> str:
     """The rules that are on where each choice selects what is in front of its ``|`` and ignores the rest."""
     every = [LintChoice(*(tuple(part.split()) for part in one.split("|"))) for one in choices]
-    return " ".join(one.name for one in chosen_rules(every, RULES))
+    return " ".join(one.name for one in enabled_rules(every, RULES))
 
 
 @pytest.mark.parametrize(

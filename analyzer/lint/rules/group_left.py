@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.leaves import Named, nameable
-from linesmith.analyzer.lint.groups import MarkedGroup, WantedGroup, marked_groups, wanted_group
+from linesmith.analyzer.lint.groups import IntentGroup, MarkedGroup, intent_group, marked_groups
 from linesmith.analyzer.lint.regions import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
 from linesmith.analyzer.model import Figure, MemberGroup, Severity, Violation
@@ -31,7 +31,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     if record.before:
         yield from _marked(record, record.before)
     for group in record.groups:
-        yield from _wanted(record, group)
+        yield from _of_intent(record, group)
 
 
 def _marked(record: LintedRecord, before: RecordVersion) -> Iterator[Violation]:
@@ -63,11 +63,11 @@ def _left(
             yield from _violations(record, group, gone, words)
 
 
-def _wanted(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
-    found = wanted_group(group, record.now)
+def _of_intent(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
+    found = intent_group(group, record.now)
     if found is None or not found.apart:
         return
-    before = wanted_group(group, record.before) if record.before else None
+    before = intent_group(group, record.before) if record.before else None
     # One that was on the line of the others, with others in between, and has left that line is not where it was.
     known = {one.path for one in before.apart} - (before.near - found.near) if before else set()
     where = f"apart from the others of the group {group.name}, which {_place(found)}"
@@ -77,7 +77,7 @@ def _wanted(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
         yield from _violations(record, group.name, [one for one in found.apart if (one.path in known) == old], words)
 
 
-def _place(group: WantedGroup) -> str:
+def _place(group: IntentGroup) -> str:
     """Where those together are; by bytes where one that is not with them is on a line of theirs."""
     begin, end = group.span.offset, group.span.offset + group.span.size - 1
     first, last = line_of(begin), line_of(end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.lint.groups import MarkedGroup, marked_groups, neighbours, wanted_group
+from linesmith.analyzer.lint.groups import MarkedGroup, intent_group, marked_groups, neighbours
 from linesmith.analyzer.lint.regions import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.lint.starts import most_lines
@@ -17,7 +17,7 @@ _ADVICE = "move what fast paths do not touch out of the group, or begin it on a 
 def _check(record: LintedRecord) -> Iterator[Violation]:
     yield from _marked(record)
     for group in record.groups:
-        yield from _wanted(record, group)
+        yield from _of_intent(record, group)
 
 
 def _marked(record: LintedRecord) -> Iterator[Violation]:
@@ -60,7 +60,7 @@ def _violation(
     )
 
 
-def _wanted(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
+def _of_intent(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
     """A group that does not lie together is for ``group-left`` to tell."""
     now = _extent(group, record.now)
     before = _extent(group, record.before) if record.before else {}
@@ -81,7 +81,7 @@ def _wanted(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
 
 def _extent(group: MemberGroup, version: RecordVersion) -> dict[str, int]:
     """Lines and bytes of a group that lies together; nothing of another."""
-    found = wanted_group(group, version)
+    found = intent_group(group, version)
     if found is None or found.apart:
         return {}
     return {"lines": most_lines(version.starts(), found.span), "bytes": found.span.size}

@@ -40,7 +40,7 @@ class _Costlier:
         return self.new.basis is SlabBasis.ASSUMED
 
     @property
-    def told(self) -> str:
+    def clause(self) -> str:
         """``a slab of filp holds 21 objects instead of 25``."""
         old, new = self.old.geometry, self.new.geometry
         about = "about " if self.assumed else ""
@@ -104,7 +104,7 @@ def _slabs(record: LintedRecord, old: Layout, costlier: list[_Costlier]) -> Viol
         fitting = _fitting(record, bytes_for(MANY, first.old.geometry))
         if fitting is not None and fitting > old.size:
             advice = f"{advice}; with {fitting} bytes or fewer they would cost no more than before"
-    message = f"{_grew(old, record.layout)}: {first.told}{more}"
+    message = f"{_grew(old, record.layout)}: {first.clause}{more}"
     return RULE.broken(record.layout, message, subject=first.new.name, advice=advice, figures=tuple(figures))
 
 
