@@ -26,6 +26,7 @@ from linesmith.analyzer.cli.output import check_destinations, deliver, remark, s
 from linesmith.analyzer.model import ElfIdentity
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.access.store import AccessReading
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
@@ -64,6 +65,15 @@ def load_accesses(elf: Path) -> AccessReading:
     for sentence in reading.remarks:
         remark(sentence)
     return reading
+
+
+def load_accesses_if_any(elf: Path) -> AccessMap | None:
+    """The access map of ``elf``; where none can be made it says why, for there is weaker evidence to go by."""
+    try:
+        return load_accesses(elf).accesses
+    except (CodeMissing, DebugInfoMissing) as error:
+        remark(f"{error}; so what functions declare must tell what they touch")
+        return None
 
 
 def save_index(reading: Reading, elf: Path, destination: Path) -> None:
@@ -148,7 +158,7 @@ def analyse(
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
     from linesmith.analyzer.layouts.collection import bare_name
-    from linesmith.analyzer.sharing.analysis import TOP, explain, holding, refuse_unfit
+    from linesmith.analyzer.sharing.analysis import TOP, explain, holding
     from linesmith.plugins.registry import read_named_profiles, read_profiles
 
     reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
@@ -156,17 +166,9 @@ def analyse(
     reading = load(elf)
     if snapshot is not None:
         report = with_snapshot(report, snapshot, reading.identity)
-    trusted = Trust(trust or Trust.BUILD_ID)
-    refuse_unfit(reading, elf, report, trusted)
     record = bare_name(type_) if type_ else None
     looked_at = top or (TOP_OF_A_TYPE if record else TOP)
-    try:
-        accesses = load_accesses(elf).accesses
-    except (CodeMissing, DebugInfoMissing) as error:
-        # There is weaker evidence to go by.
-        accesses = None
-        remark(f"{error}; so what functions declare must tell what they touch")
-    found = explain(reading, elf, report, record, looked_at, accesses, trusted)
+    found = explain(reading, report, record, looked_at, load_accesses_if_any, Trust(trust or Trust.BUILD_ID))
     found = replace(found, reports=len(reports))
     if record is not None:
         held = holding(found.findings, record)

@@ -41,6 +41,11 @@ VARIABLES = (
     ManEntry(variable(CACHE_DIRECTORY), "Where layouts, access maps and scans are kept; `cache-dir` in your file."),
     ManEntry(ALONE[0], "The program that parses sources, instead of the installed one."),
     ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Where your file is, and the cache where nothing says otherwise."),
+    ManEntry(
+        "DEBUGINFOD_URLS",
+        "Servers that are asked for the debug information of a program or kernel that has none beside it, as gdb and"
+        " perf do; not for code under review.",
+    ),
     ManEntry(ALONE[1], "No colour in the terminal."),
     ManEntry(ALONE[2], "Where temporary directories are made."),
     ManEntry("SOURCE_DATE_EPOCH", "The date that man pages bear."),

@@ -265,7 +265,7 @@ class ChangedVariant:
 
 
 @dataclass(frozen=True, slots=True)
-class _LineChange:
+class _BuiltChange:
     """What the change does to a record's hottest ``line``."""
 
     line: Finding
@@ -337,7 +337,7 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
         return None
 
 
-def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _LineChange | None:
+def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _BuiltChange | None:
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.facts import Premises
@@ -354,10 +354,10 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     if record.lines[0].objects[0].layout != old.id:
         return None
     change = as_built(record.subject, old, layouts, new, variant.after.layouts)
-    return _LineChange(record.lines[0], change) if change else None
+    return _BuiltChange(record.lines[0], change) if change else None
 
 
-def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _LineChange | None) -> Emphasis:
+def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _BuiltChange | None) -> Emphasis:
     """What was moved is marked; who is hot is told in the text with it."""
     from linesmith.analyzer.report.candidate import concerned_names
     from linesmith.analyzer.report.html.candidate import Emphasis

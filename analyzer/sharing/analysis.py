@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -53,22 +54,22 @@ class Explanation:
 
 def explain(
     reading: Reading,
-    elf: Path,
     profile: Profile,
     wanted: str | None = None,
     top: int = TOP,
-    accesses: AccessMap | None = None,
+    map_of: Callable[[Path], AccessMap | None] = lambda _: None,
     trust: Trust = Trust.BUILD_ID,
 ) -> Explanation:
     """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
 
-    ``reading`` is that of ``elf``, ``accesses`` its access map; without one, what functions declare must do.
-    ``trust`` is for sampled profiles of another build. Raises ``BuildIdDiffers`` when the profile was recorded on
-    another build, ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
+    ``reading`` is that of the ELF file, ``map_of`` gives its access map, which can take long, once it is sure that the
+    files fit; without one, what functions declare must do. ``trust`` is for sampled profiles of another build. Raises
+    ``BuildIdDiffers`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF only,
+    ``ElfError`` or ``DebugInfoDamaged``.
     """
-    given = profile
-    refuse_unfit(reading, elf, profile, trust)
-    kernel = is_kernel(reading.layouts)
+    given, elf = profile, Path(reading.identity.path)
+    _refuse_unfit(reading, profile, trust)
+    accesses, kernel = map_of(elf), is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     # By build-id, or because its code addresses were found in the file.
     recorded = profile.recording.build_id if profile.recording else None
@@ -81,7 +82,7 @@ def explain(
             same_build = True
             profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
     kept, left_out = _hottest(profile, wanted, reading, top)
-    found = _explained(reading, elf, profile, kept, wanted, accesses, same_build)
+    found = _explained(reading, profile, kept, wanted, accesses, same_build)
     locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
     return Explanation(locks, left_out, profile, same_build, reading, given, accesses)
 
@@ -95,28 +96,27 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
     if not found.profile.areas or not records:
         return ()
-    reading, elf = found.reading, Path(found.reading.identity.path)
+    reading = found.reading
     containment = Containment(reading.layouts)
     left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
         if kept:
-            seen = _explained(reading, elf, found.profile, kept, record, found.accesses, found.same_build)
+            seen = _explained(reading, found.profile, kept, record, found.accesses, found.same_build)
             lines += holding(seen, record)
     return tuple(lines)
 
 
 def _explained(
     reading: Reading,
-    elf: Path,
     profile: Profile,
     kept: tuple[SharedLine, ...],
     wanted: str | None,
     accesses: AccessMap | None,
     same_build: bool,
 ) -> tuple[Finding, ...]:
-    asked = function_names(replace(profile, lines=kept))
+    elf, asked = Path(reading.identity.path), function_names(replace(profile, lines=kept))
     return findings(
         profile,
         reading.layouts,
@@ -131,9 +131,10 @@ def _explained(
     )
 
 
-def refuse_unfit(reading: Reading, elf: Path, profile: Profile, trust: Trust) -> None:
-    """Raises what ``explain`` raises for files that do not fit, before the access map is made, which takes long."""
+def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
+    """Raises what ``explain`` raises for files that do not fit."""
     if reading.reader == "BTF":
+        elf = reading.identity.path
         message = f"{elf} holds BTF only, which does not tell what functions touch; give the same build with DWARF"
         raise DebugInfoMissing(message)
     recorded, build_id = profile.recording and profile.recording.build_id, reading.identity.build_id

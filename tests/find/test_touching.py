@@ -139,7 +139,7 @@ def test_rows_of_other_files_neither_help_nor_harm(code: AccessMap) -> None:
 def test_instructions_of_the_build_tell_the_members(built: Built, code: AccessMap) -> None:
     program = built("touching.c")
     on_account = [row for row in sampled(code) if row.function != "pay_one"]
-    explanation = explain(read_layouts(program), program, profile_of(line_of(on_account)), accesses=code)
+    explanation = explain(read_layouts(program), profile_of(line_of(on_account)), map_of=lambda _: code)
     assert dict(explanation.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
 
 

@@ -66,7 +66,7 @@ class Program:
 
     def explained(self, profile: Profile, wanted: str | None = None) -> Explanation:
         """What the profile is found to be about."""
-        return explain(self.reading, self.path, profile, wanted, accesses=self.accesses)
+        return explain(self.reading, profile, wanted, map_of=lambda _: self.accesses)
 
     def clock(self, begin: int) -> list[tuple[int, Access]]:
         """Accesses to the clock that begins at an address."""

@@ -110,7 +110,7 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     type_name = plan.search.type.split()[-1] if plan.search.type else None
-    found = explain(reading, elf, profile, type_name, accesses=accesses_if_any(elf)).findings
+    found = explain(reading, profile, type_name, map_of=accesses_if_any).findings
     findings = found if type_name is None else holding(found, type_name)
     if not findings:
         raise NothingToSuggest(
@@ -127,8 +127,8 @@ def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
     """
     if not seen.profile.areas:
         return seen
-    accesses = accesses_if_any(seen.elf)
-    found = holding(explain(read_layouts(seen.elf), seen.elf, seen.profile, type_, accesses=accesses).findings, type_)
+    found = explain(read_layouts(seen.elf), seen.profile, type_, map_of=accesses_if_any).findings
+    found = holding(found, type_)
     return replace(seen, findings=found) if found else seen
 
 

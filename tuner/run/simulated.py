@@ -290,16 +290,16 @@ class SimulatedBenchmark:
             tell("counting misses")
             elf = built.product(self.evidence.elf)
             reading = read_layouts(elf)
-            places = RecordedMembers(self.question.type, profile, reading.layouts, self._holding(profile, elf, reading))
+            places = RecordedMembers(self.question.type, profile, reading.layouts, self._holding(profile, reading))
             values = simulated_metrics(profile, places, self.question, self.evidence.operations)
             files.replace_file(kept, msgspec.json.encode(values))
             return values
 
-    def _holding(self, profile: Profile, elf: Path, reading: Reading) -> tuple[Finding, ...]:
+    def _holding(self, profile: Profile, reading: Reading) -> tuple[Finding, ...]:
         """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
         if not self.question.type or any(area.types for area in profile.areas):
             return ()
-        found = explain(reading, elf, profile, self.question.type, accesses=accesses_if_any(elf)).findings
+        found = explain(reading, profile, self.question.type, map_of=accesses_if_any).findings
         return holding(found, self.question.type)
 
 
