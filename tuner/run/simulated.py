@@ -67,7 +67,6 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.analysis import explain, holding
 from linesmith.plugins.api import Recorder, Tell
-from linesmith.plugins.builders.artifacts import locked
 from linesmith.plugins.machines.steps import words_of
 from linesmith.plugins.recording.text import with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
@@ -282,7 +281,7 @@ class SimulatedBenchmark:
         parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
         kept = self.folder / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
         # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
-        with locked(kept.with_suffix(".lock")):
+        with files.locked(kept.with_suffix(".lock")):
             if kept.is_file():
                 return msgspec.json.decode(kept.read_bytes(), type=_Values)
             folder = self.folder / f"{kept.stem}.logs"
