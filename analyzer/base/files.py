@@ -10,6 +10,7 @@ may have put somewhere is read as a regular file or not at all.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -197,3 +198,36 @@ def read_regular(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise IntentError(f"{path} is larger than {most >> 20} MiB, too large for intents; keep only intents in it")
     return content
+
+
+# Locks of files, which end with the process that holds them. See flock(2).
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Hold the lock of that file, waiting for it; the value is its descriptor.
+
+    A child that gets the descriptor holds the lock too, should we be killed; at our orderly end it is given up for
+    all. See flock(2).
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        yield number
+    finally:
+        fcntl.flock(number, fcntl.LOCK_UN)
+        os.close(number)
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock of that file if nobody else does; the value says so."""
+    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(number)

@@ -2,14 +2,12 @@
 """The store of what was built: a folder per key, which appears whole or not at all, and is never changed.
 
 A folder holds ``products/``, ``build.log``, ``build.json`` and, where there is one, ``.config``. Hidden beside them
-lie locks, drafts, and the logs of builds that run or have failed. Locks are those of flock(2), which end with the
-process that holds them. A ``BuildSlot`` is one tree's place in a worker's warm folder: its copy of the sources and what
-builds have left there.
+lie locks, drafts, and the logs of builds that run or have failed. A ``BuildSlot`` is one tree's place in a worker's
+warm folder: its copy of the sources and what builds have left there.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,42 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base import files
-from linesmith.analyzer.base.files import replace_file, sync
+from linesmith.analyzer.base.files import locked, locked_if_free, replace_file, sync
 from linesmith.analyzer.model import Built
 from linesmith.plugins.builders.sources import unfinished
 from linesmith.plugins.builders.working_copy import WorkingCopy
 
 _DRAFT = ".draft-"
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[int]:
-    """Hold the lock of that file, waiting for it; the value is its descriptor.
-
-    A child that gets the descriptor holds the lock too, should we be killed; at our orderly end it is given up for
-    all. See flock(2).
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX)
-        yield number
-    finally:
-        fcntl.flock(number, fcntl.LOCK_UN)
-        os.close(number)
-
-
-@contextmanager
-def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock of that file if nobody else does; the value says so."""
-    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
-    finally:
-        os.close(number)
 
 
 @dataclass(frozen=True, slots=True)

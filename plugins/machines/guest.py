@@ -16,6 +16,7 @@ from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
 from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
+from linesmith.plugins.machines import system
 from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
 from linesmith.plugins.machines.here import settings_of
 from linesmith.plugins.machines.steps import (
@@ -26,17 +27,6 @@ from linesmith.plugins.machines.steps import (
     launch_script,
     steps_script,
     words_of,
-)
-from linesmith.plugins.machines.system import (
-    BOARDS,
-    EMULATED,
-    KVM,
-    KVM_CPU,
-    SLOW_WORDS,
-    KernelImage,
-    kvm_obstacle,
-    read_kernel,
-    system_command,
 )
 from linesmith.plugins.machines.talk import Console
 from linesmith.plugins.machines.user import counter_khz
@@ -104,7 +94,7 @@ class GuestOrder:
     def accelerator(self) -> str:
         """``kvm`` where it runs guests, and is not forbidden; ``tcg`` elsewhere."""
         accelerator = self.settings.accelerator
-        return "kvm" if accelerator == "kvm" or (accelerator == "auto" and kvm_obstacle() is None) else "tcg"
+        return "kvm" if accelerator == "kvm" or (accelerator == "auto" and system.kvm_obstacle() is None) else "tcg"
 
     def check(self) -> None:
         """Raise what is wrong with the order before anything is run."""
@@ -112,28 +102,28 @@ class GuestOrder:
         for number, step in enumerate(self.steps, 1):
             check_cpus(step, number, range(self.site.cpus))
 
-    def image(self) -> KernelImage:
+    def image(self) -> system.KernelImage:
         """The kernel that was built; raises ``GuestNotBooted`` when there is none that boots."""
         try:
-            return read_kernel(kernel_of(self.built))
+            return system.read_kernel(kernel_of(self.built))
         except KernelNotBootable as error:
             raise GuestNotBooted(str(error)) from error
 
-    def expected_image(self) -> KernelImage:
+    def expected_image(self) -> system.KernelImage:
         """The kernel; one that is not built yet is taken for one of this host's kind."""
         path = kernel_of(self.built)
-        return self.image() if path.exists() else KernelImage(path, platform.machine())
+        return self.image() if path.exists() else system.KernelImage(path, platform.machine())
 
-    def command(self, image: KernelImage) -> tuple[str, ...]:
+    def command(self, image: system.KernelImage) -> tuple[str, ...]:
         """QEMU's words to boot the image."""
-        board = BOARDS[image.machine]
+        board = system.BOARDS[image.machine]
         site, settings = self.site, self.settings
         guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=settings.words)
         emulated = self.accelerator == "tcg" or image.machine != platform.machine()
-        processor = (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM)
+        processor = (*board.cpu, *system.EMULATED) if emulated else (*system.KVM_CPU, *system.KVM)
         seed = () if settings.seed is None else ("-seed", str(settings.seed))
         kaslr = () if settings.kaslr else ("nokaslr",)
-        return system_command(
+        return system.system_command(
             find(board.program, board.package),
             guest,
             board,
@@ -146,7 +136,7 @@ class GuestOrder:
         """The first file system; raises ``GuestNotBooted`` when the guest has no room for it."""
         commands = [words_of(step, self.built) for step in self.steps]
         contents = plan(commands, machine, self.site.overlay, Path.cwd())
-        port = BOARDS[contents.machine].port
+        port = system.BOARDS[contents.machine].port
         script = steps_script(tuple(zip(self.steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
         init = init_script(functions_script(_PLACE, self.nonce) + script, _PLACE, port)
         programs = {"init": init, _LAUNCH: launch_script().encode()}
@@ -162,7 +152,7 @@ class GuestOrder:
 def emulated_words(machine: str) -> tuple[str, ...]:
     """Words for an emulated kernel; one for x86 is told how fast its clock runs, which it may measure badly."""
     khz = counter_khz() if machine == platform.machine() else None
-    return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
+    return (*system.SLOW_WORDS, f"tsc_early_khz={khz}") if khz else system.SLOW_WORDS
 
 
 def kernel_of(built: Built) -> Path:

@@ -115,7 +115,9 @@ class Transcript:
     def __init__(self, talk: Wire, nonce: str) -> None:
         self._talk = talk
         self._nonce = nonce
-        self._clocks = _Clocks()
+        # When the first step began: by our clock, and by the machine's.
+        self._here: float | None = None
+        self._there: float | None = None
 
     def introduction(self, seconds: float) -> Introduction:
         """Everything up to ``ready``, within so many seconds.
@@ -142,11 +144,16 @@ class Transcript:
         name, talk = name_of(step, number), self._talk
         talk.limit(_PAUSE_SECONDS)
         self._message(f"preparing {name}", "began", number)
-        self._clocks.begin(time.monotonic())
+        self._here = time.monotonic() if self._here is None else self._here
         tell(f"running {name}")
         talk.limit(step.seconds)
         ended = _StepEnd.read(self._message(f"running {name}", "done", number), name)
-        self._clocks.check(ended, time.monotonic())
+        self._there = ended.began if self._there is None else self._there
+        here, there = time.monotonic() - self._here, ended.ended - self._there
+        if abs(here - there) > _CLOCK_SECONDS + _CLOCK_SHARE * here:
+            raise GuestFailed(
+                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
+            )
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
         for count, path in ((ended.output, output), (ended.errors, errors)):
             talk.limit(_PAUSE_SECONDS + count / _SLOWEST_BYTES)
@@ -197,27 +204,6 @@ class _StepEnd:
             raise GuestOutOfMemory(
                 f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
                 f"more, or the step less to do; what it printed is in {path}"
-            )
-
-
-class _Clocks:
-    """The machine's clock against ours, from the first step on: whoever measures by a wrong one measures nothing."""
-
-    def __init__(self) -> None:
-        self._here: float | None = None
-        self._there: float | None = None
-
-    def begin(self, now: float) -> None:
-        """A step begins."""
-        self._here = now if self._here is None else self._here
-
-    def check(self, ended: _StepEnd, now: float) -> None:
-        """Raises ``GuestFailed`` when one clock ran far from the other, over a time long enough to tell."""
-        self._there = ended.began if self._there is None else self._there
-        here, there = now - (self._here or now), ended.ended - self._there
-        if abs(here - there) > _CLOCK_SECONDS + _CLOCK_SHARE * here:
-            raise GuestFailed(
-                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
             )
 
 

@@ -25,30 +25,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from linesmith.analyzer.access.store import accesses_if_any
-from linesmith.analyzer.base import files
-from linesmith.analyzer.base.errors import (
-    BenchmarkFailed,
-    BenchmarkNonsense,
-    BuildFailed,
-    CompilerKilled,
-    DeclarationNotFound,
-    DiskFull,
-    EditRefused,
-    GuestFailed,
-    GuestHung,
-    GuestNotBooted,
-    GuestOutOfMemory,
-    GuestPanicked,
-    KernelNotBootable,
-    NothingToSuggest,
-    NotRecorded,
-    NotSimulated,
-    PatchRefused,
-    PlanError,
-    TraceError,
-    VerificationFailed,
-    WorkerLost,
-)
+from linesmith.analyzer.base import errors, files
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     SIMULATED,
@@ -67,7 +44,6 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.analysis import explain, holding
 from linesmith.plugins.api import Recorder, Tell
-from linesmith.plugins.builders.artifacts import locked
 from linesmith.plugins.machines.steps import words_of
 from linesmith.plugins.recording.text import with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
@@ -88,7 +64,9 @@ def product_of(built: Built, evidence: Evidence) -> Path:
         return built.product(evidence.elf)
     except KeyError:
         known = ", ".join(name for name, _ in built.products)
-        raise PlanError(f"[record] elf = {evidence.elf!r} is no product of the build; name one of {known}") from None
+        raise errors.PlanError(
+            f"[record] elf = {evidence.elf!r} is no product of the build; name one of {known}"
+        ) from None
 
 
 def _guest_words(step: Step, built: Built) -> tuple[str, ...]:
@@ -117,7 +95,7 @@ def order_of(built: Built, evidence: Evidence, folder: Path, seed: int, tell: Te
             for done in machine(_HERE).run(Site(_HERE), built, silent, scratch, tell).done:
                 if done.status:
                     words = " ".join(done.step.command)
-                    raise BenchmarkFailed(
+                    raise errors.BenchmarkFailed(
                         f"{words} ended with status {done.status} before the recording; see {scratch}"
                     )
         shutil.rmtree(order.directory, ignore_errors=True)
@@ -158,7 +136,7 @@ def planned_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed:
         return replace(order, command=command, guest=guest, log=folder / "console.log")
     loud = [step for step in steps if not step.silent]
     if len(loud) != 1:
-        raise PlanError(
+        raise errors.PlanError(
             f"one run of the benchmark to record is {len(loud)} commands, and one program can be recorded; "
             "give that one as `command` in [record]"
         )
@@ -197,27 +175,27 @@ def _silent_of(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 # The first class that an error is of tells; what is of none is no result, but ends the run.
 _KINDS: tuple[tuple[type[Exception], FailureKind], ...] = (
-    (NothingToSuggest, FailureKind.ILLEGAL),
-    (EditRefused, FailureKind.ILLEGAL),
-    (VerificationFailed, FailureKind.ILLEGAL),
-    (DeclarationNotFound, FailureKind.ILLEGAL),
-    (NotSimulated, FailureKind.ILLEGAL),
-    (PatchRefused, FailureKind.PATCH),
-    (CompilerKilled, FailureKind.KILLED),
-    (BuildFailed, FailureKind.BUILD),
-    (DiskFull, FailureKind.DISK_FULL),
-    (KernelNotBootable, FailureKind.BOOT),
-    (GuestNotBooted, FailureKind.BOOT),
-    (GuestPanicked, FailureKind.PANIC),
-    (GuestHung, FailureKind.HANG),
-    (GuestOutOfMemory, FailureKind.OUT_OF_MEMORY),
+    (errors.NothingToSuggest, FailureKind.ILLEGAL),
+    (errors.EditRefused, FailureKind.ILLEGAL),
+    (errors.VerificationFailed, FailureKind.ILLEGAL),
+    (errors.DeclarationNotFound, FailureKind.ILLEGAL),
+    (errors.NotSimulated, FailureKind.ILLEGAL),
+    (errors.PatchRefused, FailureKind.PATCH),
+    (errors.CompilerKilled, FailureKind.KILLED),
+    (errors.BuildFailed, FailureKind.BUILD),
+    (errors.DiskFull, FailureKind.DISK_FULL),
+    (errors.KernelNotBootable, FailureKind.BOOT),
+    (errors.GuestNotBooted, FailureKind.BOOT),
+    (errors.GuestPanicked, FailureKind.PANIC),
+    (errors.GuestHung, FailureKind.HANG),
+    (errors.GuestOutOfMemory, FailureKind.OUT_OF_MEMORY),
     (MemoryError, FailureKind.OUT_OF_MEMORY),
-    (GuestFailed, FailureKind.OTHER),
-    (BenchmarkFailed, FailureKind.BENCHMARK),
-    (BenchmarkNonsense, FailureKind.NONSENSE),
-    (NotRecorded, FailureKind.RECORDING),
-    (TraceError, FailureKind.RECORDING),
-    (WorkerLost, FailureKind.WORKER),
+    (errors.GuestFailed, FailureKind.OTHER),
+    (errors.BenchmarkFailed, FailureKind.BENCHMARK),
+    (errors.BenchmarkNonsense, FailureKind.NONSENSE),
+    (errors.NotRecorded, FailureKind.RECORDING),
+    (errors.TraceError, FailureKind.RECORDING),
+    (errors.WorkerLost, FailureKind.WORKER),
 )
 
 
@@ -253,14 +231,14 @@ def recorded(
     order = replace(order_of(built, evidence, folder, seed, tell), trace=trace)
     chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
-        raise NotRecorded(f"nothing can be recorded here: {reason}")
+        raise errors.NotRecorded(f"nothing can be recorded here: {reason}")
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
         outcome = chosen.record(order, Path(scratch), tell)
         tell("looking up objects")
         vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(outcome, vmlinux, partial(snapshot_source, "drgn"))
     if profile is None:
-        raise NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")
+        raise errors.NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")
     return profile
 
 
@@ -282,7 +260,7 @@ class SimulatedBenchmark:
         parts = (built.key, repr(self.evidence), self.question.type, sorted(map(sorted, self.question.pairs)), seed)
         kept = self.folder / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:32]}.json"
         # Blocks that are measured at a time have the baseline's recording in common: the first one makes it.
-        with locked(kept.with_suffix(".lock")):
+        with files.locked(kept.with_suffix(".lock")):
             if kept.is_file():
                 return msgspec.json.decode(kept.read_bytes(), type=_Values)
             folder = self.folder / f"{kept.stem}.logs"
