@@ -19,7 +19,7 @@ from linesmith.analyzer.intent.check import STALE, offer, problem
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.lint.rules import suppression_expired, suppression_unused
-from linesmith.analyzer.lint.rules.catalogue import RULES, Rule
+from linesmith.analyzer.lint.rules.catalogue import RULES
 from linesmith.analyzer.model import Accepted, LintReport, Severity, Suppression, Violation
 
 VERSION = 1
@@ -177,38 +177,32 @@ def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator
 
 
 def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterator[Violation]:
+    """A violation for each suppression that expired, names no rule, or could have met something and did not."""
     for one in acceptance.suppressions:
+        # ``isolation-* for tail``: what it accepts of its record.
+        accepting = one.rule if one.member == "*" else f"{one.rule} for {one.member}"
+        rule = suppression_unused.RULE
         if _expired(one, acceptance.today):
-            message = f"the suppression of {_accepting(one)} expired on {one.expires}; its reason was: {one.reason}"
-            yield from _about(one, suppression_expired.RULE, (message, _EXPIRED), report)
+            rule = suppression_expired.RULE
+            clause, advice = f"expired on {one.expires}; its reason was: {one.reason}", _EXPIRED
         elif unknown := _unknown_rule(one):
-            message = f"the suppression of {_accepting(one)} accepts nothing: {unknown}"
-            yield from _about(one, suppression_unused.RULE, (message, _MISNAMED), report)
+            clause, advice = f"accepts nothing: {unknown}", _MISNAMED
         elif one.place not in met and acceptance.judged(one):
-            message = f"the suppression of {_accepting(one)} meets no violation; its reason is: {one.reason}"
-            yield from _about(one, suppression_unused.RULE, (message, _UNUSED), report)
-
-
-def _about(one: Suppression, rule: Rule, said: tuple[str, str], report: LintReport) -> Iterator[Violation]:
-    """A violation with the sentence and the advice that are ``said``."""
-    message, advice = said
-    if rule.name in report.rules:
-        file, _, line = one.place.rpartition(":")
-        yield Violation(
-            rule=rule.name,
-            severity=rule.severity,
-            type=one.record,
-            message=message,
-            subject=_accepting(one),
-            advice=advice,
-            file=file or None,
-            line=int(line) if line.isdecimal() else None,
-        )
-
-
-def _accepting(one: Suppression) -> str:
-    """``isolation-* for tail``: what it accepts of its record."""
-    return one.rule if one.member == "*" else f"{one.rule} for {one.member}"
+            clause, advice = f"meets no violation; its reason is: {one.reason}", _UNUSED
+        else:
+            continue
+        if rule.name in report.rules:
+            file, _, line = one.place.rpartition(":")
+            yield Violation(
+                rule=rule.name,
+                severity=rule.severity,
+                type=one.record,
+                message=f"the suppression of {accepting} {clause}",
+                subject=accepting,
+                advice=advice,
+                file=file or None,
+                line=int(line) if line.isdecimal() else None,
+            )
 
 
 def _expired(one: Suppression, today: date) -> bool:
