@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import LinesmithError
-from linesmith.analyzer.model import Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, Profile
 from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.text import printable, printable_profile
 
@@ -137,7 +137,7 @@ def unsound(profile: Profile) -> Iterator[str]:
         yield from (f"line {line.rank}: {words}" for words in _unsound_line(line))
 
 
-def _unsound_line(line: SharedLine) -> Iterator[str]:
+def _unsound_line(line: CacheLine) -> Iterator[str]:
     if line.bytes not in _LINE_SIZES:
         yield f"{line.bytes} bytes are no size of a line"
     elif line.address is not None and not (0 <= line.address < 1 << 64 and line.address % 64 == 0):

@@ -41,7 +41,7 @@ from linesmith.analyzer.attribution.hypotheses import (
 )
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import LineObject, Outcome, SharedLine
+from linesmith.analyzer.model import CacheLine, LineObject, Outcome
 
 EXAMINED = 200
 # Hypotheses whose log odds are worse than this change no answer.
@@ -57,7 +57,7 @@ LEFT_OVER = 0.15
 _NO_OFFSETS = "the profile gives no offsets for this line"
 
 
-def attribute(line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
+def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
     """The objects on a line, best explained first; a second one when much of the line is left unexplained.
 
     What a long object covers of the ``neighbours`` of the line it must fit as well.
@@ -90,7 +90,7 @@ def attribute(line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, 
     return first, second
 
 
-def attribute_as(wanted: str, line: SharedLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
+def attribute_as(wanted: str, line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
     """As ``attribute``, but for the ``wanted`` type where that explains a line too.
 
     That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
@@ -107,14 +107,14 @@ def attribute_as(wanted: str, line: SharedLine, neighbours: Neighbourhood) -> tu
     return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason, asked_for=True),)
 
 
-def attribute_to(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
+def attribute_to(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
     whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
     explanation = whole.judged(one)
     return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
 
 
-def attribute_begun(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
+def attribute_begun(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
     """The part ``one``, sure on the line behind, if most of this line is in it and no code that is known objects.
 
     Code that the ELF file does not have is taken to touch it: where it begins is known.
@@ -130,7 +130,7 @@ def attribute_begun(one: Hypothesis, line: SharedLine, neighbours: Neighbourhood
     return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
 
 
-def attribute_at(start: int, size: int, line: SharedLine, neighbours: Neighbourhood) -> LineObject | None:
+def attribute_at(start: int, size: int, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
     """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
 
     ``None`` when no type that fits there is reached by the functions seen.
@@ -144,7 +144,7 @@ def attribute_at(start: int, size: int, line: SharedLine, neighbours: Neighbourh
     return _LineClues(clues_of(held, neighbours.evidence), line, neighbours).best(fits)
 
 
-def _why_no_evidence(line: SharedLine, evidence: CodeEvidence) -> str:
+def _why_no_evidence(line: CacheLine, evidence: CodeEvidence) -> str:
     names = {symbol_name(access) for access in line.accesses} - {None}
     if not names:
         return "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
@@ -168,7 +168,7 @@ class _LineClues:
     """The clues of a line, and what hypotheses about it are judged by."""
 
     clues: Sequence[Clue]
-    line: SharedLine
+    line: CacheLine
     neighbours: Neighbourhood
 
     @property
@@ -271,7 +271,7 @@ def _ranked(explanations: Iterable[_JudgedHypothesis]) -> list[_JudgedHypothesis
 
 
 def _supported(
-    ranked: Iterable[_JudgedHypothesis], neighbours: Neighbourhood, line: SharedLine
+    ranked: Iterable[_JudgedHypothesis], neighbours: Neighbourhood, line: CacheLine
 ) -> Iterator[_JudgedHypothesis]:
     """Other lines may confirm what this line says, not replace it: some large type always fits a neighbour."""
     best = -inf

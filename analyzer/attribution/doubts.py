@@ -20,7 +20,7 @@ from linesmith.analyzer.attribution.hypotheses import Hypothesis, Proposer, prio
 from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability, quality, touched
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Layout, Leaf, LineObject, Outcome, SharedLine
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Layout, Leaf, LineObject, Outcome
 from linesmith.analyzer.slab.possible import SlabStarts
 
 # Clues of at least this weight are taken for certain; an object must explain this share of the line's samples.
@@ -154,7 +154,7 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
 
 
 def as_nested_record(
-    one: LineObject, seen: Sequence[Access], line: SharedLine, containment: Containment, wanted: str | None
+    one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment, wanted: str | None
 ) -> LineObject:
     """The object as the nested record that says most, with the outer one as its container.
 
@@ -177,7 +177,7 @@ def as_nested_record(
 
 
 def as_nested_records(
-    objects: Sequence[LineObject], line: SharedLine, containment: Containment, wanted: str | None
+    objects: Sequence[LineObject], line: CacheLine, containment: Containment, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """The objects of a line that no snapshot knows, each as the nested record that says most."""
     found = []
@@ -236,7 +236,7 @@ class _OwnObject:
 class Neighbourhood:
     """The lines of one report by address; each is explained once, when a line close by asks for it."""
 
-    def __init__(self, lines: Iterable[SharedLine], evidence: CodeEvidence, starts: SlabStarts | None) -> None:
+    def __init__(self, lines: Iterable[CacheLine], evidence: CodeEvidence, starts: SlabStarts | None) -> None:
         """``starts`` is what slabs leave possible on these lines, where that is known."""
         self.evidence = evidence
         self.starts = starts
@@ -245,7 +245,7 @@ class Neighbourhood:
         self._addresses = sorted(self._lines)
         self._own_objects: dict[int, _OwnObject] = {}
 
-    def support(self, one: Hypothesis, line: SharedLine) -> float:
+    def support(self, one: Hypothesis, line: CacheLine) -> float:
         """What the lines around ``line`` say for an object that covers them, against objects of their own.
 
         One piece of code counts once, however many lines it touched: what is wrongly known of it is so everywhere.

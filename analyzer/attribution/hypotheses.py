@@ -21,7 +21,7 @@ from linesmith.analyzer.attribution.likelihood import (
     touch_likelihood,
 )
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import SharedLine
+from linesmith.analyzer.model import CacheLine
 from linesmith.analyzer.slab.possible import SlabStarts
 
 # Physical memory is mapped here, and nothing else is: x86-64 with four and with five levels of page tables, up to the
@@ -145,7 +145,7 @@ def _met(clue: Clue) -> dict[tuple[int, int], float]:
     return found
 
 
-def prior(one: Hypothesis, line: SharedLine, containment: Containment, starts: SlabStarts | None) -> float:
+def prior(one: Hypothesis, line: CacheLine, containment: Containment, starts: SlabStarts | None) -> float:
     """Log: by the starts that slabs leave a type at the line's address, where that is known; else even over them all.
 
     Allocators begin more objects on a line than anywhere else.

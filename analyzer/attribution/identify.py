@@ -21,13 +21,13 @@ from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     Layout,
     LineObject,
     ObjectArea,
     ObjectKind,
     Outcome,
     Profile,
-    SharedLine,
     VariableRow,
 )
 
@@ -38,7 +38,7 @@ _TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
 
 
 def identify(
-    line: SharedLine, known: ObjectMap, neighbours: Neighbourhood, wanted: str | None
+    line: CacheLine, known: ObjectMap, neighbours: Neighbourhood, wanted: str | None
 ) -> tuple[LineObject, ...]:
     """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
 
@@ -68,7 +68,7 @@ def _variable_row(area: ObjectArea, inside: int) -> VariableRow:
     return VariableRow(name, area.address + inside, area.stride, area.count)
 
 
-def _object(place: PlacedObject, seen: Sequence[Access], line: SharedLine, neighbours: Neighbourhood) -> LineObject:
+def _object(place: PlacedObject, seen: Sequence[Access], line: CacheLine, neighbours: Neighbourhood) -> LineObject:
     evidence = neighbours.evidence
     area, start = place.area, place.start - (line.address or 0)
     layout = _only_type(area, evidence.containment)
@@ -116,7 +116,7 @@ def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
 
 
 def _typed(
-    outer: Layout, start: int, seen: Sequence[Access], line: SharedLine, area: ObjectArea, evidence: CodeEvidence
+    outer: Layout, start: int, seen: Sequence[Access], line: CacheLine, area: ObjectArea, evidence: CodeEvidence
 ) -> LineObject:
     agreement = _agreement(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
@@ -173,7 +173,7 @@ def _origin(area: ObjectArea) -> str:
     return f"{words}; {area.detail}" if area.detail else words
 
 
-def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
+def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
     """The lines whose memory has the ``wanted`` type, a type that holds it by value, or a type that is not known."""
     known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
     return tuple(
@@ -183,7 +183,7 @@ def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment)
     )
 
 
-def lines_known_to_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[SharedLine, ...]:
+def lines_known_to_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
     """The lines whose memory is known to be of the ``wanted`` type, or of one that holds it by value."""
     known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
     placed = (line for line in profile.lines if line.address is not None)
@@ -196,7 +196,7 @@ def _holders(wanted: str, containment: Containment) -> frozenset[str]:
     return frozenset({wanted, *(layouts.by_id(place.container).name for place in places)})
 
 
-def _types(line: SharedLine, known: ObjectMap) -> Iterator[frozenset[str]]:
+def _types(line: CacheLine, known: ObjectMap) -> Iterator[frozenset[str]]:
     """What the memory of each access may be; nothing where it is not known."""
     for access in line.accesses:
         if access.offset is not None:

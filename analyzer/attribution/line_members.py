@@ -20,12 +20,12 @@ from linesmith.analyzer.model import (
     Access,
     AccessCounts,
     Agreement,
+    CacheLine,
     Leaf,
     LineMember,
     LineObject,
     MemberFunction,
     Outcome,
-    SharedLine,
 )
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
@@ -34,7 +34,7 @@ _ANY_KIND = SampledKinds(loaded=False, stored=False)
 
 
 def agreements(
-    line: SharedLine, objects: Sequence[LineObject], evidence: CodeEvidence
+    line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence
 ) -> tuple[tuple[Agreement, int], ...]:
     """The accesses of a line by who told what they met; the counts add up to all of them.
 
@@ -86,7 +86,7 @@ class _AccessPlace:
     spots: frozenset[Spot] = frozenset()
 
 
-def line_members(line: SharedLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
+def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
     """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
     grouped: dict[_AccessPlace, list[Access]] = {}
     for access in line.accesses:

@@ -23,7 +23,7 @@ from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import LineObject, Outcome, Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, LineObject, Outcome, Profile
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
 
@@ -45,7 +45,7 @@ Objects = tuple[LineObject, ...]
 
 
 def joint_objects(
-    lines: Sequence[SharedLine],
+    lines: Sequence[CacheLine],
     profile: Profile,
     evidence: CodeEvidence,
     kernel: Kernel | None,
@@ -104,7 +104,7 @@ class _Knowledge:
         """The layouts of the ELF file."""
         return self.neighbours.evidence.containment
 
-    def objects_on(self, line: SharedLine, wanted: str | None) -> Objects:
+    def objects_on(self, line: CacheLine, wanted: str | None) -> Objects:
         """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
         own = _own(line, self.kernel)
         if line.accesses and not own.accesses:
@@ -114,19 +114,19 @@ class _Knowledge:
             return identified
         return attribute(own, self.neighbours) if wanted is None else attribute_as(wanted, own, self.neighbours)
 
-    def reaching(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
+    def reaching(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
         """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
         if one.start + self.containment.layouts.by_id(one.layout).size <= 0:
             return None
         return attribute_to(one, _own(line, self.kernel), self.neighbours)
 
-    def begun(self, one: Hypothesis, line: SharedLine) -> LineObject | None:
+    def begun(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
         """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
         if not 0 <= one.start < line.bytes:
             return None
         return attribute_begun(one, _own(line, self.kernel), self.neighbours)
 
-    def with_misfits(self, one: LineObject, line: SharedLine) -> LineObject:
+    def with_misfits(self, one: LineObject, line: CacheLine) -> LineObject:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
         if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
             return one
@@ -139,13 +139,13 @@ class _Knowledge:
         return replace(one, reason=reason, doubt=doubt, misfits=misfits)
 
 
-def _own(line: SharedLine, kernel: bool) -> SharedLine:
+def _own(line: CacheLine, kernel: bool) -> CacheLine:
     """The line with the accesses of kernel code for a kernel, of other code for a program."""
     return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
 
 
 def _doubted_next_to_variables(
-    lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge
+    lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge
 ) -> tuple[Objects, ...]:
     """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
 
@@ -164,7 +164,7 @@ def _doubted_next_to_variables(
     return tuple(tuple(map(doubted, objects)) for objects in own)
 
 
-def _stands(line: SharedLine, objects: Objects, learnt: SlabStarts) -> bool:
+def _stands(line: CacheLine, objects: Objects, learnt: SlabStarts) -> bool:
     """Whether nothing that was learnt can change the answer."""
     if objects[0].origin or line.address is None:
         return True
@@ -178,20 +178,20 @@ def _is_unsure(objects: Objects) -> bool:
     return not objects[0].origin and (objects[0].outcome in _UNSURE or is_lock(objects[0].type))
 
 
-def _start_of(line: SharedLine, objects: Objects) -> Iterator[PlacedStart]:
+def _start_of(line: CacheLine, objects: Objects) -> Iterator[PlacedStart]:
     """The first object of a line by its address, where that is known."""
     if line.address is not None and objects[0].layout is not None:
         yield PlacedStart(objects[0].layout, line.address + objects[0].start)
 
 
-def _sure_objects(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+def _sure_objects(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
     """The objects that are sure by what their functions touch; of others a snapshot knows better."""
     for line, objects in zip(lines, found, strict=True):
         if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
             yield from _start_of(line, objects)
 
 
-def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+def _sure_parts(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
     """The locks and other parts that are sure, though not whose, and that begin before their line."""
     for line, objects in zip(lines, found, strict=True):
         first = objects[0]
@@ -201,7 +201,7 @@ def _sure_parts(lines: Sequence[SharedLine], found: Sequence[Objects]) -> Iterat
 
 
 def _with_sure_ones(
-    lines: Sequence[SharedLine], found: Sequence[Objects], known: _Knowledge, starts: SlabStarts | None
+    lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge, starts: SlabStarts | None
 ) -> Iterator[Objects]:
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
     pairs = list(zip(lines, found, strict=True))
@@ -229,7 +229,7 @@ class _SureElsewhere:
         self._known = known
         self._starts = starts
 
-    def of_type(self, line: SharedLine, objects: Objects) -> Objects:
+    def of_type(self, line: CacheLine, objects: Objects) -> Objects:
         """The object of a type that was asked for, where such an object that is sure elsewhere reaches this line."""
         near = [one for one in self._sure if one.layout == objects[0].layout and line.address is not None]
         for one in sorted(near, key=lambda one: -one.address):
@@ -238,7 +238,7 @@ class _SureElsewhere:
                 return (replace(whole, reason=_REACHES),)
         return objects
 
-    def of(self, line: SharedLine, objects: Objects) -> Objects:
+    def of(self, line: CacheLine, objects: Objects) -> Objects:
         """The objects of the line, or the one that a sure one tells."""
         if line.address is None or not _is_unsure(objects):
             return objects
@@ -255,7 +255,7 @@ class _SureElsewhere:
                 return (replace(begun, reason=_BEGINS_HERE),)
         return objects
 
-    def _only_owner(self, line: SharedLine, objects: Objects) -> Iterator[Hypothesis]:
+    def _only_owner(self, line: CacheLine, objects: Objects) -> Iterator[Hypothesis]:
         """The sure type that holds what is on the line, or what it was taken for in doubt, if slabs allow one."""
         possible = []
         for one in (objects[0], objects[0].runner_up):

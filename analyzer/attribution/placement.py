@@ -20,7 +20,7 @@ from linesmith.analyzer.attribution.variables import ObjectMap, Shift, variable_
 from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
 from linesmith.analyzer.base.errors import BuildIdDiffers
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark, Sampling, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, ElfIdentity, Profile, Remark, Sampling
 
 # x86 moves its kernel by multiples of 2 MiB within 1 GiB (arch/x86/boot/compressed/kaslr.c).
 STEP, ROOM = 2 << 20, 1 << 30
@@ -173,7 +173,7 @@ def _not_placed(profile: Profile, identity: ElfIdentity, kernel: bool) -> str:
     return f"the profile tells of no process that had {PurePath(identity.path).name} mapped; names of functions must do"
 
 
-def _without_code(lines: Iterable[SharedLine]) -> tuple[SharedLine, ...]:
+def _without_code(lines: Iterable[CacheLine]) -> tuple[CacheLine, ...]:
     return tuple(
         replace(line, accesses=tuple(replace(access, code_address=None) for access in line.accesses)) for line in lines
     )
@@ -221,7 +221,7 @@ def _program_shift(sampling: Sampling, symbols: ElfSymbols, identity: ElfIdentit
     return shift
 
 
-def _as_linked(access: Access, line: SharedLine, shift: Shift, symbols: ElfSymbols, kernel: bool) -> Access:
+def _as_linked(access: Access, line: CacheLine, shift: Shift, symbols: ElfSymbols, kernel: bool) -> Access:
     """The access with its code address and function as in the file, if its code is in there."""
     if access.code_address is None or access.kernel not in (kernel, None):
         return access

@@ -21,7 +21,7 @@ from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
 from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
 from linesmith.analyzer.layouts.collection import Layouts, bare_name
-from linesmith.analyzer.model import Access, AccessOutcome, ObjectArea, ObjectKind, Profile, SharedLine
+from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectArea, ObjectKind, Profile
 
 # How far an address of the profile, in a process, is from that in the file; ``None`` where it is not in the file.
 Shift = Callable[[int, int | None], int | None]
@@ -67,7 +67,7 @@ class _TypedVariables:
         self._declared = cache(self._by_name)
         self._plain = cache(self._element)
 
-    def on(self, line: SharedLine, distance: int) -> Iterator[ObjectArea]:
+    def on(self, line: CacheLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
         for one in self._symbols.variables(begin, begin + line.bytes):
@@ -76,7 +76,7 @@ class _TypedVariables:
             if not area.types and area.count == 1:
                 yield from self._inside(one, distance, line)
 
-    def _area(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> ObjectArea:
+    def _area(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> ObjectArea:
         """One variable; an array is a row of its elements."""
         name, size = self._declared(symbol)
         if not name:
@@ -87,7 +87,7 @@ class _TypedVariables:
         start = symbol.address + distance
         return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
 
-    def _inside(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> Iterator[ObjectArea]:
+    def _inside(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> Iterator[ObjectArea]:
         """The record that instructions know within a variable whose type has no name, if it fills most of it."""
         begin = (line.address or 0) - distance - symbol.address
         found = set()
@@ -124,7 +124,7 @@ class _TypedVariables:
             return symbol.size
         return width
 
-    def _by_instructions(self, symbol: ElfSymbol, distance: int, line: SharedLine) -> tuple[str, int]:
+    def _by_instructions(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> tuple[str, int]:
         """The largest record that instructions take what lies there for, each at its place in a row of them."""
         found: dict[str, int] = {}
         begin = (line.address or 0) - distance - symbol.address
@@ -195,7 +195,7 @@ def _copies(profile: Profile, symbols: ElfSymbols, accesses: AccessMap) -> dict[
     return {cpu: found.most_common(1)[0][0] for cpu, found in votes.items()}
 
 
-def _distances(line: SharedLine, access: Access, symbols: ElfSymbols, accesses: AccessMap) -> Iterator[int]:
+def _distances(line: CacheLine, access: Access, symbols: ElfSymbols, accesses: AccessMap) -> Iterator[int]:
     """From a per-CPU variable in the file to the copy that an instruction of its own CPU touched."""
     if access.code_address is None or access.offset is None or line.address is None or not 0 < len(access.by_cpu) < 2:
         return

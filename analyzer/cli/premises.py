@@ -173,7 +173,6 @@ class PremiseOptions:
         """
         from linesmith.analyzer.cli.analysis import kernel_of, load
         from linesmith.analyzer.model import NO_FACTS, SourceFacts
-        from linesmith.patches.scan.scan import facts_of
         from linesmith.tuner.constraints.facts import ConfiguredBuild, Premises, check_facts, known_facts, read_facts
 
         known = kernel_of(elf, reading.identity, self.machine)
@@ -182,6 +181,8 @@ class PremiseOptions:
         facts = read_facts(self.constraints) if self.constraints else NO_FACTS
         check_facts(facts, reading.layouts, *(one.layouts for one in others))
         if scans:
+            from linesmith.patches.scan.scan import facts_of
+
             facts = SourceFacts((*facts.records, *known_facts(facts_of(scans), reading.layouts).records))
         return Premises(facts, kernel, self.growth, others, parsed={scan.record: scan.units for scan in scans})
 
@@ -190,13 +191,13 @@ class PremiseOptions:
 
         Members count as far as the ELF file has them; reading the tree counts against the deadline.
         """
+        known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
+        if sources.tree is None:
+            return known
         from linesmith.analyzer.model import SourceFacts
         from linesmith.patches.edit.patch import held_together
         from linesmith.tuner.constraints.facts import known_facts
 
-        known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
-        if sources.tree is None:
-            return known
         with sources.deadline.running():
             blocks = tuple((name, held_together(name, one, sources.tree)) for name, one in objects(found).items())
         held = known_facts(SourceFacts(blocks), found.reading.layouts)

@@ -80,7 +80,6 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
-    from linesmith.analyzer.report.map_words import suggested_maps
     from linesmith.tuner.propose.candidates import reasons
 
     found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
@@ -94,6 +93,8 @@ def command(
     number = number_of(candidate, there, lambda: free_candidates(found, known, trace))
     form = maps.chosen_format(format_, output)
     if form in maps.DRAWN:
+        from linesmith.analyzer.report.map_words import suggested_maps
+
         maps.write_maps(suggested_maps(answers, found.profile, number), form, output)
         return
     if form == "json":

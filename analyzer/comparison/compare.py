@@ -25,6 +25,7 @@ from linesmith.analyzer.comparison.line_groups import (
     together,
 )
 from linesmith.analyzer.model import (
+    CacheLine,
     Change,
     Exposure,
     Fate,
@@ -32,7 +33,6 @@ from linesmith.analyzer.model import (
     LineChange,
     Profile,
     ProfileChange,
-    SharedLine,
 )
 from linesmith.analyzer.sharing.statistics import scatter_of, unlisted
 
@@ -48,7 +48,7 @@ class ProfileFindings:
 
     profile: Profile
     findings: tuple[Finding, ...]
-    left_out: tuple[SharedLine, ...] = ()
+    left_out: tuple[CacheLine, ...] = ()
 
 
 def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
@@ -199,7 +199,7 @@ class Unseen:
         return self.nameless + sum(self.by_function[name] for name in {NAMELESS, *functions})
 
 
-def unseen(groups: Iterable[LineGroup], left_out: Iterable[SharedLine]) -> Unseen:
+def unseen(groups: Iterable[LineGroup], left_out: Iterable[CacheLine]) -> Unseen:
     """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
     counts: Counter[str] = Counter()
     for line in left_out:
@@ -224,7 +224,7 @@ def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen,
 
 def cautions(
     profiles: tuple[Profile, Profile],
-    left_out: tuple[Sequence[SharedLine], Sequence[SharedLine]],
+    left_out: tuple[Sequence[CacheLine], Sequence[CacheLine]],
     looked: Exposure,
     hidden: tuple[Unseen, Unseen],
 ) -> Iterator[str]:

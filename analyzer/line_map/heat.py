@@ -15,12 +15,12 @@ from linesmith.analyzer.layouts.leaves import leaves_at
 from linesmith.analyzer.line_map.fields import fields
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     Finding,
     Layout,
     LineMember,
     LineObject,
     Profile,
-    SharedLine,
 )
 
 # Alternatives of unions that are looked at to find the record in the one that lies on a line.
@@ -99,7 +99,7 @@ def heat_of(
 
 
 def _met(
-    finding: Finding, layout: Layout, layouts: Layouts, lines: Mapping[tuple[int, int | None], SharedLine]
+    finding: Finding, layout: Layout, layouts: Layouts, lines: Mapping[tuple[int, int | None], CacheLine]
 ) -> Iterator[tuple[TouchedSpot, int]]:
     """Spots of the record on one line, each with where the record starts, counted from the line's first byte."""
     line = lines.get((finding.rank, finding.address))

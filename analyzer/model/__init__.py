@@ -68,7 +68,7 @@ _NAMES = {
     ),
     "profile": (
         "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild Profile "
-        "ProfileChange Recording Remark SampleOutcome Sampling SharedLine"
+        "ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
     ),
     "run": (
         "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "

@@ -197,7 +197,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLine:
+class CacheLine:
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
@@ -260,7 +260,7 @@ class Profile:
     source: str
     title: str
     display: str
-    lines: tuple[SharedLine, ...]
+    lines: tuple[CacheLine, ...]
     remarks: tuple[Remark, ...] = ()
     has_offsets: bool = True
     has_stores: bool = True
@@ -272,12 +272,12 @@ class Profile:
     excerpt: bool = False
 
 
-def _contended(counts: Access | SharedLine) -> int:
+def _contended(counts: Access | CacheLine) -> int:
     hitm = (counts.hitm_remote or 0) + (counts.hitm_local or 0)
     return (hitm or (counts.peer_remote or 0) + (counts.peer_local or 0)) + (counts.taken or 0)
 
 
-def _stores(counts: Access | SharedLine) -> int:
+def _stores(counts: Access | CacheLine) -> int:
     return (counts.stores_l1_hit or 0) + (counts.stores_l1_miss or 0) + (counts.stores_na or 0)
 
 

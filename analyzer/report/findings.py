@@ -15,6 +15,7 @@ from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Bounds,
+    CacheLine,
     ContendedLock,
     Finding,
     LineCost,
@@ -23,7 +24,6 @@ from linesmith.analyzer.model import (
     Profile,
     Protected,
     Recording,
-    SharedLine,
     SharingCost,
     Side,
     VariableRow,
@@ -228,7 +228,7 @@ def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
     return rows
 
 
-def left_out_rows(left_out: Sequence[SharedLine], profile: Profile) -> list[str]:
+def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
     """What is not shown, with its share: lines set apart by kind, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
     lines: Counter[str] = Counter()

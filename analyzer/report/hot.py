@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     Agreement,
+    CacheLine,
     ElfIdentity,
     Finding,
     LineMember,
@@ -17,7 +18,6 @@ from linesmith.analyzer.model import (
     Outcome,
     Profile,
     Remark,
-    SharedLine,
 )
 from linesmith.analyzer.report import findings
 from linesmith.analyzer.report.findings import (
@@ -60,7 +60,7 @@ class ProfileSection:
     profile: Profile
     section: int
     sections: int
-    left_out: tuple[SharedLine, ...] = ()
+    left_out: tuple[CacheLine, ...] = ()
 
     @property
     def source(self) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.line_objects import cpus_of
-from linesmith.analyzer.model import Access, Bounds, Conflict, Finding, Outcome, Profile, SampleOutcome, SharedLine
+from linesmith.analyzer.model import Access, Bounds, CacheLine, Conflict, Finding, Outcome, Profile, SampleOutcome
 from linesmith.analyzer.sharing.parts import OF_LINE, origin
 from linesmith.analyzer.sharing.statistics import unlisted
 
@@ -39,12 +39,12 @@ def samples_of(access: Access) -> int:
     return max(access.records or 0, access.contended + access.stores)
 
 
-def _line_samples(line: SharedLine) -> int:
+def _line_samples(line: CacheLine) -> int:
     """Samples of a line: never fewer than its rows have and those of them that were left out."""
     return max(line.records or 0, sum(map(samples_of, line.accesses)) + unlisted(line))
 
 
-def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[SharedLine]) -> SampleAccounts:
+def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[CacheLine]) -> SampleAccounts:
     """Where the samples of the profile ended, given the findings about its lines and the lines not looked at."""
     ended: Counter[str] = Counter()
     for finding in found:

@@ -18,7 +18,7 @@ from linesmith.analyzer.attribution.same_code import with_linked_code
 from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
-from linesmith.analyzer.model import Finding, Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, Finding, Profile
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import findings
@@ -43,7 +43,7 @@ class Explanation:
     """
 
     findings: tuple[Finding, ...]
-    left_out: tuple[SharedLine, ...]
+    left_out: tuple[CacheLine, ...]
     profile: Profile
     same_build: bool
     reading: Reading
@@ -111,7 +111,7 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
 def _explained(
     reading: Reading,
     profile: Profile,
-    kept: tuple[SharedLine, ...],
+    kept: tuple[CacheLine, ...],
     wanted: str | None,
     accesses: AccessMap | None,
     same_build: bool,
@@ -160,7 +160,7 @@ def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
 
 def _hottest(
     profile: Profile, wanted: str | None, reading: Reading, top: int
-) -> tuple[tuple[SharedLine, ...], tuple[SharedLine, ...]]:
+) -> tuple[tuple[CacheLine, ...], tuple[CacheLine, ...]]:
     """The ``top`` lines that count, in the profile's order, and the other lines that may be worth a look.
 
     Of a recording half of them are those of which a layout can remove most, for of the hottest few can be helped.

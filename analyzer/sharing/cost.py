@@ -16,13 +16,13 @@ from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
     Bounds,
+    CacheLine,
     Conflict,
     Finding,
     LineCost,
     LineMember,
     LineObject,
     Profile,
-    SharedLine,
     SharingCost,
     Side,
 )
@@ -43,7 +43,7 @@ NEIGHBOURS_SHARE = 0.01
 
 
 def line_cost(
-    line: SharedLine,
+    line: CacheLine,
     objects: Sequence[LineObject],
     members: Sequence[LineMember],
     profile: Profile,
@@ -79,14 +79,14 @@ def by_removable(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda one: (-one.cost.share.most, -one.cost.share.least, one.rank)))
 
 
-def removable_limit(line: SharedLine) -> float:
+def removable_limit(line: CacheLine) -> float:
     """Cycles of misses for nothing between different offsets: whatever lies there, no layout removes more."""
     return sum(
         conflict_cycles(one) for one in line.conflicts if not one.true_sharing and one.offset != one.writer_offset
     )
 
 
-def _sampled_cost(line: SharedLine, parts: Sequence[LinePart], buddies: Sequence[LinePart], rated: bool) -> LineCost:
+def _sampled_cost(line: CacheLine, parts: Sequence[LinePart], buddies: Sequence[LinePart], rated: bool) -> LineCost:
     """The cost of a line whose misses do not name their writers.
 
     ``buddies`` are the parts of the other line of the 128-byte pair, if that is in the profile. ``rated`` tells that
@@ -252,7 +252,7 @@ def _writers(parts: Sequence[LinePart], cpu: int | None) -> dict[str, int]:
     return found
 
 
-def _recorded_cost(line: SharedLine, parts: Sequence[LinePart], names: Mapping[int, str]) -> LineCost:
+def _recorded_cost(line: CacheLine, parts: Sequence[LinePart], names: Mapping[int, str]) -> LineCost:
     """The cost of a line with conflicts; ``names`` give the part at an offset."""
     grouped: dict[tuple[str, str], list[Conflict]] = {}
     false = []

@@ -17,13 +17,13 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
+    CacheLine,
     Finding,
     LineMember,
     LineObject,
     Operand,
     Outcome,
     Profile,
-    SharedLine,
     Touched,
 )
 from linesmith.analyzer.sharing.accounts import samples_of
@@ -40,7 +40,7 @@ def findings(
     touched: Sequence[Touched],
     operands: Sequence[Operand] = (),
     wanted: str | None = None,
-    lines: Sequence[SharedLine] | None = None,
+    lines: Sequence[CacheLine] | None = None,
     accesses: AccessMap | None = None,
     same_build: bool = False,
     kernel: Kernel | None = None,
@@ -65,7 +65,7 @@ def findings(
         members = infer_writers(line_members(line, held, evidence), profile)
         unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
         attributed.append(_AttributedLine(line, held, members, unseen))
-    by_address: dict[int, list[SharedLine]] = {}
+    by_address: dict[int, list[CacheLine]] = {}
     for line in profile.lines:
         if line.address is not None:
             by_address.setdefault(line.address, []).append(line)
@@ -79,7 +79,7 @@ def findings(
 class _AttributedLine:
     """A line with what lies on it; ``unseen`` are members that conflicts name and no access of the line."""
 
-    line: SharedLine
+    line: CacheLine
     objects: tuple[LineObject, ...]
     members: tuple[LineMember, ...]
     unseen: tuple[LineMember, ...]
@@ -92,9 +92,9 @@ class _WholeProfile:
     profile: Profile
     contended: int
     waited: float
-    by_address: Mapping[int, Sequence[SharedLine]]
+    by_address: Mapping[int, Sequence[CacheLine]]
 
-    def pair(self, address: int | None) -> tuple[SharedLine, ...]:
+    def pair(self, address: int | None) -> tuple[CacheLine, ...]:
         """The lines at an address, and then those of the other half of its 128-byte pair."""
         if address is None:
             return ()
@@ -114,7 +114,7 @@ def _mapped(
     return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
 
 
-def _unsampled(line: SharedLine) -> tuple[Access, ...]:
+def _unsampled(line: CacheLine) -> tuple[Access, ...]:
     """One for each offset that only a conflict names: a recording keeps the last writer, if not all that it wrote."""
     sampled = {access.offset for access in line.accesses}
     functions: dict[int, str | None] = {}
@@ -125,7 +125,7 @@ def _unsampled(line: SharedLine) -> tuple[Access, ...]:
 
 
 def _buddies(
-    line: SharedLine, attributed: Mapping[int | None, _AttributedLine], whole: _WholeProfile
+    line: CacheLine, attributed: Mapping[int | None, _AttributedLine], whole: _WholeProfile
 ) -> tuple[LinePart, ...]:
     """What is touched on the other line of the 128-byte pair, told apart from what is on this one."""
     if line.address is None or line.bytes != CACHE_LINE_BYTES:

@@ -19,6 +19,7 @@ from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
     Access,
+    CacheLine,
     Finding,
     LineMember,
     LineObject,
@@ -26,7 +27,6 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Outcome,
     Profile,
-    SharedLine,
     Side,
 )
 
@@ -51,7 +51,7 @@ def own_members(finding: Finding) -> tuple[LineMember, ...]:
     )
 
 
-def straddling(line: SharedLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
+def straddling(line: CacheLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
     """The member of the line's first object that lies on this line and on another hot one; ``""`` without one.
 
     Arrays are left out: their elements are used one by one.
@@ -67,7 +67,7 @@ def straddling(line: SharedLine, objects: Sequence[LineObject], layouts: Layouts
     return ""
 
 
-def _hot_elsewhere(line: SharedLine, begin: int, member: Member, profile: Profile) -> bool:
+def _hot_elsewhere(line: CacheLine, begin: int, member: Member, profile: Profile) -> bool:
     """Whether the part of the member that is not on ``line`` is contended too; ``begin`` counts from the line."""
     touched = lines_touched(begin, member.size, line.bytes)
     if 0 not in touched:

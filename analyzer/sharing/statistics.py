@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import copysign, exp, hypot, inf, log, sqrt
 from statistics import median
 
-from linesmith.analyzer.model import Access, Bounds, Conflict, Latencies, Profile, SharedLine
+from linesmith.analyzer.model import Access, Bounds, CacheLine, Conflict, Latencies, Profile
 
 # Four fifths of the squares of a standard normal variable are below this.
 QUANTILE, QUANTILE_SQUARE = 0.8, 1.642374
@@ -143,7 +143,7 @@ def total(accesses: Iterable[Access]) -> WaitedCycles:
     return sum(map(waiting, accesses), WaitedCycles())
 
 
-def unlisted(line: SharedLine) -> int:
+def unlisted(line: CacheLine) -> int:
     """Contended accesses of the line that stand in no row: people leave rows out when they paste."""
     missing = line.contended - sum(access.contended for access in line.accesses)
     noise = len(line.accesses) * (1 + _ROUNDING * line.contended)

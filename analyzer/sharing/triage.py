@@ -15,12 +15,12 @@ from itertools import combinations
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.model import (
+    CacheLine,
     ConflictPair,
     Finding,
     LineMember,
     LineObject,
     Profile,
-    SharedLine,
     Triage,
     TriageKind,
 )
@@ -131,7 +131,7 @@ def infer_writers(members: Sequence[LineMember], profile: Profile) -> tuple[Line
 
 
 def triage(
-    line: SharedLine,
+    line: CacheLine,
     objects: Sequence[LineObject],
     members: Sequence[LineMember],
     profile: Profile,
@@ -299,7 +299,7 @@ def _blame_reasons(told: Sequence[Blame]) -> Iterator[str]:
         )
 
 
-def _writer_reasons(kinds: Sequence[TriageKind], halves: Sequence[SharedLine], profile: Profile) -> tuple[str, ...]:
+def _writer_reasons(kinds: Sequence[TriageKind], halves: Sequence[CacheLine], profile: Profile) -> tuple[str, ...]:
     """Where the writer of a line without one may be; ``halves`` are the other halves of its 128-byte pair."""
     buddy = next(iter(halves), None)
     if TriageKind.ADJACENT_LINE in kinds and buddy:
@@ -313,7 +313,7 @@ def _writer_reasons(kinds: Sequence[TriageKind], halves: Sequence[SharedLine], p
     return (f"{half}{elsewhere}, or clean lines were forwarded between caches, which some CPUs count as HITM",)
 
 
-def _reasons(tops: Sequence[TopMember], line: SharedLine, profile: Profile) -> tuple[str, ...]:
+def _reasons(tops: Sequence[TopMember], line: CacheLine, profile: Profile) -> tuple[str, ...]:
     reasons = []
     if not line.stores and not profile.recording:
         reasons.append("no store was sampled on this line: writers are inferred, or not known")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Profile, Remark, SharedLine
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
 from linesmith.plugins.profiles.columns import SHARES, STORES
 from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow
 from linesmith.plugins.profiles.rows import ReportRow
@@ -76,7 +76,7 @@ def _display_of(draft: ReportDraft) -> tuple[str, str]:
     return "hitm", "no heading says whether HITM or peer snoops were counted; HITM is assumed"
 
 
-def _lines(draft: ReportDraft, display: str) -> Sequence[SharedLine]:
+def _lines(draft: ReportDraft, display: str) -> Sequence[CacheLine]:
     """Lines of the distribution joined with the table's; then those that only the table has."""
     # 64 bytes, or what a heading or the largest offset tells (``--double-cl``; machines with longer lines).
     size = CACHE_LINE_BYTES * (2 if draft.double else 1)
@@ -88,7 +88,7 @@ def _lines(draft: ReportDraft, display: str) -> Sequence[SharedLine]:
     totals = {total.key: total.count for total in reversed(draft.totals)}
     keys = _CONTENDED_KEYS[display]
     contended = sum(totals[key] for key in keys) if all(key in totals for key in keys) else None
-    found: list[SharedLine] = []
+    found: list[CacheLine] = []
     unmatched = list(draft.table)
     last = -1
     for block in draft.blocks:
@@ -98,7 +98,7 @@ def _lines(draft: ReportDraft, display: str) -> Sequence[SharedLine]:
         found.append(_line(block, row, rank, display, size, longest, contended))
     for row in unmatched:
         counts = _named(row.counts, display)
-        found.append(SharedLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts))
+        found.append(CacheLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts))
     return sorted(found, key=lambda line: line.rank)
 
 
@@ -114,7 +114,7 @@ def _table_row(block: LineBlock, unmatched: list[TableRow]) -> TableRow | None:
 
 def _line(
     block: LineBlock, row: TableRow | None, rank: int, display: str, size: int, longest: int, hitms: int | None
-) -> SharedLine:
+) -> CacheLine:
     """One line of the distribution; ``hitms`` are the contended loads of the recording, if they are known."""
     counts = _named(row.counts, display) if row else {}
     values = [value for value, _ in block.rows[0].shares] if block.rows else []
@@ -129,7 +129,7 @@ def _line(
     totals |= dict.fromkeys(block.uncounted_stores(totals), NOMINAL)
     counts |= _named(totals.items(), display)
     contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
-    return SharedLine(
+    return CacheLine(
         rank,
         block.head.address if block.head else None,
         tuple(_accesses(block, totals, display, longest)),
@@ -224,7 +224,7 @@ def _is_unresolved(symbol: str) -> bool:
     return symbol == "[unknown]" or _ADDRESS.match(symbol) is not None
 
 
-def _remarks_on(draft: ReportDraft, lines: tuple[SharedLine, ...], display_doubt: str) -> Iterator[Remark]:
+def _remarks_on(draft: ReportDraft, lines: tuple[CacheLine, ...], display_doubt: str) -> Iterator[Remark]:
     """What is missing, was not read, or was assumed: of the whole report first, then of lines and rows in order."""
     if display_doubt:
         yield Remark(display_doubt, lines[0].text_line)

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from linesmith.analyzer.model import Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, Profile
 from linesmith.plugins.profiles.recorded import terse
 
 VERSION = 2
@@ -149,11 +149,11 @@ def encode_parquet(profile: Profile) -> bytes:
     return file.getvalue()
 
 
-def _batch(lines: Sequence[SharedLine]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_struct_array(array_of(SharedLine, lines))
+def _batch(lines: Sequence[CacheLine]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_struct_array(array_of(CacheLine, lines))
 
 
-def _groups(lines: Sequence[SharedLine]) -> Iterator[Sequence[SharedLine]]:
+def _groups(lines: Sequence[CacheLine]) -> Iterator[Sequence[CacheLine]]:
     begin = size = 0
     for number, line in enumerate(lines):
         size += 1 + len(line.accesses) + len(line.conflicts)
@@ -176,5 +176,5 @@ def decode_parquet(path: Path) -> Profile:
         if metadata[_MARK] != str(VERSION).encode():
             raise OtherVersion(int(metadata[_MARK]))
         profile = msgspec.json.decode(metadata.get(_REST, b""), type=Profile)
-        lines = [line for batch in file.iter_batches() for line in records_of(SharedLine, batch.to_struct_array())]
+        lines = [line for batch in file.iter_batches() for line in records_of(CacheLine, batch.to_struct_array())]
     return replace(profile, lines=tuple(lines))

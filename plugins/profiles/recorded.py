@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing, install_command
-from linesmith.analyzer.model import Access, Conflict, CpuCounts, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, Profile
 from linesmith.plugins.text import head_text, printable_profile, read_text
 
 VERSION = 1
@@ -39,7 +39,7 @@ def _is_plausible(profile: Profile) -> bool:
     """Whether every offset, count and address of the lines lies between 0 and 2^64 - 1."""
     accesses = [access for line in profile.lines for access in line.accesses]
     return (
-        _are_numbers(SharedLine, profile.lines)
+        _are_numbers(CacheLine, profile.lines)
         and _are_numbers(Access, accesses)
         and _are_numbers(CpuCounts, chain.from_iterable(access.by_cpu for access in accesses))
         and _are_numbers(Conflict, chain.from_iterable(line.conflicts for line in profile.lines))

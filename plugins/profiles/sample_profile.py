@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, CpuCounts, Profile, Remark, SampleOutcome, Sampling, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile, Remark, SampleOutcome, Sampling
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import ByteOrder
 from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
@@ -118,7 +118,7 @@ class _LineBuilder:
         """The processes that addresses are of."""
         return {pid for pid in self._hosts if pid is not None}
 
-    def lines(self, line_bytes: int, whole: int) -> tuple[SharedLine, ...]:
+    def lines(self, line_bytes: int, whole: int) -> tuple[CacheLine, ...]:
         """Every line that was kept, by cost; ``whole`` is the cost of all lines."""
         by_line: list[list[Access]] = [[] for _ in self._found.places]
         for line, access in zip(self._rows.groups["line"].tolist(), self._accesses(), strict=True):
@@ -128,11 +128,11 @@ class _LineBuilder:
             for rank, ((_, address), accesses) in enumerate(zip(self._found.places, by_line, strict=True))
         )
 
-    def _line(self, rank: int, address: int, line_bytes: int, accesses: list[Access], whole: int) -> SharedLine:
+    def _line(self, rank: int, address: int, line_bytes: int, accesses: list[Access], whole: int) -> CacheLine:
         counts = {name: sums[rank] for name, sums in self._lines.sums.items()}
         shown: dict[str, Any] = {name: counts[name] for name in _SHOWN}
         accesses.sort(key=lambda one: (-one.contended, -one.stores, one.offset or 0, one.code_address or 0))
-        return SharedLine(
+        return CacheLine(
             rank + 1,
             address,
             tuple(accesses),

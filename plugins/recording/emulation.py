@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
-from linesmith.analyzer.model import ObjectKind, Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, ObjectKind, Profile
 
 # Names are beginnings of functions, and variables. Source: kernel/time, kernel/sched and kernel/rcu of Linux 5.10 to
 # 6.12, and what their interrupts call.
@@ -84,7 +84,7 @@ _MOSTLY = 0.75
 _REAL = "task_group"
 
 
-def set_apart(line: SharedLine, variable: str | None) -> SharedLine:
+def set_apart(line: CacheLine, variable: str | None) -> CacheLine:
     """The line, marked when it is the tick's or the scheduler's; ``variable`` is what lies on it, if it is known."""
     if kind := _kind_of_variable(variable):
         return replace(line, apart=kind)
@@ -108,7 +108,7 @@ def apart_by_objects(profile: Profile) -> Profile:
     areas = sorted(profile.areas, key=lambda area: area.address)
     starts = [area.address for area in areas]
 
-    def marked(line: SharedLine) -> SharedLine:
+    def marked(line: CacheLine) -> CacheLine:
         if line.address is None:
             return line
         first = max(bisect_right(starts, line.address) - 1, 0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
-from linesmith.analyzer.model import Access, Conflict, Misses, Profile, Recording, Remark, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Conflict, Misses, Profile, Recording, Remark
 from linesmith.plugins.recording.text import AccessRow, LineRow, PairRow, RecordingText
 
 _KERNEL_HALF = 1 << 63
@@ -61,9 +61,9 @@ def to_profile(
     )
 
 
-def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
+def _as_there_is_room(hot: Sequence[CacheLine]) -> list[CacheLine]:
     """The hottest lines, whole as long as there is room for that, then bare."""
-    listed: list[SharedLine] = []
+    listed: list[CacheLine] = []
     rows = 0
     for line in hot[:MOST_LINES]:
         whole = len(listed) < WHOLE_LINES and rows + _rows(line) <= WHOLE_ROWS
@@ -75,7 +75,7 @@ def _as_there_is_room(hot: Sequence[SharedLine]) -> list[SharedLine]:
     return listed
 
 
-def _rows(line: SharedLine) -> int:
+def _rows(line: CacheLine) -> int:
     return len(line.accesses) + len(line.conflicts)
 
 
@@ -91,14 +91,14 @@ def _by_line(rows: Sequence[RowT]) -> defaultdict[int, list[RowT]]:
 
 def _line(
     row: LineRow, rows: Sequence[AccessRow], pairs: Sequence[PairRow], names: Naming, recording: Recording
-) -> SharedLine:
+) -> CacheLine:
     groups: defaultdict[tuple[int, int, int, str], list[AccessRow]] = defaultdict(list)
     for one in rows:
         groups[one.offset, one.width, one.ip, one.kind].append(one)
     accesses = [_access(group, names, recording.nodes) for group in groups.values()]
     accesses.sort(key=lambda one: (one.offset or 0, -one.contended, one.code_address or 0))
     conflicts = sorted((_conflict(one, names) for one in pairs), key=lambda one: (-one.misses, one.offset))
-    return SharedLine(
+    return CacheLine(
         rank=0,
         address=row.address,
         accesses=tuple(accesses),

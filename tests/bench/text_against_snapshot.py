@@ -28,7 +28,7 @@ from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from linesmith.analyzer.layouts import dwarf
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
-from linesmith.analyzer.model import Access, Layout, ObjectArea, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Layout, ObjectArea, Profile
 from linesmith.plugins.registry import read_profiles
 
 _LINE = 64
@@ -41,7 +41,7 @@ _OUTCOMES = ("resolved", "inner type only", "cannot tell")
 class Known:
     """A line as the snapshot knows it: a record called ``type`` that begins ``start`` bytes from the line."""
 
-    line: SharedLine
+    line: CacheLine
     type: str
     start: int
 
@@ -82,7 +82,7 @@ def _known(profile: Profile, layouts: Layouts) -> Iterator[Known]:
             yield found
 
 
-def _object(area: ObjectArea, line: SharedLine) -> Known | None:
+def _object(area: ObjectArea, line: CacheLine) -> Known | None:
     """The object of the area that has every access of the line, or none."""
     if len(area.types) != 1:
         return None
@@ -92,12 +92,12 @@ def _object(area: ObjectArea, line: SharedLine) -> Known | None:
     return Known(line, area.types[0], begin - (line.address or 0)) if inside else None
 
 
-def _at(line: SharedLine) -> int:
+def _at(line: CacheLine) -> int:
     """The first byte that was touched: an object may begin within the line."""
     return (line.address or 0) + min(row.offset or 0 for row in _rows(line))
 
 
-def _rows(line: SharedLine) -> list[Access]:
+def _rows(line: CacheLine) -> list[Access]:
     """What perf would list: named code that waited for the line, or stored to it."""
     return [row for row in line.accesses if row.function and row.offset is not None and (row.contended or row.stores)]
 

@@ -23,13 +23,13 @@ from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
     Bounds,
+    CacheLine,
     Finding,
     LineObject,
     ObjectArea,
     ObjectKind,
     Outcome,
     Profile,
-    SharedLine,
     Triage,
 )
 from linesmith.analyzer.sharing.findings import findings
@@ -86,13 +86,13 @@ def _access(words: list[str], instruction: Instructions | None) -> Access:
     return Access(int(at, 0), function, hitm_local=int(loads), stores_l1_hit=taken, code_address=code)
 
 
-def line_of(met: Sequence[Access], address: int | None = LINE, rank: int = 0, **more: Any) -> SharedLine:
+def line_of(met: Sequence[Access], address: int | None = LINE, rank: int = 0, **more: Any) -> CacheLine:
     """A line with these accesses; its counts are theirs."""
     counts = {"hitm_local": sum(one.contended for one in met), "stores_l1_hit": sum(one.stores for one in met)}
-    return SharedLine(rank, address, tuple(met), **(counts | more))
+    return CacheLine(rank, address, tuple(met), **(counts | more))
 
 
-def profile_of(*lines: SharedLine, **more: Any) -> Profile:
+def profile_of(*lines: CacheLine, **more: Any) -> Profile:
     """A profile with these lines."""
     return Profile("test", "", "hitm", lines, **more)
 

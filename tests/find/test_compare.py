@@ -11,6 +11,7 @@ from hand_made import finding, hot, scalar, struct
 from linesmith.analyzer.comparison.compare import ProfileFindings, compare
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     Fate,
     Finding,
     LineMember,
@@ -20,7 +21,6 @@ from linesmith.analyzer.model import (
     Profile,
     ProfileChange,
     Recording,
-    SharedLine,
     Triage,
     TriageKind,
 )
@@ -31,7 +31,7 @@ MOVED = struct("mapping", scalar("tree"), scalar("flags"), scalar("lock"))
 
 def explained(*found: Finding, records: int | None = 100_000) -> ProfileFindings:
     each = records and records // len(found)
-    lines = tuple(SharedLine(one.rank, None, (), hitm_local=one.contended, records=each) for one in found)
+    lines = tuple(CacheLine(one.rank, None, (), hitm_local=one.contended, records=each) for one in found)
     return ProfileFindings(Profile("test", "", "hitm", lines), found)
 
 
@@ -52,8 +52,8 @@ def unknown(functions: dict[str, int], rank: int = 0) -> Finding:
     return Finding(rank, None, 1.0, total, 0, (nothing,), members, Triage((TriageKind.UNKNOWN,), (), ""))
 
 
-def left_out(*counts: int, functions: tuple[Access, ...] = ()) -> tuple[SharedLine, ...]:
-    return tuple(SharedLine(9 + at, None, functions, hitm_local=count) for at, count in enumerate(counts))
+def left_out(*counts: int, functions: tuple[Access, ...] = ()) -> tuple[CacheLine, ...]:
+    return tuple(CacheLine(9 + at, None, functions, hitm_local=count) for at, count in enumerate(counts))
 
 
 def members(found: ProfileChange) -> str:

@@ -19,6 +19,7 @@ from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     Access,
     Bounds,
+    CacheLine,
     Conflict,
     CpuCounts,
     Finding,
@@ -29,7 +30,6 @@ from linesmith.analyzer.model import (
     Profile,
     SampleOutcome,
     Sampling,
-    SharedLine,
     SharingCost,
     Side,
 )
@@ -44,7 +44,7 @@ def timed(text: str) -> tuple[Access, ...]:
     return tuple(replace(one, cycles_local=200) if one.hitm_local else one for one in accesses(text))
 
 
-def cost_of(line: SharedLine, *others: SharedLine) -> LineCost:
+def cost_of(line: CacheLine, *others: CacheLine) -> LineCost:
     return explained(None, profile_of(line, *others))[0].cost
 
 
@@ -223,8 +223,8 @@ def test_samples_in_are_samples_out(given_: Profile, top: int) -> None:
 
 
 def test_every_way_out_has_its_name() -> None:
-    shown = SharedLine(0, 0x1000, (Access(0, "read", hitm_local=6, records=10),), hitm_local=6, records=12)
-    below = SharedLine(1, 0x2000, (Access(0, "read", hitm_local=5),), hitm_local=5)
+    shown = CacheLine(0, 0x1000, (Access(0, "read", hitm_local=6, records=10),), hitm_local=6, records=12)
+    below = CacheLine(1, 0x2000, (Access(0, "read", hitm_local=5),), hitm_local=5)
     sampling = Sampling(((SampleOutcome.SHARED_LINE, 20), (SampleOutcome.LOST, 7)))
     profile = profile_of(shown, below, sampling=sampling)
     ended = accounts(profile, explained(None, profile, lines=(shown,)), (below,))

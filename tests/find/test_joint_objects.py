@@ -12,7 +12,7 @@ import pytest
 from find.lines import Built, accesses, explained, facts, line_of, object_told, profile_of
 
 from linesmith.analyzer.attribution.line_objects import cpus_of
-from linesmith.analyzer.model import LineObject, Sampling, SharedLine
+from linesmith.analyzer.model import CacheLine, LineObject, Sampling
 from linesmith.analyzer.slab.allocation import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
@@ -26,7 +26,7 @@ def kernel(built: Built) -> Path:
     return built("kernel.c")
 
 
-def line(rank: int, address: int | None, rows: str) -> SharedLine:
+def line(rank: int, address: int | None, rows: str) -> CacheLine:
     return line_of(accesses(rows), address, rank)
 
 
@@ -34,7 +34,7 @@ def semaphore(offset: int) -> str:
     return f"{offset} down_write 100/50, {offset + 8} down_write 100/50"
 
 
-def objects(elf: Path, slabs: Kernel | None, *lines: SharedLine, wanted: str | None = None) -> list[LineObject]:
+def objects(elf: Path, slabs: Kernel | None, *lines: CacheLine, wanted: str | None = None) -> list[LineObject]:
     return [one.objects[0] for one in explained(elf, profile_of(*lines), wanted, kernel=slabs)]
 
 

@@ -20,6 +20,7 @@ from linesmith.analyzer.base.errors import BuildIdDiffers
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     CpuCounts,
     FileMapping,
     ObjectArea,
@@ -27,7 +28,6 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Profile,
     Sampling,
-    SharedLine,
 )
 
 MOVED = 0x1A60_0000  # a multiple of 2 MiB, as KASLR moves kernels
@@ -71,7 +71,7 @@ def sampled(address: int, code: int, sampling: Sampling, kernel: bool = True) ->
     """One load, at run-time addresses."""
     by_cpu = (CpuCounts(0, 0, loads=5, contended=5),)
     access = Access(address % 64, None, hitm_local=5, records=5, code_address=code, kernel=kernel, by_cpu=by_cpu)
-    line = SharedLine(1, address - address % 64, (access,), hitm_local=5, records=5, pid=None if kernel else 42)
+    line = CacheLine(1, address - address % 64, (access,), hitm_local=5, records=5, pid=None if kernel else 42)
     return Profile("perf.data", "", "hitm", (line,), sampling=sampling)
 
 
@@ -101,7 +101,7 @@ def test_the_anchor_tells_how_far_the_kernel_was_moved(kernel: File) -> None:
 
 def test_a_program_s_samples_are_not_looked_for_in_a_kernel(kernel: File) -> None:
     (access,) = sampled(BASE, BASE, Sampling()).lines[0].accesses
-    line = SharedLine(1, BASE, (replace(access, kernel=False),), hitm_local=5, records=5)
+    line = CacheLine(1, BASE, (replace(access, kernel=False),), hitm_local=5, records=5)
     (remark,) = kernel.place(Profile("perf.data", "", "hitm", (line,), sampling=Sampling()), kernel=True).remarks
     expected = "no sample on a shared line is of kernel code; give the program that was sampled, not "
     assert remark.text.startswith(expected)

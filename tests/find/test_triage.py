@@ -13,6 +13,7 @@ from hand_made import scalar, struct, table
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     Conflict,
     Finding,
     Layout,
@@ -25,7 +26,6 @@ from linesmith.analyzer.model import (
     Outcome,
     Recording,
     RecordKind,
-    SharedLine,
     Triage,
 )
 from linesmith.analyzer.sharing.findings import findings
@@ -77,8 +77,8 @@ def met(path: str, offset: int, contended: int, stores: int, begin: int = 0, **m
     return LineMember(path, offset, offset - begin, 8, contended, stores, (function,), **more)
 
 
-def diagnosed(members: list[LineMember], *owners: LineObject, line: SharedLine | None = None) -> Triage:
-    line = line or SharedLine(0, None, ())
+def diagnosed(members: list[LineMember], *owners: LineObject, line: CacheLine | None = None) -> Triage:
+    line = line or CacheLine(0, None, ())
     return triage(line, owners, members, profile_of(line))
 
 

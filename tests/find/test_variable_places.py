@@ -18,7 +18,7 @@ from linesmith.analyzer.access.questions import accesses_in
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
-from linesmith.analyzer.model import Access, LineObject, Outcome, Profile, SharedLine, VariableRow
+from linesmith.analyzer.model import Access, CacheLine, LineObject, Outcome, Profile, VariableRow
 from linesmith.analyzer.sharing.analysis import Explanation, explain, holding
 from linesmith.patches.edit.verify import Located, starts_of
 from linesmith.tuner.propose.candidates import propose
@@ -59,7 +59,7 @@ class Program:
         for address, access in (one for group in rows for one in group):
             lines.setdefault(address // 64 * 64, []).append(replace(access, offset=address % 64))
         shared = (
-            SharedLine(rank, start, tuple(met), hitm_local=sum(one.contended for one in met))
+            CacheLine(rank, start, tuple(met), hitm_local=sum(one.contended for one in met))
             for rank, (start, met) in enumerate(lines.items())
         )
         return Profile("text", "", "hitm", tuple(shared))

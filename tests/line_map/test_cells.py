@@ -19,6 +19,7 @@ from linesmith.analyzer.line_map.heat import NO_HEAT, RecordHeat, heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
     Access,
+    CacheLine,
     CellKind,
     Layout,
     LineMap,
@@ -27,7 +28,6 @@ from linesmith.analyzer.model import (
     Outcome,
     Profile,
     RecordKind,
-    SharedLine,
 )
 
 PHASES = st.integers(0, 127)
@@ -239,7 +239,7 @@ def test_the_profile_tells_on_which_cpus_and_nodes_a_function_ran() -> None:
         Access(0, "reader", hitm_local=40, nodes="1{5}", cpus=1),
         Access(8, "writer", stores_l1_hit=9, nodes="0{1}", cpus=1),
     )
-    profile = Profile("p", "", "hitm", (SharedLine(finding.rank, 0x1000, accesses),))
+    profile = Profile("p", "", "hitm", (CacheLine(finding.rank, 0x1000, accesses),))
     drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, [finding], profile))
     head, tail = drawn.lines[0].cells
     (reader,), (writer,) = head.touchers, tail.touchers

@@ -19,7 +19,7 @@ from perf_data.recording import Form, Recording, write
 from perf_data.records import Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 
-from linesmith.analyzer.model import Profile, SampleOutcome, SharedLine
+from linesmith.analyzer.model import CacheLine, Profile, SampleOutcome
 from linesmith.plugins.profiles.perf_data.source import PerfData
 
 each_hardware = pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "perf.data"
 
 
-def found(line: SharedLine) -> Counts:
+def found(line: CacheLine) -> Counts:
     """Samples by offset, instruction, CPU, and whether they store."""
     counts: Counts = Counter()
     for one in line.accesses:
@@ -113,7 +113,7 @@ def test_the_header_tells_the_machine_and_the_builds(path: Path) -> None:
     assert sampling.anchor == ("_text", 0xFFFFFFFF9E000000)
 
 
-def counted(line: SharedLine, display: str) -> Line:
+def counted(line: CacheLine, display: str) -> Line:
     """The line in the words of perf's table."""
     remote, local = (line.peer_remote, line.peer_local) if display == "peer" else (line.hitm_remote, line.hitm_local)
     stores = line.stores_l1_hit or 0, line.stores_l1_miss or 0, line.stores_na or 0

@@ -12,7 +12,7 @@ from perf_data.hardware import INTEL
 from perf_data.recording import write
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
 
-from linesmith.analyzer.model import Access, CpuCounts, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile
 from linesmith.plugins.conformance import Example
 from linesmith.plugins.profiles.recorded import encode
 
@@ -48,7 +48,7 @@ def perf_data(path: Path) -> Example:
 def linesmith_profile(path: Path) -> Example:
     """With a name in it that has no business in a terminal, as the text of JSON may spell it."""
     access = Access(8, "f\x1b[31m\u202e", hitm_local=3, by_cpu=(CpuCounts(0, None, 3, 0, 3),))
-    path.write_bytes(encode(Profile("", "", "hitm", (SharedLine(0, 64, (access,), hitm_local=3),))))
+    path.write_bytes(encode(Profile("", "", "hitm", (CacheLine(0, 64, (access,), hitm_local=3),))))
     return Example(path)
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from linesmith.analyzer.model import Access, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Profile
 from linesmith.plugins.registry import read_profiles
 
 RULE = "  " + "-" * 70
@@ -44,7 +44,7 @@ def remarks(profile: Profile) -> str:
 def values(profile: Profile) -> dict[str, Any]:
     """What is read of the first line, its first and its second row, and of the profile."""
     line, *_ = profile.lines
-    parts: list[tuple[str, SharedLine | Access]] = [("line", line)]
+    parts: list[tuple[str, CacheLine | Access]] = [("line", line)]
     parts += zip(("first", "second"), line.accesses, strict=False)
     found = {f"{part} {one.name}": getattr(of, one.name) for part, of in parts for one in fields(of)}
     found |= {"display": profile.display, "title": profile.title, "remarks": remarks(profile)}

@@ -18,7 +18,7 @@ _TEXT = st.text(st.characters(exclude_categories=("C", "Z")), max_size=20)
 _BY_TYPE = {int: st.integers(0, (1 << 63) - 1), str: _TEXT, bool: st.booleans(), float: st.floats(0, 1)}
 # Fields that not every value of their type does for.
 _BY_NAME = {
-    "SharedLine.bytes": st.sampled_from((64, 128, 256)),
+    "CacheLine.bytes": st.sampled_from((64, 128, 256)),
     "Profile.display": st.sampled_from(("hitm", "peer")),
     "ObjectArea.address": st.integers(0, 1 << 62),
     "ObjectArea.size": st.integers(1, 1 << 20),

@@ -10,7 +10,7 @@ import pytest
 from profiles.example_files import EXAMPLES
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, Profile, SampleOutcome, Sampling, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Profile, SampleOutcome, Sampling
 from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.registry import profile_sources
@@ -30,8 +30,8 @@ class Tape:
 
     name = "tape"
 
-    def __init__(self, line: SharedLine | None = None, **fields: object) -> None:
-        self._line = line or SharedLine(0, 64, (Access(8, "f", hitm_local=1),), hitm_local=1)
+    def __init__(self, line: CacheLine | None = None, **fields: object) -> None:
+        self._line = line or CacheLine(0, 64, (Access(8, "f", hitm_local=1),), hitm_local=1)
         self._fields = fields
 
     def recognises(self, head: bytes) -> bool:
@@ -60,16 +60,16 @@ def test_source_that_conforms(tape: Example) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (SharedLine(0, 65, ()), "0x41 is no address of a line"),
-        (SharedLine(0, 64, (), bytes=48), "48 bytes are no size"),
-        (SharedLine(0, 64, (Access(64, "f"),)), "offset 64 lies outside"),
-        (SharedLine(0, 64, (Access(8, "f", records=-1),)), "records is -1"),
-        (SharedLine(0, 64, (Access(8, "f\x1b[31m"),)), "not for showing"),
-        (SharedLine(0, 64, (Access(8, "f", callers=("a\u202eb",)),)), "not for showing"),
-        (SharedLine(0, 64, (Access(8, "f", hitm_local=9),), hitm_local=2), "add up to 9, that of the line is 2"),
+        (CacheLine(0, 65, ()), "0x41 is no address of a line"),
+        (CacheLine(0, 64, (), bytes=48), "48 bytes are no size"),
+        (CacheLine(0, 64, (Access(64, "f"),)), "offset 64 lies outside"),
+        (CacheLine(0, 64, (Access(8, "f", records=-1),)), "records is -1"),
+        (CacheLine(0, 64, (Access(8, "f\x1b[31m"),)), "not for showing"),
+        (CacheLine(0, 64, (Access(8, "f", callers=("a\u202eb",)),)), "not for showing"),
+        (CacheLine(0, 64, (Access(8, "f", hitm_local=9),), hitm_local=2), "add up to 9, that of the line is 2"),
     ],
 )
-def test_unsound_line_is_found(line: SharedLine, words: str, tape: Example) -> None:
+def test_unsound_line_is_found(line: CacheLine, words: str, tape: Example) -> None:
     (breach,) = breaches(Tape(line), [tape])
     assert words in breach
 

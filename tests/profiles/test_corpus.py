@@ -11,7 +11,7 @@ import pytest
 from profiles.posted import read, values
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Profile, SharedLine
+from linesmith.analyzer.model import CacheLine, Profile
 
 
 def collected(corpus: Path, number: str) -> tuple[Profile, ...]:
@@ -24,7 +24,7 @@ def collected(corpus: Path, number: str) -> tuple[Profile, ...]:
 def without_places(profile: Profile) -> Profile:
     """The profile without line numbers, which differ between a text and its collapsed form."""
 
-    def bare(line: SharedLine) -> SharedLine:
+    def bare(line: CacheLine) -> CacheLine:
         accesses = tuple(replace(access, text_line=None) for access in line.accesses)
         return replace(line, accesses=accesses, text_line=None)
 

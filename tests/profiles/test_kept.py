@@ -24,7 +24,7 @@ from perf_data.write import program_recording
 from profiles.profile_values import PROFILES
 
 from linesmith.analyzer.base.errors import LinesmithError, ProfileError, ToolMissing
-from linesmith.analyzer.model import Access, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
 from linesmith.plugins.profiles import parquet as parquet_profile
 from linesmith.plugins.profiles.parquet import array_of
 from linesmith.plugins.profiles.recorded import encode, encode_for
@@ -34,7 +34,7 @@ CONFLICT = Conflict(0x10, 8, "unlink_file_vma", 0x18, 4, "down_write", true_shar
 ACCESS = Access(
     0x10, "unlink_file_vma", 2, 7, stores_l1_hit=3, records=9, width=8, taken=1, by_cpu=(CpuCounts(3, 1, loads=9),)
 )
-LINE = SharedLine(
+LINE = CacheLine(
     1, 0xFFFF888003C0A000, (ACCESS, replace(ACCESS, offset=0x18)), hitm_local=14, taken=1, conflicts=(CONFLICT,)
 )
 INODES = ObjectArea(ObjectKind.SLAB, "inode_cache", 0xFFFF888003C09E80, 600, 608, 13, types=("inode",))
@@ -121,7 +121,7 @@ def test_the_documented_columns_are_the_schema() -> None:
     section = page.partition("## linesmith's own format")[2].partition("The metadata of the file")[0]
     rows = re.findall(r"^\| (`.*)\|$", section, re.MULTILINE)
     told = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
-    assert told - {"timekeeping", "scheduler"} == set(_columns(array_of(SharedLine, ()).type))
+    assert told - {"timekeeping", "scheduler"} == set(_columns(array_of(CacheLine, ()).type))
 
 
 def _columns(kind: pa.DataType) -> Iterator[str]:
@@ -144,8 +144,8 @@ def test_a_column_that_an_older_linesmith_had_not_is_at_its_default(tmp_path: Pa
         ("version", "is a profile of linesmith in version 9, but this linesmith reads version 1 (JSON) and 2"),
         ("unmarked", "is a Parquet file, but no profile of linesmith; give another file"),
         ("rest", "is a damaged profile of linesmith ("),
-        ("without rank", "its columns are not those of a SharedLine"),
-        ("another colour", "its columns are not those of a SharedLine"),
+        ("without rank", "its columns are not those of a CacheLine"),
+        ("another colour", "its columns are not those of a CacheLine"),
         ("text bytes", "its column bytes has the type string, not int64"),
         ("null rank", "its column rank lacks a value"),
     ],

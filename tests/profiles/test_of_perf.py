@@ -21,7 +21,7 @@ from perf_data.scenario import Drawn
 from profiles.posted import read_one
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, Profile, SampleOutcome, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Profile, SampleOutcome
 from linesmith.plugins.registry import read_profiles
 
 _SERVED = list(Served)
@@ -173,7 +173,7 @@ def recorded(file: Path) -> Profile:
     return profile
 
 
-def counts(profile: Profile) -> list[SharedLine]:
+def counts(profile: Profile) -> list[CacheLine]:
     """The lines without what only names and call chains tell."""
     found = []
     for line in profile.lines:

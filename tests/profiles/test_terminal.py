@@ -12,14 +12,14 @@ from linesmith_command import linesmith
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from profiles.example_files import perf_script
 
-from linesmith.analyzer.model import Access, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Profile
 from linesmith.plugins.profiles.recorded import encode
 from linesmith.plugins.registry import read_profiles
 
 EVIL = "take\x1b[31m_\u202etick\x07et\x9b2J"
 # What a terminal acts upon, and what turns the direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_LINE = SharedLine(0, 0x1000, (Access(8, EVIL + "\n", hitm_local=3, kernel=False),), hitm_local=3)
+_LINE = CacheLine(0, 0x1000, (Access(8, EVIL + "\n", hitm_local=3, kernel=False),), hitm_local=3)
 _ROW = RowSpec(8, (1, 2, 3, 4, 5), 0x401000, EVIL, f"[v{EVIL}]", "a.c:1", ".")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.base.errors import NotRecorded
-from linesmith.analyzer.model import Access, Conflict, ObjectArea, ObjectKind, Order, Profile, SharedLine
+from linesmith.analyzer.model import Access, CacheLine, Conflict, ObjectArea, ObjectKind, Order, Profile
 from linesmith.plugins.machines.symbols import data_symbols
 from linesmith.plugins.recording.emulation import apart_by_objects, set_apart
 from linesmith.plugins.recording.names import scoped_name
@@ -118,10 +118,10 @@ def test_no_recording_at_all_means_that_the_region_was_not_reached(tmp_path: Pat
         read_recording(tmp_path / "absent")
 
 
-def line(**contended: int) -> SharedLine:
+def line(**contended: int) -> CacheLine:
     """A line with so many contended accesses by each function."""
     accesses = (Access(0, function, hitm_local=count) for function, count in contended.items())
-    return SharedLine(1, 0xFFFFFFFF82000000, tuple(accesses))
+    return CacheLine(1, 0xFFFFFFFF82000000, tuple(accesses))
 
 
 @pytest.mark.parametrize(

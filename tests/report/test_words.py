@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     Access,
     Accessor,
     Bounds,
+    CacheLine,
     ElfIdentity,
     Finding,
     Gain,
@@ -32,7 +33,6 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Outcome,
     Profile,
-    SharedLine,
     SharingCost,
     Side,
     SlabBasis,
@@ -71,7 +71,7 @@ def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> 
 
 def test_memory_that_nobody_named_is_not_said_to_be_of_no_known_type() -> None:
     lock = ObjectArea(ObjectKind.GLOBAL, "lock", 0x2000, 64, 64, 1, ("spinlock",))
-    lines = [SharedLine(at, 0x1000 * (at + 1), (Access(0, "take", hitm_local=5),), hitm_local=5) for at in (0, 1)]
+    lines = [CacheLine(at, 0x1000 * (at + 1), (Access(0, "take", hitm_local=5),), hitm_local=5) for at in (0, 1)]
     profile = Profile("test", "", "hitm", tuple(lines), areas=(lock,))
     shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
     at = shown.index("by object, all lines that count:")

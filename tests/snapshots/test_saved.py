@@ -18,7 +18,7 @@ from snapshots.conftest import Guest
 from snapshots.kernel_lists import listed
 
 from linesmith.analyzer.base.errors import SnapshotError
-from linesmith.analyzer.model import Access, ObjectArea, ObjectKind, Profile, SharedLine, Snapshot
+from linesmith.analyzer.model import Access, CacheLine, ObjectArea, ObjectKind, Profile, Snapshot
 from linesmith.plugins.profiles.recorded import encode as encode_profile
 from linesmith.plugins.snapshots.identify import encode, read_snapshot
 
@@ -34,7 +34,7 @@ def _profile(*addresses: int) -> Profile:
     """Each line is written at one offset and read at the same one by another CPU."""
     counts: dict[str, Any] = {"hitm_local": 100, "stores_l1_hit": 50}
     rows = ((at & ~63, Access(at & 63, "session_renew", **counts)) for at in addresses)
-    lines = (SharedLine(rank, line, (access,), **counts) for rank, (line, access) in enumerate(rows))
+    lines = (CacheLine(rank, line, (access,), **counts) for rank, (line, access) in enumerate(rows))
     return Profile("", "", "hitm", tuple(lines))
 
 

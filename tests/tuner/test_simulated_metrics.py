@@ -8,7 +8,7 @@ from dataclasses import replace
 from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.model import Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording, SharedLine
+from linesmith.analyzer.model import CacheLine, Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
 
@@ -25,17 +25,17 @@ SLAB = ObjectArea(ObjectKind.SLAB, "inode_cache", 64, 48, 48, 2, types=("inode",
 QUESTION = MeasuredRecord("address_space", frozenset([frozenset(("tree", "lock"))]))
 
 
-def line(*conflicts: tuple[int, int, int]) -> SharedLine:
+def line(*conflicts: tuple[int, int, int]) -> CacheLine:
     """Misses of the byte at ``victim`` in the line by the doing of a store at ``writer``: victim, writer, misses."""
     made = tuple(
         Conflict(victim, 8, "reader", writer, 8, "writer", true_sharing=victim == writer, local=misses)
         for victim, writer, misses in conflicts
     )
-    return SharedLine(1, 64, (), conflicts=made)
+    return CacheLine(1, 64, (), conflicts=made)
 
 
 def measured(
-    *lines: SharedLine,
+    *lines: CacheLine,
     question: MeasuredRecord = QUESTION,
     operations: int = 1,
     layouts: LayoutTable = LAYOUTS,

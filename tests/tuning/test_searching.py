@@ -19,6 +19,7 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
     SIMULATED,
     Access,
+    CacheLine,
     Comparison,
     Dimension,
     Fidelity,
@@ -28,7 +29,6 @@ from linesmith.analyzer.model import (
     Profile,
     Rules,
     Searching,
-    SharedLine,
     Space,
     Trial,
     VerdictKind,
@@ -53,7 +53,7 @@ def test_all_lines_of_a_type_are_explained_by_what_the_code_touches(tmp_path: Pa
     (tmp_path / "pay.c").write_text(SOURCE)
     program = tmp_path / "pay.o"
     subprocess.run(["gcc", "-g", "-O1", "-c", "pay.c", "-o", str(program)], check=True, cwd=tmp_path)
-    hot = SharedLine(0, LINE, (Access(32, "pay", hitm_local=100),), hitm_local=100)
+    hot = CacheLine(0, LINE, (Access(32, "pay", hitm_local=100),), hitm_local=100)
     area = ObjectArea(ObjectKind.SLAB, "accounts", LINE, 40, 40, 1, ("account",))
     seen = ExplainedRun(
         program, Profile("test", "", "hitm", (hot,), areas=(area,)), read_layouts(program).layouts, (), None

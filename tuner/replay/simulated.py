@@ -21,6 +21,7 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Better,
+    CacheLine,
     Candidate,
     Finding,
     Latencies,
@@ -29,7 +30,6 @@ from linesmith.analyzer.model import (
     MoveKind,
     ObjectArea,
     Profile,
-    SharedLine,
     SimulatedLines,
     SimulatedPair,
     Simulation,
@@ -228,11 +228,11 @@ class RecordedMembers:
                 holder = layouts.by_id(place.container).name
                 self._holders.setdefault(holder, []).append((layout.id, place.offset))
 
-    def on(self, line: SharedLine) -> MemberAt:
+    def on(self, line: CacheLine) -> MemberAt:
         """What lies on this line."""
         return lambda offset: self._by_address(line, offset) or self._by_finding(line, offset)
 
-    def _by_address(self, line: SharedLine, offset: int) -> str | None:
+    def _by_address(self, line: CacheLine, offset: int) -> str | None:
         found = self._objects.at((line.address or 0) + offset)
         if found is None or not found.area.types:
             return None
@@ -240,7 +240,7 @@ class RecordedMembers:
         members = (self._member(id_, place - start) for id_, start in self._holders.get(found.area.types[0], ()))
         return next(filter(None, members), None)
 
-    def _by_finding(self, line: SharedLine, offset: int) -> str | None:
+    def _by_finding(self, line: CacheLine, offset: int) -> str | None:
         finding = self._found.get(line.address)
         for one in finding.objects if finding else ():
             if one.type == self._type and one.layout is not None:
