@@ -19,7 +19,7 @@ from linesmith.analyzer.cli.settings import is_given
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.line_map.heat import RecordHeat
+    from linesmith.analyzer.line_map.heat import MapHeat
     from linesmith.analyzer.model import Layout, LineMap
     from linesmith.analyzer.sharing.analysis import Explanation
 
@@ -125,7 +125,7 @@ def command(
 
         text = layout_json.render_json(shown, reading, accesses, scans, made)
     else:
-        from linesmith.analyzer.report import pahole, source_scan
+        from linesmith.analyzer.report import pahole
 
         behind = pahole.no_notes
         if accesses:
@@ -133,7 +133,10 @@ def command(
 
             behind = partial(access_notes, accesses=accesses)
         text = pahole.render_text(shown, reading.layouts, expand, behind)
-        text += "".join(f"\n{source_scan.render_text(one)}" for one in scans)
+        if scans:
+            from linesmith.analyzer.report import source_scan
+
+            text += "".join(f"\n{source_scan.render_text(one)}" for one in scans)
     options.write(text, output)
 
 
@@ -168,7 +171,7 @@ def maps_of(
 
 def _heats(
     elf: Path, profile: Path, reading: Reading, records: Sequence[Layout], types: Sequence[str], drawing: MapOptions
-) -> list[tuple[Layout, RecordHeat]]:
+) -> list[tuple[Layout, MapHeat]]:
     """The records with their heat; several only where they were seen touched, the hottest first."""
     from linesmith.analyzer.line_map.heat import heat_of
 

@@ -46,7 +46,7 @@ class TouchedSpot:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordHeat:
+class MapHeat:
     """All spots of one record; ``phases`` says how many contended samples fell on objects that start so in a line.
 
     ``unplaced`` are those of its lines that stand in no row of the profile: they may be of any member. ``known`` tells
@@ -69,12 +69,10 @@ class RecordHeat:
         return self.contended + self.unplaced
 
 
-NO_HEAT = RecordHeat(known=False)
+NO_HEAT = MapHeat(known=False)
 
 
-def heat_of(
-    layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None
-) -> RecordHeat:
+def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None) -> MapHeat:
     """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
 
     ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
@@ -95,7 +93,7 @@ def heat_of(
         for spot, start in met:
             phases[start % finding.bytes] += spot.contended
     ordered = sorted(phases.items(), key=lambda pair: (-pair[1], pair[0]))
-    return RecordHeat(tuple(spots), tuple(ordered), unplaced=unplaced)
+    return MapHeat(tuple(spots), tuple(ordered), unplaced=unplaced)
 
 
 def _met(
@@ -149,7 +147,7 @@ def _function_accesses(member: LineMember) -> tuple[Access, ...]:
     )
 
 
-def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> RecordHeat:
+def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> MapHeat:
     """What the code can do to each field: instructions, and who has them; nothing was sampled, so nothing is hot."""
     touched = touching(layout, accesses)
     spots = []
@@ -167,4 +165,4 @@ def code_heat(layout: Layout, layouts: Layouts, accesses: AccessMap) -> RecordHe
         )
         if found:
             spots.append(TouchedSpot(field.names[0], field.offset, found, any(one.stores for one in found)))
-    return RecordHeat(tuple(spots), known=False)
+    return MapHeat(tuple(spots), known=False)

@@ -15,7 +15,7 @@ from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import straddles
 from linesmith.analyzer.line_map.fields import MapField, fields
-from linesmith.analyzer.line_map.heat import NO_HEAT, RecordHeat, TouchedSpot
+from linesmith.analyzer.line_map.heat import NO_HEAT, MapHeat, TouchedSpot
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
 from linesmith.analyzer.sharing.parts import origin
 
@@ -29,7 +29,7 @@ LEAST_UNPLACED = 0.01
 def line_map(
     layout: Layout,
     layouts: Layouts,
-    heat: RecordHeat = NO_HEAT,
+    heat: MapHeat = NO_HEAT,
     phase: int | None = None,
     line_bytes: int = CACHE_LINE_BYTES,
     caption: str = "",
@@ -55,7 +55,7 @@ def line_map(
     return LineMap(layout.title, layout.size, start, lines, line_bytes, remarks, layout.place, whole - len(lines))
 
 
-def _phases(heat: RecordHeat, line_bytes: int) -> str:
+def _phases(heat: MapHeat, line_bytes: int) -> str:
     """Where in a line the objects were seen to start, where there are several such places."""
     total = sum(count for _, count in heat.phases)
     if len({phase % line_bytes for phase, _ in heat.phases}) < 2 or not total:
@@ -208,7 +208,7 @@ _AFTER = "after, with the samples of before"
 def compared_maps(
     before: tuple[Layout, Layouts],
     after: tuple[Layout, Layouts],
-    heat: RecordHeat = NO_HEAT,
+    heat: MapHeat = NO_HEAT,
     moved: Collection[str] = (),
 ) -> tuple[LineMap, LineMap]:
     """The maps of two layouts with the heat of the first; what each member met, it keeps where it goes.
@@ -233,7 +233,7 @@ def compared_maps(
     return _marked(first, marked), _marked(second, marked)
 
 
-def _carried(heat: RecordHeat, old: Sequence[MapField], new: Sequence[MapField]) -> RecordHeat:
+def _carried(heat: MapHeat, old: Sequence[MapField], new: Sequence[MapField]) -> MapHeat:
     """The heat where the fields lie that were touched; what touched fields that are gone is left out."""
     places = {one.names: one for one in new}
     spots: list[TouchedSpot] = []

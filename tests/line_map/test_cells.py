@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.line_map.heat import NO_HEAT, RecordHeat, heat_of
+from linesmith.analyzer.line_map.heat import NO_HEAT, MapHeat, heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
     Access,
@@ -38,7 +38,7 @@ def cells(drawn: LineMap) -> list[tuple[str, int, int]]:
     return [(one.path or one.kind.value, one.offset, one.bytes) for line in drawn.lines for one in line.cells]
 
 
-def heated(layout: Layout, layouts: LayoutTable, *members: LineMember) -> RecordHeat:
+def heated(layout: Layout, layouts: LayoutTable, *members: LineMember) -> MapHeat:
     return heat_of(layout, layouts, [finding(layout, members)])
 
 
