@@ -21,7 +21,7 @@ from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, cl
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Layout, Leaf, LineObject, Outcome
-from linesmith.analyzer.slab.possible import SlabStarts
+from linesmith.analyzer.slab.starts import SlabStarts
 
 # Clues of at least this weight are taken for certain; an object must explain this share of the line's samples.
 MOSTLY = 0.5

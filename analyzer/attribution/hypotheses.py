@@ -22,7 +22,7 @@ from linesmith.analyzer.attribution.likelihood import (
 )
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CacheLine
-from linesmith.analyzer.slab.possible import SlabStarts
+from linesmith.analyzer.slab.starts import SlabStarts
 
 # Physical memory is mapped here, and nothing else is: x86-64 with four and with five levels of page tables, up to the
 # lowest address that the array of struct page can have behind the vmalloc area; arm64. Slab objects lie there, never

@@ -25,7 +25,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CacheLine, LineObject, Outcome, Profile
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
+from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
 # How sure the code must be that a record is one more of those of which a variable is known.
 NO_OTHER = 0.99

@@ -377,7 +377,7 @@ def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _B
 def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
     """What objects cost in the slabs of the kernel; nothing of a program."""
     from linesmith.analyzer.layouts.containment import Containment
-    from linesmith.analyzer.slab.possible import slab_places
+    from linesmith.analyzer.slab.starts import slab_places
     from linesmith.tuner.cost.phases import memory_use
 
     kernel = _kernel(reading)

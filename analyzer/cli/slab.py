@@ -144,7 +144,7 @@ def slabs_of(elf: Path, types: tuple[str, ...], asked: CacheOptions, machine: Ma
     from linesmith.analyzer.layouts.collection import select
     from linesmith.analyzer.layouts.containment import Containment
     from linesmith.analyzer.report.slab import SlabAnswer
-    from linesmith.analyzer.slab.possible import TypeSlabs, slab_places
+    from linesmith.analyzer.slab.starts import TypeSlabs, slab_places
 
     reading = load(elf)
     chosen = select(reading.layouts, types)

@@ -24,16 +24,6 @@ from linesmith.analyzer.lint.rules import budget_exceeded, group_overflow
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild
 from linesmith.analyzer.model import Intent, Layout, LintReport, MemberGroup, SizeBudget, TypeIntent, Violation
 
-# Those that hold one build against what intents want of it.
-_RULES = (
-    "group-left",
-    "group-overflow",
-    "isolation-broken",
-    "budget-exceeded",
-    "write-near-read-mostly",
-    "straddle",
-    "intent-stale",
-)
 MARKED = "marked by __cacheline_group_begin()"
 _LIMITS = (budget_exceeded.RULE, group_overflow.RULE)
 _OBJECTS = "objects-per-slab"
@@ -54,7 +44,7 @@ def checked(intent: Intent, head: str, build: LintedBuild, configuration: frozen
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None
     linted = Linted(head, build, found.pairs if found else ())
-    rules = tuple(rule for rule in RULES if rule.name in _RULES)
+    rules = tuple(rule for rule in RULES if rule.of_intent)
     broken = lint(linted, Policy(rules, lambda *_: "", intent, applies(configuration)))
     return LintReport(
         head,

@@ -12,7 +12,7 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import Span, lines_touched, meet, phases
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, PhaseCount
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeo
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.prose import counted, listed
 from linesmith.analyzer.slab.geometry import bytes_for, pages_for
-from linesmith.analyzer.slab.possible import TypeSlabs, together
+from linesmith.analyzer.slab.starts import TypeSlabs, together
 
 PAGES_OF = 1_000
 MEMORY_OF = 100_000

@@ -35,7 +35,7 @@ from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
 from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
-from linesmith.patches.source.atoms import AtomKind, blocks, scope
+from linesmith.patches.source.atoms import AtomKind, inseparable_members, scope
 from linesmith.patches.source.body import Remarks
 from linesmith.patches.source.declaration import Declared, declaration
 from linesmith.patches.source.pieces import SourceText
@@ -276,7 +276,7 @@ def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, .
     """
     try:
         with declaration_in(type_, layout, Tree(tree)) as declared:
-            found = blocks(declared.source, declared.record)
+            found = inseparable_members(declared.source, declared.record)
     except LinesmithError:
         return ()
     reason = "the source has them in one block"

@@ -330,7 +330,7 @@ def _indentation(source: bytes, line: int) -> int:
     return len(text[: len(text) - len(text.lstrip())].decode("utf-8", "replace").expandtabs(8))
 
 
-def blocks(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
+def inseparable_members(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
     found = []
     for atom in scope(source, record)[0].atoms:

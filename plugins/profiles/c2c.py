@@ -8,8 +8,8 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.assembly import profile_of
 from linesmith.plugins.profiles.draft import ReportDraft, drafts
+from linesmith.plugins.profiles.draft_to_profile import profile_of
 from linesmith.plugins.profiles.scan import Scanner
 from linesmith.plugins.profiles.tokens import TextCursor, tokens
 from linesmith.plugins.profiles.unmail import unmail

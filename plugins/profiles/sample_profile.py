@@ -15,9 +15,9 @@ from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile, Remark, SampleOutcome, Sampling
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import ByteOrder
+from linesmith.plugins.profiles.sampled_lines import SharedLines, shared_lines
 from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
-from linesmith.plugins.profiles.shared_lines import SharedLines, shared_lines
 
 _ARM = ("aarch64", "arm64")
 _SHOWN = (

@@ -11,7 +11,7 @@ from fixes.scenario import Objects, Scenario, ScenarioError
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, ObjectArea, ObjectKind, SlabPlace
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 
 # Somewhere in the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), on a multiple of every slab's size.
 SLABS_AT = 0xFFFF_8881_0400_0000

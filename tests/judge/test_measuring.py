@@ -13,7 +13,7 @@ from linesmith.analyzer.model import Comparison, Rules, VerdictKind
 from linesmith.tuner.judge.interval import planned_looks
 from linesmith.tuner.judge.ranking import cost, finalists, winner
 from linesmith.tuner.judge.stopping import enough, order
-from linesmith.tuner.judge.verdict import compare, floor, noise, together
+from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
 
 RULES = Rules(confidence=0.95, least_blocks=4, most_blocks=16)
 BLOCKS = [((100.0, 101.0), (104.0, 105.0)), ((101.0, 100.0), (105.0, 104.5))] * 2
@@ -39,8 +39,8 @@ def test_many_looks_and_many_comparisons_err_together_as_often_as_one() -> None:
         compare(taken, SECONDS, STORM, 1, "baseline", "moved", RULES, looks=looks).high for looks in (1, 2, 4, 13)
     ]
     assert reaches == sorted(set(reaches))
-    assert together(RULES, 4).confidence == pytest.approx(0.9875)
-    assert together(RULES, 0) == RULES
+    assert bonferroni_rules(RULES, 4).confidence == pytest.approx(0.9875)
+    assert bonferroni_rules(RULES, 0) == RULES
 
 
 def test_the_baseline_and_each_placebo_are_compared_and_a_real_difference_is_the_floor() -> None:

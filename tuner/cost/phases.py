@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.geometry import bytes_for, geometry_of, pages_for, phase_counts
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.replay.scene import relocation
 
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.

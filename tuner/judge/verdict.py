@@ -19,7 +19,7 @@ FENCE = 3.0
 FEWEST = 6
 
 
-def together(rules: Rules, comparisons: int) -> Rules:
+def bonferroni_rules(rules: Rules, comparisons: int) -> Rules:
     """The rules for each of so many comparisons, any of which may make a variant better.
 
     Their errors are added up (Bonferroni): it asks nothing of how the metrics of one boot depend on each other. Count
@@ -52,7 +52,7 @@ def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int)
         counted = f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both"
         return VerdictKind.UNDECIDED, f"{counted}, and {limits.blocks} are the least that decide"
     loss = losses(interval, better)
-    verdict, reason = _seen(loss, limits)
+    verdict, reason = _by_interval(loss, limits)
     if limits.tolerance is not None and verdict != VerdictKind.WORSE and loss.high > 1 + limits.tolerance:
         reason += f"; as a guard it cannot exclude a regression beyond {limits.tolerance:.1%}"
     return verdict, reason
@@ -65,9 +65,9 @@ def losses(interval: RatioInterval, better: Better) -> RatioInterval:
     return RatioInterval(2 - interval.ratio, 2 - interval.high, 2 - interval.low)
 
 
-def _seen(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+def _by_interval(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     if loss.low <= 1 <= loss.high:
-        return _nothing(loss, limits)
+        return _zero_inside(loss, limits)
     change = abs(loss.ratio - 1)
     if loss.ratio > 1 and change <= (limits.tolerance or 0.0):
         return VerdictKind.NO_DIFFERENCE, f"worse by {change:.1%}, within the tolerance of {limits.tolerance:.1%}"
@@ -82,7 +82,7 @@ def _seen(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     return kind, "zero lies outside the interval"
 
 
-def _nothing(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
+def _zero_inside(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     if loss.reach > NOISY * limits.least:
         return (
             VerdictKind.TOO_NOISY,

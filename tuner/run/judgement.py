@@ -11,7 +11,7 @@ from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import SIMULATED, Comparison, Metric, Rules, Sample, Use
 from linesmith.plugins.registry import benchmark
 from linesmith.tuner.judge.interval import planned_looks
-from linesmith.tuner.judge.verdict import compare, floor, noise, together
+from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
 from linesmith.tuner.replay.simulated import OF_THE_RECORD
 
 
@@ -76,7 +76,7 @@ class Judge:
         """One for each benchmark and number of threads, on the blocks in which both ran."""
         each, looks = self._each(), planned_looks(self.rules)
         # Those that may make a variant better together err as seldom as one.
-        shared = together(self.rules, max(1, self.variants) * sum(one.decides for one, _ in each))
+        shared = bonferroni_rules(self.rules, max(1, self.variants) * sum(one.decides for one, _ in each))
         found = []
         for (one, threads), least in zip(each, self.floors or (0.0,) * len(each), strict=True):
             rules = shared if one.decides else self.rules

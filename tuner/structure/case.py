@@ -32,7 +32,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH

@@ -11,7 +11,7 @@ from linesmith.analyzer.lint.growth import growth, in_words
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Figure, Severity, TypeIntent, Violation
 from linesmith.analyzer.slab.allocation import own_cache
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +86,5 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=_check,
     pair=False,
+    of_intent=True,
 )

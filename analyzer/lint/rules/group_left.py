@@ -114,4 +114,5 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=_check,
     pair=False,
+    of_intent=True,
 )

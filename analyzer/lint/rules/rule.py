@@ -145,7 +145,8 @@ class Rule:
     """A rule of the lint: ``name`` is also that of its page, ``check`` yields what breaks it.
 
     ``untuned`` tells that it is applied to records that nobody tuned, too; ``default`` that it is on unless ignored.
-    ``pair`` tells that it compares two builds and has nothing to say of one alone.
+    ``pair`` tells that it compares two builds and has nothing to say of one alone; ``of_intent`` that it holds one
+    build against what an intent wants of it, as ``linesmith intent --check`` does.
     """
 
     name: str
@@ -155,6 +156,7 @@ class Rule:
     pair: bool = True
     untuned: bool = False
     default: bool = True
+    of_intent: bool = False
 
     def broken(
         self,

@@ -13,7 +13,7 @@ from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Figure, Layout, Severity, SlabBasis, SlabCache, SlabGeometry, Violation
 from linesmith.analyzer.slab.allocation import cache_of, own_cache
 from linesmith.analyzer.slab.geometry import bytes_for, pages_for
-from linesmith.analyzer.slab.possible import slab_places
+from linesmith.analyzer.slab.starts import slab_places
 
 MANY = 100_000
 THOUSAND = 1000

@@ -14,7 +14,7 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import observed_geometry
-from linesmith.analyzer.slab.possible import PlacedStart, SlabStarts, machines_with
+from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
 PAGE = 0xFFFF_8880_0001_0000
 SOURCE = """
