@@ -40,20 +40,11 @@ from linesmith.patches.encapsulation.survey import (
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import TreeImage, tree_image
-from linesmith.patches.treewide.mentions import Mention, mentions_in, mentions_of, unread_files
+from linesmith.patches.treewide.image import tree_image
+from linesmith.patches.treewide.mentions import mentions_in, mentions_of, unread_files
 from linesmith.patches.treewide.names import typedefs_in_tree
 from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
-
-
-@dataclass(frozen=True, slots=True)
-class AccessorRequest:
-    """``member`` of the record with this tag or typedef is to be reached through ``accessor``."""
-
-    record: str
-    member: str
-    accessor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,31 +63,26 @@ class Encapsulated:
     broken: tuple[Refusal, ...] = ()
 
 
-def encapsulate(request: AccessorRequest, tree: Path, progress: Progress) -> Encapsulated:
-    """The series for a tree, which is only read.
+def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: Progress) -> Encapsulated:
+    """The series after which ``member`` of the record with this tag or typedef is reached through ``accessor``.
 
-    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``.
+    The tree is only read. Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``.
     """
     with tree_image(tree) as image:
-        mentions = mentions_of(image.tree, (request.member, request.accessor), progress)
-        of_member = mentions[request.member]
-        declared, copies = find_member(image.tree, request.record, request.member, of_member)
-        used = [one for one in mentions[request.accessor] if not is_apart(one, declared)]
-        _check_free(image, request.accessor, used)
-        macros = measuring(image.tree, declared, of_member)
+        mentions = mentions_of(image.tree, (member, accessor), progress)
+        declared, copies = find_member(image.tree, record, member, mentions[member])
+        # Variables in functions may be called like the accessor, functions may not.
+        used = (one for one in mentions[accessor] if not is_apart(one, declared))
+        taken = next((one for one in used if is_called(image.read(one.file), one, accessor)), None)
+        if taken is not None:
+            reason = f"{accessor} is a name already"
+            raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
+        macros = measuring(image.tree, declared, mentions[member])
         work = Work(declared, image, progress, typedefs_in_tree(image.tree, declared.record), macros)
         foreign = {copy.file for copy in copies}
-        near = [one.file for one in of_member if one.file not in foreign and not is_apart(one, declared)]
+        near = [one.file for one in mentions[member] if one.file not in foreign and not is_apart(one, declared)]
         others = (*map(of_other_program, copies), *unread_files(image.tree))
-        return _encapsulated(work, request.accessor, surveyed(work, near), others)
-
-
-def _check_free(image: TreeImage, name: str, used: Sequence[Mention]) -> None:
-    """Raise ``EditRefused`` where a function has the name; variables in functions may be called like the accessor."""
-    taken = next((one for one in used if is_called(image.read(one.file), one, name)), None)
-    if taken is not None:
-        reason = f"{name} is a name already"
-        raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
+        return _encapsulated(work, accessor, surveyed(work, near), others)
 
 
 def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusal]) -> Encapsulated:
@@ -112,7 +98,7 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
         work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
     replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
     now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
-    left = leftovers(survey, accessor, {(one.file, one.macro) for one in now if one.macro})
+    left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
     refusals = (*left, *failed, *_missed(work, survey, replaced), *others)
     _define(work, accessor)
     text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)

@@ -15,10 +15,10 @@ import tree_sitter
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.layouts.single_moves import is_user_abi
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import closing, without_comments, without_directives
 from linesmith.patches.source.records import RecordSpan, records_named
 from linesmith.patches.treewide.mentions import Mention, read_source
+from linesmith.patches.treewide.syntax import member_declarations
 
 # Programs of their own, which share headers with the rest only by chance.
 _APART = ("tools/", "scripts/", "Documentation/")
@@ -109,32 +109,15 @@ def _declared(tree: Path, record: str, member: str, mentions: Iterable[Mention])
 
 def _member(file: str, source: bytes, record: RecordSpan, name: str) -> Iterator[DeclaredMember]:
     """The first declaration of the name in the record; none where there is none."""
-    declarations = (pair for node in body(source, record)[0] for pair in _declarators(node.syntax, name, node.origin))
-    for declaration, declarator, origin in declarations:
-        first = declaration.child_by_field_name("declarator") or declarator
-        words = source[origin + declaration.start_byte : origin + first.start_byte]
-        line = source.count(b"\n", 0, origin + declarator.start_byte) + 1
-        type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
-        yield DeclaredMember(file, source, record, name, line, _shape(declaration, declarator), type_text)
-        return
-
-
-def _declarators(
-    node: tree_sitter.Node, name: str, origin: int
-) -> Iterator[tuple[tree_sitter.Node, tree_sitter.Node, int]]:
-    """Declarations that declare ``name`` for the record itself, with the outermost declarator of the name."""
-    if node.type == "field_declaration":
-        own = node.children_by_field_name("declarator")
-        for one in own:
-            inner: tree_sitter.Node | None = one
-            while inner is not None and inner.type != "field_identifier":
-                inner = inner.child_by_field_name("declarator") or next(iter(inner.named_children), None)
-            if inner is not None and inner.text == name.encode():
-                yield node, one, origin
-        if own:
+    for declaration, declarators, origin in member_declarations(source, record):
+        if name in declarators:
+            declarator = declarators[name]
+            first = declaration.child_by_field_name("declarator") or declarator
+            words = source[origin + declaration.start_byte : origin + first.start_byte]
+            line = source.count(b"\n", 0, origin + declarator.start_byte) + 1
+            type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
+            yield DeclaredMember(file, source, record, name, line, _shape(declaration, declarator), type_text)
             return
-    for child in node.named_children:
-        yield from _declarators(child, name, origin)
 
 
 def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape:

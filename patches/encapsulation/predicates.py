@@ -17,6 +17,7 @@ from linesmith.patches.encapsulation.rules import Target
 from linesmith.patches.source.grammar import syntax_root
 from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.treewide.spatch import SemanticPatch
+from linesmith.patches.treewide.syntax import callee, inside, operator_of, text
 
 _OPERATORS = frozenset(("==", "!=", "<", ">", "<=", ">=", "&&", "||"))
 # Functions and macros that compare something.
@@ -86,14 +87,13 @@ def opposite(expression: str) -> str:
     node = _parsed(expression)
     inner = node.child_by_field_name("argument") if node is not None and _is_negation(node) else None
     inner = None if inner is None else _unwrapped(inner)
-    return (inner.text or b"").decode() if inner is not None and _gives_truth(inner) else ""
+    return text(inner) if inner is not None and _gives_truth(inner) else ""
 
 
 def _parsed(expression: str) -> tree_sitter.Node | None:
     """The expression without parentheses around it; none where it is not taken for one."""
     root = syntax_root(f"int v = ({expression});".encode())
-    declarator = root.named_children[0].child_by_field_name("declarator") if root.named_children else None
-    value = declarator.child_by_field_name("value") if declarator is not None else None
+    value = next((one.child_by_field_name("value") for one in inside(root, "init_declarator")), None)
     return None if value is None or root.has_error else _unwrapped(value)
 
 
@@ -105,15 +105,9 @@ def _unwrapped(node: tree_sitter.Node) -> tree_sitter.Node:
 
 def _gives_truth(node: tree_sitter.Node) -> bool:
     if node.type == "call_expression":
-        called = node.child_by_field_name("function")
-        return called is not None and (called.text or b"").decode() in _COMPARING_CALLS
-    return _is_negation(node) or (node.type == "binary_expression" and _operator(node) in _OPERATORS)
+        return callee(node) in _COMPARING_CALLS
+    return _is_negation(node) or (node.type == "binary_expression" and operator_of(node) in _OPERATORS)
 
 
 def _is_negation(node: tree_sitter.Node) -> bool:
-    return node.type == "unary_expression" and _operator(node) == "!"
-
-
-def _operator(node: tree_sitter.Node) -> str:
-    operator = node.child_by_field_name("operator")
-    return (operator.text or b"").decode() if operator is not None else ""
+    return node.type == "unary_expression" and operator_of(node) == "!"

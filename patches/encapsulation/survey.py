@@ -25,7 +25,7 @@ _IN_MEMORY = frozenset((MemberRole.ADDRESS, MemberRole.HANDED))
 _SPECIAL = frozenset((MemberRole.ADDRESS, MemberRole.PART, MemberRole.ASSIGNED))
 _RECORDS = ("struct ", "union ")
 _OFFSETS = re.compile(r"\b(\w*(?:offsetof|container_of|sizeof_field|typeof_member|list_entry|OFFSET|DEFINE)\w*)\s*\(")
-# Bytes around a word that are read to tell what it is.
+# Bytes behind a word that are read to tell what it is.
 _CONTEXT = 400
 _CALLED = re.compile(rb"\b([A-Za-z_]\w*)\s*\(")
 # A name in capitals is a macro's, wherever it is defined.
@@ -131,7 +131,6 @@ class Survey:
     ``is_unique``: no other record is known to have a member of the name, and nothing else is called so.
     """
 
-    declared: DeclaredMember
     mentions: tuple[Mention, ...]
     places: Mapping[tuple[str, int, int], UsePlace]
     sources: Mapping[str, bytes]
@@ -151,7 +150,7 @@ class Survey:
 def surveyed(work: Work, files: Iterable[str]) -> Survey:
     """What the image has now; headers are read for files only where a type is needed and not known without."""
     sources, mentions, unique = _mentioned(work, dict.fromkeys(files))
-    used = sorted({one.file for one in mentions if not one.macro and is_access(sources[one.file], one)})
+    used = sorted({one.file for one in mentions if not one.macro and one.is_access(sources[one.file])})
     places = _counted(work, used, Types.FILE, unique=unique)
     record = work.declared.record
     # A record may have a tag besides its typedef.
@@ -164,7 +163,7 @@ def surveyed(work: Work, files: Iterable[str]) -> Survey:
     places = [one for one in places if one.file not in unsure]
     places += _counted(work, sorted(unsure), Types.HEADERS, unique=unique)
     depths = {file: Types.HEADERS if file in unsure else Types.FILE for file in used}
-    return Survey(work.declared, mentions, _by_place(places), sources, depths, unique)
+    return Survey(mentions, _by_place(places), sources, depths, unique)
 
 
 def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
@@ -174,7 +173,7 @@ def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
     places = [one for one in survey.places.values() if one.file not in changed]
     for depth in Types:
         places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth, unique=unique)
-    return Survey(work.declared, mentions, _by_place(places), sources, survey.depths, unique)
+    return Survey(mentions, _by_place(places), sources, survey.depths, unique)
 
 
 def _mentioned(work: Work, files: Iterable[str]) -> tuple[dict[str, bytes], tuple[Mention, ...], bool]:
@@ -183,7 +182,7 @@ def _mentioned(work: Work, files: Iterable[str]) -> tuple[dict[str, bytes], tupl
     mentions = tuple(one for file, source in sources.items() for one in mentions_in(file, source, work.declared.name))
     only = all(
         _is_in_record(work.declared, one)
-        or is_access(source, one)
+        or one.is_access(source)
         or _is_designator(source, one)
         or _is_offset(source, one)
         for one in mentions
@@ -213,31 +212,20 @@ def by_depth(files: Collection[str], survey: Survey) -> Iterator[tuple[Types, li
 # What a word of a source is, by the text around it.
 
 
-def is_access(source: bytes, mention: Mention) -> bool:
-    """Whether the word follows ``->`` or a dot behind an expression."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].rstrip()
-    if ahead.endswith(b"->"):
-        return True
-    holder = ahead[:-1].rstrip()[-1:] if ahead.endswith(b".") else b""
-    return bool(holder) and (holder.isalnum() or holder in b"_)]")
-
-
 def is_called(source: bytes, mention: Mention, word: str) -> bool:
     """Whether the word is a function or macro: one that is defined or called, and no member."""
     following = source[mention.offset + len(word) :].lstrip(b" \t")
-    return not is_access(source, mention) and (following.startswith(b"(") or mention.macro == word)
+    return not mention.is_access(source) and (following.startswith(b"(") or mention.macro == word)
 
 
 def _is_designator(source: bytes, mention: Mention) -> bool:
     """Whether the word stands behind the dot of a designated initialiser."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].rstrip()
-    return ahead.endswith(b".") and not is_access(source, mention)
+    return mention.ahead(source).rstrip().endswith(b".") and not mention.is_access(source)
 
 
 def _is_offset(source: bytes, mention: Mention) -> bool:
     """Whether the word is an argument of ``offsetof()``, ``container_of()`` or the like."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset].decode("utf-8", "replace")
-    statement = re.split(r"[;{}]", ahead)[-1]
+    statement = re.split(r"[;{}]", mention.ahead(source).decode("utf-8", "replace"))[-1]
     calls = (statement[match.end() - 1 :] for match in _OFFSETS.finditer(statement))
     return any(call.count("(") > call.count(")") for call in calls)
 
@@ -248,8 +236,7 @@ def _is_in_record(declared: DeclaredMember, mention: Mention) -> bool:
 
 def _statement(source: bytes, mention: Mention) -> bytes:
     """The text around the word up to the nearest semicolons."""
-    ahead = source[max(0, mention.offset - _CONTEXT) : mention.offset]
-    return ahead.split(b";")[-1] + source[mention.offset : mention.offset + _CONTEXT].split(b";")[0]
+    return mention.ahead(source).split(b";")[-1] + source[mention.offset : mention.offset + _CONTEXT].split(b";")[0]
 
 
 def measuring(tree: Path, declared: DeclaredMember, mentions: Iterable[Mention]) -> tuple[str, ...]:
@@ -273,25 +260,27 @@ def measuring(tree: Path, declared: DeclaredMember, mentions: Iterable[Mention])
 # The places that keep naming the member, each with what stands in the way of the accessor.
 
 
-def leftovers(survey: Survey, accessor: MemberAccessor, macros: Collection[tuple[str, str]]) -> tuple[Refusal, ...]:
+def leftovers(
+    declared: DeclaredMember, survey: Survey, accessor: MemberAccessor, macros: Collection[tuple[str, str]]
+) -> tuple[Refusal, ...]:
     """Places that a person has to look at, in the order of files and lines.
 
     ``macros`` are those that name the member still, as file and name.
     """
     mentions = (one for one in survey.mentions if not one.macro or (one.file, one.macro) in macros)
-    return tuple(refusal for one in mentions if (refusal := _refusal(survey, accessor, one)))
+    return tuple(refusal for one in mentions if (refusal := _refusal(declared, survey, accessor, one)))
 
 
-def _refusal(survey: Survey, accessor: MemberAccessor, mention: Mention) -> Refusal | None:
-    declared, source = survey.declared, survey.sources[mention.file]
+def _refusal(declared: DeclaredMember, survey: Survey, accessor: MemberAccessor, mention: Mention) -> Refusal | None:
+    source = survey.sources[mention.file]
     place = survey.places.get((mention.file, mention.line, mention.column))
     if place is not None and survey.has(place):
         use = next((use for use in KEPT[accessor.form] if use in place.uses), None)
         return None if use is None else _staying(accessor, mention, use)
     if place is not None and place.is_foreign:
         return None
-    if is_access(source, mention):
-        return _not_replaced(survey, mention, place)
+    if mention.is_access(source):
+        return _not_replaced(declared, survey, mention, place)
     near = survey.is_unique or declared.record.name.encode() in _statement(source, mention)
     if _is_in_record(declared, mention) or not near:
         return None
@@ -312,8 +301,8 @@ def _staying(accessor: MemberAccessor, mention: Mention, use: MemberRole) -> Ref
     return Refusal(RefusalCode.NEEDS_OBJECT, mention.place, reason, "change it by hand")
 
 
-def _not_replaced(survey: Survey, mention: Mention, place: UsePlace | None) -> Refusal | None:
-    if not (survey.is_unique or survey.declared.record.name.encode() in survey.sources[mention.file]):
+def _not_replaced(declared: DeclaredMember, survey: Survey, mention: Mention, place: UsePlace | None) -> Refusal | None:
+    if not (survey.is_unique or declared.record.name.encode() in survey.sources[mention.file]):
         return None
     if mention.macro:
         reason = f"the macro {mention.macro} names the member, and its arguments have no type"

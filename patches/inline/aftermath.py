@@ -13,7 +13,11 @@ from linesmith.patches.inline.allocators import RELEASES
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.syntax import (
+from linesmith.patches.inline.uses import Role
+from linesmith.patches.source.macros import LineCounter
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import mentions_in
+from linesmith.patches.treewide.syntax import (
     bare,
     callee,
     enclosing,
@@ -21,15 +25,12 @@ from linesmith.patches.inline.syntax import (
     inside,
     line_of,
     member_expression,
+    operator_of,
     outermost,
     parsed,
     statements,
     text,
 )
-from linesmith.patches.inline.uses import Role
-from linesmith.patches.source.macros import LineCounter
-from linesmith.patches.treewide.image import TreeImage
-from linesmith.patches.treewide.mentions import mentions_in
 
 _COMMENT = re.compile(rb"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
 _CONSTANT = re.compile(r"true|false|-?\d+|-?[A-Z][A-Z0-9_]*")
@@ -158,7 +159,7 @@ def _is_pointer(node: tree_sitter.Node | None) -> bool:
     if node is None:
         return False
     above = outermost(node).parent
-    if above is not None and above.type == "field_expression" and text(above.child_by_field_name("operator")) == "->":
+    if above is not None and above.type == "field_expression" and operator_of(above) == "->":
         return True
     call = enclosing(node, "call_expression", "field_expression", "expression_statement")
     return call is not None and call.type == "call_expression" and callee(call) in RELEASES

@@ -16,7 +16,10 @@ import tree_sitter
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.allocators import CACHE_CREATORS
-from linesmith.patches.inline.syntax import (
+from linesmith.patches.inline.uses import PointerUse
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import Mention, mentions, mentions_in
+from linesmith.patches.treewide.syntax import (
     NULL,
     arguments,
     assigned_value,
@@ -29,9 +32,6 @@ from linesmith.patches.inline.syntax import (
     parsed,
     text,
 )
-from linesmith.patches.inline.uses import PointerUse
-from linesmith.patches.treewide.image import TreeImage
-from linesmith.patches.treewide.mentions import Mention, mentions, mentions_in
 
 _OUTLIVES = ("SLAB_TYPESAFE_BY_RCU", "SLAB_DESTROY_BY_RCU")
 # Which argument is the constructor, by the number of arguments: kmem_cache_create(), kmem_cache_create_usercopy().
@@ -89,7 +89,13 @@ def _places(cache: str, file: str, image: TreeImage, progress: Progress) -> tupl
 
 def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) -> Iterator[Refusal]:
     """What stands in the way of doing without ``cache``, that is created in ``files`` and used at ``place``."""
-    created = [(file, call) for file in files for call in _creations(cache, image.read(file))]
+    name = "".join(cache.split())
+    created = [
+        (file, call)
+        for file in files
+        for one in inside(parsed(image.read(file)), "assignment_expression")
+        if compact(one.child_by_field_name("left")) == name and callee(call := assigned_value(one)) in CACHE_CREATORS
+    ]
     if not created:
         reason = f"how the slab cache {cache} is created is not seen, which may have a constructor"
         yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
@@ -100,17 +106,8 @@ def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) ->
             yield Refusal(RefusalCode.PUBLISHED, where, reason)
         if _constructs(call, source):
             reason = f"a constructor sets up the objects of the slab cache {cache}"
-            yield Refusal(
-                RefusalCode.UNKNOWN_ALLOCATION, where, reason, "set the object up where it is allocated first"
-            )
-
-
-def _creations(cache: str, source: bytes) -> Iterator[tree_sitter.Node]:
-    name = "".join(cache.split())
-    for one in inside(parsed(source), "assignment_expression"):
-        made = assigned_value(one)
-        if compact(one.child_by_field_name("left")) == name and callee(made) in CACHE_CREATORS:
-            yield made
+            lift = "set the object up where it is allocated first"
+            yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, where, reason, lift)
 
 
 def _outlives(call: tree_sitter.Node, source: bytes) -> bool:

@@ -10,7 +10,9 @@ import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.allocators import ALLOCATORS, DEFERRED_RELEASES, PUBLISHERS, RELEASES, Allocator
-from linesmith.patches.inline.syntax import (
+from linesmith.patches.inline.uses import PointerUse, Role, is_local, is_tested, stored_in, taken_out
+from linesmith.patches.treewide.mentions import Mention
+from linesmith.patches.treewide.syntax import (
     NULL,
     arguments,
     assigned_value,
@@ -22,13 +24,12 @@ from linesmith.patches.inline.syntax import (
     inside,
     line_of,
     member_expression,
+    operator_of,
     outermost,
     preceding,
     statements,
     text,
 )
-from linesmith.patches.inline.uses import PointerUse, Role, is_local, is_tested, stored_in, taken_out
-from linesmith.patches.treewide.mentions import Mention
 
 _NEVER_NULL = "keep what it says in another member, or give --never-null where it is always set"
 _EFFECTS = ("call_expression", "assignment_expression", "update_expression")
@@ -82,7 +83,7 @@ def _classified(access: _PointerAccess) -> PointerUse:
     if kind == "field_expression":
         return access.of_role(Role.MEMBER)
     if kind == "pointer_expression":
-        if text(above.child_by_field_name("operator")) == "*":
+        if operator_of(above) == "*":
             return access.of_role(Role.OBJECT)
         reason = "the pointer's own address is taken, so the pointer may be changed"
         return access.standing(RefusalCode.SHARED, reason)
@@ -199,7 +200,7 @@ def _passed(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitter.
 
 
 def _computed(access: _PointerAccess, above: tree_sitter.Node) -> PointerUse:
-    operator = text(above.child_by_field_name("operator"))
+    operator = operator_of(above)
     if operator == "!" or operator in ("&&", "||"):
         return _tested(access, above)
     if operator in _COMPARISONS:
@@ -249,7 +250,7 @@ def _test_around(node: tree_sitter.Node) -> tree_sitter.Node | None:
             or (kind == "call_expression" and callee(above) in ("likely", "unlikely"))
         )
         if kind in ("unary_expression", "binary_expression"):
-            passes = text(above.child_by_field_name("operator")) in ("!", "==", "!=", "||")
+            passes = operator_of(above) in ("!", "==", "!=", "||")
         if not passes:
             return above if heads else None
         node = above
@@ -269,7 +270,7 @@ def _is_negative(node: tree_sitter.Node) -> bool:
     above = outermost(node).parent
     while above is not None and above.type in ("parenthesized_expression", "argument_list", "call_expression"):
         above = above.parent
-    return above is not None and text(above.child_by_field_name("operator")) in ("!", "==")
+    return above is not None and operator_of(above) in ("!", "==")
 
 
 def _is_behind_allocation(access: _PointerAccess, guard: tree_sitter.Node) -> bool:

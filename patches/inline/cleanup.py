@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import tree_sitter
 
-from linesmith.patches.inline.syntax import function_name, inside, parsed, preceding, text
 from linesmith.patches.source.macros import without_comments
+from linesmith.patches.treewide.syntax import function_name, inside, parsed, preceding, text
 
 _DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\r?\n|[^\n])*\n?", re.MULTILINE)
 _EMPTY = re.compile(

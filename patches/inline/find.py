@@ -14,7 +14,6 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.reliance import initialised
-from linesmith.patches.inline.syntax import parsed
 from linesmith.patches.inline.uses import PointerUse, Role
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments
@@ -22,13 +21,12 @@ from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import Mention, mentions, read_source, source_files
 from linesmith.patches.treewide.names import names_of
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
+from linesmith.patches.treewide.syntax import parsed
 
-_ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
 _DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
 _DECLARING = re.compile(rb"[\w*]\s*\Z")
 _FLOW = re.compile(rb"\b(?:return|goto|case|else)\s*\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
-_BACK = 200
 _OTHER_PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
 _TYPES = """@ typed_pointer @
 type kind;
@@ -92,7 +90,7 @@ def pointer_mentions(pointer: PointerMember, image: TreeImage, progress: Progres
     others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
     own = tuple(one for one in every if not one.file.startswith(others))
     sources = {one.file: image.read(one.file) for one in own}
-    accesses = tuple(one for one in own if _ACCESS.search(_ahead(sources[one.file], one)))
+    accesses = tuple(one for one in own if one.is_access(sources[one.file]))
     return PointerMentions(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
 
 
@@ -129,15 +127,11 @@ def find_uses(pointer: PointerMember, named: PointerMentions, image: TreeImage, 
     return PointerUses(tuple(places), typed, sites, initialisers.certain)
 
 
-def _ahead(source: bytes, one: Mention) -> bytes:
-    return source[max(0, one.offset - _BACK) : one.offset]
-
-
 def _declares(pointer: PointerMember, source: bytes, one: Mention) -> bool:
     """Whether the word may be declared there as a member of another record, or as a variable."""
     own = one.file == pointer.outer.file and pointer.start <= one.offset < pointer.end
-    ahead, behind = _ahead(source, one), source[one.offset + len(pointer.name) :]
-    if own or not _DECLARED.match(behind) or _ACCESS.search(ahead):
+    ahead, behind = one.ahead(source), source[one.offset + len(pointer.name) :]
+    if own or not _DECLARED.match(behind) or one.is_access(source):
         return False
     return bool(_DECLARING.search(ahead)) and not _FLOW.search(ahead)
 

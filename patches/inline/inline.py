@@ -11,12 +11,12 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import CompiledRecord, CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
+from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.aftermath import aftermath, left_behind
 from linesmith.patches.inline.cleanup import without_emptied, without_unused_labels
 from linesmith.patches.inline.order import in_order, moved_ahead
-from linesmith.patches.inline.pointer import PointerMember, pointer_member, with_object
+from linesmith.patches.inline.pointer import pointer_member, with_object
 from linesmith.patches.inline.study import InlineRequest, Study, study
 from linesmith.patches.inline.uses import Role
 from linesmith.patches.matrix.choice import CheckedChange
@@ -67,43 +67,32 @@ def inlined(request: InlineRequest, progress: Progress) -> Inlined:
 
 def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
     """The step that declares the object's type in front of the record, where it is not."""
-    if in_order(known.pointer, known.target, image):
+    outer, target = known.pointer.outer, known.target
+    if in_order(known.pointer, target, image):
         return ()
-    for file, content in moved_ahead(known.pointer, known.target).items():
+    for file, content in moved_ahead(known.pointer, target).items():
         image.put(file, content)
-    return (SeriesStep(_order_message(known, image.tree), image.commit()),)
+    subject = f"declare {target.record.title} before {outer.record.title}"
+    text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
+    return (SeriesStep(message(image.tree, outer.file, subject, (text,)), image.commit()),)
 
 
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
+    outer = known.pointer.outer
     files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files, *known.made_in)))
     before = {file: image.read(file) for file in files}
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
         tidy = without_emptied(before[file], image.read(file))
         image.put(file, without_unused_labels(before[file], tidy))
-    again = pointer_member(_as_it_is_now(known.pointer, image), known.pointer.name)
-    image.put(known.pointer.outer.file, with_object(again, known.attribute))
-    step = SeriesStep(_inline_message(known, image.tree), image.commit())
-    return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
-
-
-def _as_it_is_now(pointer: PointerMember, image: TreeImage) -> Declared:
-    """The record in the file as it is now."""
-    outer = pointer.outer
+    # The record stands at another place of its file now.
     source = image.read(outer.file)
     number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
-    return Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
-
-
-# The messages of the steps.
-
-
-def _order_message(known: Study, tree: Path) -> str:
-    """The message of the step that moves the object's type."""
-    outer, target = known.pointer.outer, known.target
-    text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
-    return message(tree, outer.file, f"declare {target.record.title} before {outer.record.title}", (text,))
+    now = Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
+    image.put(outer.file, with_object(pointer_member(now, known.pointer.name), known.attribute))
+    step = SeriesStep(_inline_message(known, image.tree), image.commit())
+    return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
 
 
 def _inline_message(known: Study, tree: Path) -> str:
@@ -162,27 +151,24 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
 
 
 def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
-    """What one record and one object take, before and after, in the first configuration that tells."""
+    """What one record and one object take, before and after, in the first configuration that measured the record."""
+    pointer = inlined.study.pointer
     for check in checks:
-        known = {record.record: record for record in check.records}
-        outer = known.get(inlined.study.pointer.outer.record.name)
-        if outer is not None and outer.before is not None and outer.after is not None:
-            return paragraph(_cost_text(inlined, outer, known.get(inlined.study.target.record.name), check.title))
+        measured = {record.record: record for record in check.records}
+        outer, object_ = measured.get(pointer.outer.record.name), measured.get(inlined.study.target.record.name)
+        if outer is None or outer.before is None or outer.after is None:
+            continue
+        inner = (object_.before or object_.after) if object_ else None
+        if inner is None:
+            return ""
+        title, before, after = pointer.outer.record.title, outer.before, outer.after
+        pages = _pages((before, inner)), _pages((after,))
+        slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
+        return paragraph(
+            f"A {title} takes {before.size} bytes and a {pointer.target} {inner.size} ({check.title}); with the object "
+            f"in it a {title} takes {after.size}, aligned to {after.alignment}.{slabs}"
+        )
     return ""
-
-
-def _cost_text(inlined: Inlined, outer: CompiledRecord, object_: CompiledRecord | None, where: str) -> str:
-    title, target = inlined.study.pointer.outer.record.title, inlined.study.pointer.target
-    before, after = outer.before, outer.after
-    inner = (object_.before or object_.after) if object_ else None
-    if before is None or after is None or inner is None:
-        return ""
-    pages = _pages((before, inner)), _pages((after,))
-    slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
-    return (
-        f"A {title} takes {before.size} bytes and a {target} {inner.size} ({where}); with the object in it a {title} "
-        f"takes {after.size}, aligned to {after.alignment}.{slabs}"
-    )
 
 
 def _pages(sizes: Sequence[CompiledSize]) -> int:

@@ -21,7 +21,13 @@ from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
 from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.syntax import (
+from linesmith.patches.inline.uses import Role
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import mentions, read_source
+from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, titles_pattern, typedef_lines
+from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
+from linesmith.patches.treewide.syntax import (
     arguments,
     assigned_value,
     bare,
@@ -33,12 +39,6 @@ from linesmith.patches.inline.syntax import (
     parsed,
     text,
 )
-from linesmith.patches.inline.uses import Role
-from linesmith.patches.source.macros import without_comments
-from linesmith.patches.treewide.image import TreeImage
-from linesmith.patches.treewide.mentions import mentions, read_source
-from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, titles_pattern, typedef_lines
-from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
 
 _COPYING = ("holder_copied", "holder_assigned", "record_assigned")
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"

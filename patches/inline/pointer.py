@@ -4,10 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import tree_sitter
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
@@ -15,10 +12,10 @@ from linesmith.patches.inline.cleanup import conditionals, without_emptied
 from linesmith.patches.source.atoms import line_number, scope
 from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.source.pieces import followed
 from linesmith.patches.treewide.names import names_of
+from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
 _PLAIN = re.compile(rb"((?:struct\s+)?[A-Za-z_]\w*)\s*\*\s*([A-Za-z_]\w*)\s*;\Z")
@@ -60,21 +57,18 @@ class PointerMember:
 
 def pointer_member(outer: Declared, name: str) -> PointerMember:
     """The member ``name`` of ``outer``; raises ``EditRefused`` where it is no plain pointer to one record."""
-    declarations = [node for node in _declarations(outer) if name in _declared(node)]
+    members = member_declarations(outer.source, outer.record)
+    declarations = [(node, origin) for node, names, origin in members if name in names]
     if not declarations:
         reason = f"{outer.record.title} declares no member `{name}`"
         raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, outer.place, reason, "name one that is written in its body"))
-    node = declarations[0]
-    start = outer.record.start + node.start_byte
-    end = outer.record.start + node.end_byte
+    node, origin = declarations[0]
+    start, end = origin + node.start_byte, origin + node.end_byte
     place = f"{outer.file}:{line_number(outer.source, start)}"
     if len(declarations) > 1:
         reason = f"`{name}` is declared in several places of the body"
         raise EditRefused(Refusal(RefusalCode.DECLARED_TWICE, place, reason))
-    above = node.parent
-    while above is not None and above.type != "union_specifier":
-        above = above.parent
-    if above is not None:
+    if enclosing(node, "union_specifier") is not None:
         reason = f"`{name}` shares its place with the other members of a union"
         raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
     target = _target(outer.source[start:end], name, place)
@@ -97,29 +91,6 @@ def _target(text: bytes, name: str, place: str) -> str:
         reason = f"`{name}` is no plain pointer to one struct (`{b' '.join(code.split()).decode('utf-8', 'replace')}`)"
         raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason, "name a member that is one"))
     return target
-
-
-def _declarations(outer: Declared) -> Iterator[tree_sitter.Node]:
-    """Every member declaration of the body, those of anonymous records and of all arms of conditionals included."""
-    nodes, _ = body(outer.source, outer.record)
-    waiting = [node.syntax for node in reversed(nodes)]
-    while waiting:
-        node = waiting.pop()
-        if node.type == "field_declaration":
-            yield node
-        if node.type != "field_declaration" or not _declared(node):
-            waiting.extend(reversed(node.children))
-
-
-def _declared(node: tree_sitter.Node) -> tuple[str, ...]:
-    parts = node.children_by_field_name("declarator")
-    return tuple(name for part in parts if (name := _identifier(part)))
-
-
-def _identifier(node: tree_sitter.Node) -> str:
-    if node.type == "field_identifier":
-        return (node.text or b"").decode("ascii", "replace")
-    return next((name for child in node.named_children if (name := _identifier(child))), "")
 
 
 def with_object(pointer: PointerMember, attribute: str) -> bytes:

@@ -14,7 +14,6 @@ import tree_sitter
 
 from linesmith.analyzer.model import DependencyKind, Refusal, RefusalCode
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.syntax import bare, function_name, inside, line_of, parsed, text
 from linesmith.patches.inline.uses import PointerUse
 from linesmith.patches.scan.header_text import MOST_LEVELS, given_by_place
 from linesmith.patches.scan.text_scan import RecordText
@@ -22,6 +21,7 @@ from linesmith.patches.source.atoms import line_number
 from linesmith.patches.source.macros import LineCounter, closings, within, without_comments, without_directives
 from linesmith.patches.treewide.mentions import Mention
 from linesmith.patches.treewide.names import titles_pattern
+from linesmith.patches.treewide.syntax import bare, function_name, inside, line_of, parsed, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Ma
         end = one.offset + len(pointer.name)
         behind = source[end : end + _BACK].lstrip()
         sets = behind[:1] == b"=" and behind[1:2] != b"="
-        if not (sets and _DESIGNATOR.search(source[max(0, one.offset - _BACK) : one.offset]) and word.search(source)):
+        if not (sets and _DESIGNATOR.search(one.ahead(source)) and word.search(source)):
             continue
         record = _initialised_record(parsed(source), one.offset)
         reason = f"an initialiser sets the pointer (`{one.text[:60]}`)"

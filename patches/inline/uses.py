@@ -12,7 +12,18 @@ import tree_sitter
 
 from linesmith.analyzer.model import Refusal
 from linesmith.patches.inline.allocators import DEFERRED_RELEASES, RELEASES
-from linesmith.patches.inline.syntax import NULL, arguments, bare, callee, compact, enclosing, inside, outermost, text
+from linesmith.patches.treewide.syntax import (
+    NULL,
+    arguments,
+    bare,
+    callee,
+    compact,
+    enclosing,
+    inside,
+    operator_of,
+    outermost,
+    text,
+)
 
 # What functions are called that end a record.
 _ENDING = re.compile(r"(?:\A|_)k?v?(?:free|destroy|release|delete|dispose|put|unref)(?:\Z|_)")
@@ -135,7 +146,7 @@ def is_tested(node: tree_sitter.Node) -> bool:
     above = whole.parent
     if above is None:
         return False
-    operator = text(above.child_by_field_name("operator"))
+    operator = operator_of(above)
     if above.type in ("unary_expression", "binary_expression") and operator in _TRUTH:
         return True
     if above.type == "binary_expression" and operator in ("==", "!="):

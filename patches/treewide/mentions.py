@@ -21,6 +21,9 @@ _MOST_BYTES = 32 << 20
 _MOST_OF_A_LINE = 1 << 12
 # Files between two reports of progress.
 _REPORT_EVERY = 10_000
+# Bytes in front of a word that are read to tell what it is.
+_CONTEXT = 400
+_ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
 _DEFINE = re.compile(rb"^[ \t]*\#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
 
 
@@ -42,6 +45,14 @@ class Mention:
     def place(self) -> str:
         """``file:line``."""
         return f"{self.file}:{self.line}"
+
+    def ahead(self, source: bytes) -> bytes:
+        """Some of ``source``, the text of the file, right in front of the word."""
+        return source[max(0, self.offset - _CONTEXT) : self.offset]
+
+    def is_access(self, source: bytes) -> bool:
+        """Whether the word follows ``->`` or a dot behind an expression."""
+        return _ACCESS.search(self.ahead(source)) is not None
 
 
 def mentions(tree: Path, word: str, progress: Progress) -> tuple[Mention, ...]:

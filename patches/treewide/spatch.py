@@ -131,7 +131,10 @@ def spatch(
         progress(f"spatch: {done} of {len(files)} files done")
         for part, ended in _run(rules, image, batch, types):
             sites.update(dict.fromkeys(_sites(ended.output, image.root, part)))
-            failed += [_given_up(file, ended) for file in part if _stopped(ended)]
+            reason = _stopped(ended)
+            failed += [
+                Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand") for file in part if reason
+            ]
         done += len(batch)
     for file, content in before.items():
         after = image.read(file)
@@ -256,16 +259,14 @@ def _sites(output: str, root: Path, files: Collection[str]) -> Iterator[RuleMatc
             yield RuleMatch(rule, names[file], number, column, function, bindings)
 
 
-def _stopped(ended: Ended) -> bool:
-    """Whether it gave up, or said more than is kept of it."""
-    return bool(ended.status) or bool(_GAVE_UP.search(ended.output)) or len(ended.output) >= MOST_OUTPUT
-
-
-def _given_up(file: str, ended: Ended) -> Refusal:
-    said = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
-    said = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else said
-    reason = f"spatch gave up on this file ({said[:_MOST_OF_A_MESSAGE]})"
-    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")
+def _stopped(ended: Ended) -> str:
+    """Why the files stay as they are: it gave up, or printed more than is kept; empty where it did its work."""
+    gave_up = _GAVE_UP.search(ended.output)
+    if not (ended.status or gave_up or len(ended.output) >= MOST_OUTPUT):
+        return ""
+    line = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    line = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else line
+    return f"spatch gave up on this file ({line[:_MOST_OF_A_MESSAGE]})"
 
 
 def tidy(before: bytes, after: bytes) -> bytes:

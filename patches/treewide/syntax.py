@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import tree_sitter
 
-from linesmith.patches.source.grammar import syntax_root
+from linesmith.patches.source.grammar import body, syntax_root
 from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.records import RecordSpan
 
 _TRANSPARENT = frozenset(("parenthesized_expression", "cast_expression"))
 # What a pointer that leads nowhere is compared with.
@@ -67,6 +68,11 @@ def bare(node: tree_sitter.Node) -> tree_sitter.Node:
             node = node.child_by_field_name("value") or node
         else:
             return node
+
+
+def operator_of(node: tree_sitter.Node) -> str:
+    """The operator of an expression; empty where it has none."""
+    return text(node.child_by_field_name("operator"))
 
 
 def callee(call: tree_sitter.Node) -> str:
@@ -129,3 +135,24 @@ def inside(node: tree_sitter.Node, kind: str) -> Iterator[tree_sitter.Node]:
         if one.type == kind:
             yield one
         waiting.extend(reversed(one.children))
+
+
+def member_declarations(
+    source: bytes, record: RecordSpan
+) -> Iterator[tuple[tree_sitter.Node, dict[str, tree_sitter.Node], int]]:
+    """Every declaration in the body, those of anonymous records and of all arms of conditionals included.
+
+    With the names that it declares, each with its outermost declarator, and the offset in ``source`` of the syntax.
+    """
+    for node in body(source, record)[0]:
+        waiting = [node.syntax]
+        while waiting:
+            one = waiting.pop()
+            names: dict[str, tree_sitter.Node] = {}
+            if one.type == "field_declaration":
+                for declarator in one.children_by_field_name("declarator"):
+                    name = next(inside(declarator, "field_identifier"), None)
+                    names.update({text(name): declarator} if name is not None else {})
+                yield one, names, node.origin
+            if not names:
+                waiting.extend(reversed(one.children))
