@@ -22,7 +22,7 @@ from linesmith.patches.encapsulation.member import (
     position_behind,
 )
 from linesmith.patches.encapsulation.predicates import Predicate, calling, predicates_of
-from linesmith.patches.encapsulation.rules import KEPT, MemberRole, replacing
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, replacing
 from linesmith.patches.encapsulation.survey import (
     Survey,
     UsePlace,
@@ -96,7 +96,7 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     for file in files:
         text = plain_calls(work.image.read(file), name)
         work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
-    replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
+    replaced = tuple(place for place in survey.own if not place.uses & set(UNSERVED[accessor.form]))
     now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
     left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
     refusals = (*left, *failed, *_missed(work, survey, replaced), *others)

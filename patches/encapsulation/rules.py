@@ -125,7 +125,7 @@ def census(target: Target) -> SemanticPatch:
         target.rule(MemberRole.POINTER, f"P->{member}@p", **target.typed),
         target.rule(MemberRole.OBJECT, f"O.{member}@p", **target.typed),
         target.rule(MemberRole.PART, target.through_each("$.f")),
-        *(_keeping(target, use) for use in _KEEPING if target.macros or use not in _OF_ARRAYS),
+        *(_unserved(target, use) for use in _PATTERNS if target.macros or use not in _OF_ARRAYS),
         target.rule(MemberRole.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
         target.rule(MemberRole.KNOWN, f"O.{member}@p", O="TT"),
         target.rule(MemberRole.SEEN, target.through_each("$"), P="expression", O="expression"),
@@ -140,9 +140,9 @@ def replacing(target: Target, name: str, form: Form, uses: Collection[MemberRole
 
     Alternatives are written only for the ``uses`` that there are.
     """
-    kept = [use for use in KEPT[form] if use in uses]
-    without = f" != {{ {', '.join(f'{use}.p' for use in kept)} }}" if kept else " "
-    rules = [_keeping(target, use) for use in kept]
+    unserved = [use for use in UNSERVED[form] if use in uses]
+    without = f" != {{ {', '.join(f'{use}.p' for use in unserved)} }}" if unserved else " "
+    rules = [_unserved(target, use) for use in unserved]
     # One rule for all: once a rule has changed a function, positions found before it mean nothing there.
     holders = ["P->", *(["O."] if MemberRole.OBJECT in uses else []), *(["X->", "X."] if target.unique else [])]
     edits = [pair for holder in holders for pair in _pairs(target, holder, name, form, uses)]
@@ -153,7 +153,7 @@ def replacing(target: Target, name: str, form: Form, uses: Collection[MemberRole
 
 # A pattern in parentheses matches what has none, or fewer, as well: an isomorphism of Coccinelle. A macro with a body
 # may do anything with what it is passed.
-_KEEPING = {
+_PATTERNS = {
     MemberRole.ASSIGNED: ("(($)) = V",),
     MemberRole.UPDATED: ("(($))++", "(($))--", "++(($))", "--(($))", "(($)) A V"),
     MemberRole.HANDED: ("macro(..., (($)), ...)",),
@@ -164,17 +164,17 @@ _KEEPING = {
 }
 _OF_ARRAYS = (MemberRole.TYPED, MemberRole.ITERATED)
 # Places that an accessor of each form cannot serve.
-KEPT = {
+UNSERVED = {
     Form.ADDRESS: (MemberRole.ASSIGNED,),
     Form.ELEMENTS: (MemberRole.HANDED, MemberRole.MEASURED, MemberRole.TYPED, MemberRole.ITERATED, MemberRole.ADDRESS),
     Form.VALUE: (MemberRole.ASSIGNED, MemberRole.UPDATED, MemberRole.HANDED, MemberRole.ADDRESS),
 }
 
 
-def _keeping(target: Target, use: MemberRole) -> str:
+def _unserved(target: Target, use: MemberRole) -> str:
     """The rule that finds a use which may have to keep the member itself."""
     macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY, *target.macros))
-    text = target.rule(use, target.through_each(*_KEEPING[use]), macro="identifier")
+    text = target.rule(use, target.through_each(*_PATTERNS[use]), macro="identifier")
     return text.replace("identifier macro;", f'identifier macro =~ "^({macros})$";')
 
 

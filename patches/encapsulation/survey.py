@@ -14,7 +14,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.encapsulation.accessor import Form, MemberAccessor
 from linesmith.patches.encapsulation.member import DeclaredMember, Shape, is_apart
-from linesmith.patches.encapsulation.rules import KEPT, MemberRole, Target, census
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Target, census
 from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import Mention, mentions_in, read_source, source_files
 from linesmith.patches.treewide.spatch import RuleMatch, Types, spatch
@@ -275,7 +275,7 @@ def _refusal(declared: DeclaredMember, survey: Survey, accessor: MemberAccessor,
     source = survey.sources[mention.file]
     place = survey.places.get((mention.file, mention.line, mention.column))
     if place is not None and survey.has(place):
-        use = next((use for use in KEPT[accessor.form] if use in place.uses), None)
+        use = next((use for use in UNSERVED[accessor.form] if use in place.uses), None)
         return None if use is None else _staying(accessor, mention, use)
     if place is not None and place.is_foreign:
         return None

@@ -154,14 +154,12 @@ def _allocated(access: _PointerAccess, call: tree_sitter.Node, allocator: Alloca
         reason = f"{text(call)} allocates something else than one {access.targets[0]}"
         return access.standing(RefusalCode.LARGER, reason)
     cache = text(passed[allocator.cache]) if allocator.cache is not None else ""
-    source = text(passed[allocator.source]) if allocator.source is not None else ""
     clears = allocator.clears
     if not clears and allocator.flags is not None and allocator.flags < len(passed):
         # A variable may have the flag too.
         flags = text(passed[allocator.flags])
         clears = "__GFP_ZERO" in flags or any(word.islower() for word in re.findall(r"[A-Za-z_]\w*", flags))
-    role, name = Role.ALLOCATION, callee(call)
-    return replace(access.use, role=role, callee=name, cache=cache, source=source, clears=clears)
+    return replace(access.use, role=Role.ALLOCATION, callee=callee(call), cache=cache, clears=clears)
 
 
 def _is_one_object(access: _PointerAccess, passed: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:

@@ -114,16 +114,16 @@ def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
     return {file: source for file, source in sources if any(one in source for one in words) and word.search(source)}
 
 
-def find_uses(pointer: PointerMember, named: PointerMentions, image: TreeImage, progress: Progress) -> PointerUses:
+def find_uses(pointer: PointerMember, mentioned: PointerMentions, image: TreeImage, progress: Progress) -> PointerUses:
     """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
-    typed = any(_declares(pointer, named.sources[one.file], one) for one in named.own)
-    ours, unknown = _of_record(pointer, image, named.accesses, progress) if typed else (named.accesses, ())
+    typed = any(_declares(pointer, mentioned.sources[one.file], one) for one in mentioned.own)
+    ours, unknown = _of_record(pointer, image, mentioned.accesses, progress) if typed else (mentioned.accesses, ())
     places: list[PointerUse] = []
     for file, group in groupby(ours, lambda one: one.file):
-        root = parsed(named.sources[file])
+        root = parsed(mentioned.sources[file])
         places += (use_at(root, file, one, pointer.targets) for one in group)
-    initialisers = initialised(pointer, named.own, named.sources)
-    sites = (*unknown, *_in_other_programs(pointer, image, named.apart), *initialisers.possible)
+    initialisers = initialised(pointer, mentioned.own, mentioned.sources)
+    sites = (*unknown, *_in_other_programs(pointer, image, mentioned.apart), *initialisers.possible)
     return PointerUses(tuple(places), typed, sites, initialisers.certain)
 
 

@@ -17,7 +17,7 @@ from linesmith.patches.inline.aftermath import aftermath, left_behind
 from linesmith.patches.inline.cleanup import without_emptied, without_unused_labels
 from linesmith.patches.inline.order import in_order, moved_ahead
 from linesmith.patches.inline.pointer import pointer_member, with_object
-from linesmith.patches.inline.study import InlineRequest, Study, study
+from linesmith.patches.inline.study import Study, study
 from linesmith.patches.inline.uses import Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
@@ -47,14 +47,15 @@ class Inlined:
         return (*self.study.standing, *self.missed)
 
 
-def inlined(request: InlineRequest, progress: Progress) -> Inlined:
-    """The series that makes what the pointer points to a member, and the places that a person must look at.
+def inlined(record: str, member: str, tree: Path, progress: Progress, *, never_null: bool = False) -> Inlined:
+    """The series that makes what ``member`` of ``record`` points to a member, and what a person must look at.
 
-    Nothing of the tree is written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands
-    in the way, ``ToolMissing`` without Coccinelle.
+    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go. Nothing of the tree is
+    written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands in the way,
+    ``ToolMissing`` without Coccinelle.
     """
-    with tree_image(request.tree) as image:
-        known = study(request, image, progress)
+    with tree_image(tree) as image:
+        known = study(record, member, image, progress, never_null=never_null)
         if known.standing:
             return Inlined(known, PatchSeries(()), known.sites)
         steps = _ordered(known, image)

@@ -100,9 +100,9 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
     """
     source = pointer.outer.source
-    around = conditionals(source, pointer.start, pointer.outer.record.opening)
+    enclosing_ifs = conditionals(source, pointer.start, pointer.outer.record.opening)
     declared = f"{pointer.target} {pointer.name}{' ' * bool(attribute)}{attribute};".encode()
-    if not _can_be_last(pointer) or any(one.alternative for one in around):
+    if not _can_be_last(pointer) or any(one.alternative for one in enclosing_ifs):
         return source[: pointer.start] + declared + source[pointer.end :]
     # The whole lines of the declaration, with the comments right above and on its line.
     start = source.rfind(b"\n", 0, pointer.start) + 1
@@ -111,7 +111,7 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     comment = _COMMENT_BEHIND.match(source, pointer.end)
     end = comment.end() if comment else pointer.end
     moved = source[start : pointer.start] + declared + source[pointer.end : end]
-    block = b"".join(one.opening for one in around) + moved + b"#endif\n" * len(around)
+    block = b"".join(one.opening for one in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
     brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
     rest = source[:start] + source[end:brace]
     after = without_emptied(source, rest + block + source[brace:])

@@ -58,8 +58,8 @@ def semantic_patch(
 
 
 def _called(functions: Sequence[str], rest: str) -> str:
-    chosen = "\\|".join(functions)
-    return f"\\({chosen}\\)({rest})" if len(functions) > 1 else f"{chosen}({rest})"
+    choice = "\\|".join(functions)
+    return f"\\({choice}\\)({rest})" if len(functions) > 1 else f"{choice}({rest})"
 
 
 def _kind(use: PointerUse) -> tuple[bool, bool]:
@@ -74,15 +74,14 @@ def _allocations(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[
         calls = sorted({use.callee for use in made if (use.callee in cleared, _kind(use)[1]) == (clears, False)})
         if calls:
             yield from _fresh(names, _called(calls, "..."), clears=clears)
-    other = names.word("other")
     for call in sorted({use.callee for use in made if _kind(use)[1]}):
-        passed = f"..., {other}, ..." if ALLOCATORS[call].source else f"{other}, ..."
-        edit = f"{call}({passed});"
-        yield names.rule(
-            f"copied_by_{call}",
-            lambda way, edit=edit: f"- {way} = {edit}\n+ {way} = *{other};",  # type: ignore[misc]
-            f"expression {other};",
-        )
+        yield _copied(names, call)
+
+
+def _copied(names: _Metavariables, call: str) -> str:
+    other = names.word("other")
+    edit = f"{call}({'..., ' if ALLOCATORS[call].source else ''}{other}, ...);"
+    return names.rule(f"copied_by_{call}", lambda way: f"- {way} = {edit}\n+ {way} = *{other};", f"expression {other};")
 
 
 def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
@@ -194,12 +193,12 @@ def _addresses(names: _Metavariables, made: Collection[tuple[bool, bool]]) -> It
     place, member, other = names.word("place"), names.word("member"), names.word("other")
     copies = any(copies for _, copies in made)
 
-    def kept(way: str) -> str:
+    def unchanged(way: str) -> str:
         ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
         ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if (True, False) in made else []
         ways += [f"{way}@{place} = {other}"] if copies else []
         return "\n|\n".join(f" {one}" for one in ways)
 
     copied = (f"expression {other};",) if copies else ()
-    yield names.rule("kept", kept, f"identifier {member};", *copied, f"position {place};")
+    yield names.rule("kept", unchanged, f"identifier {member};", *copied, f"position {place};")
     yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")

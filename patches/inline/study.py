@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
@@ -12,7 +11,6 @@ from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.caches import Caches, object_caches
 from linesmith.patches.inline.find import (
-    PointerMentions,
     PointerUses,
     find_uses,
     pointer_mentions,
@@ -36,19 +34,6 @@ _PLAIN_ALIGNMENT = "__attribute__((aligned(64)))"
 
 
 @dataclass(frozen=True, slots=True)
-class InlineRequest:
-    """Make what ``member`` of ``record`` points to a member, in the sources below ``tree``.
-
-    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go.
-    """
-
-    record: str
-    member: str
-    tree: Path
-    never_null: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Study:
     """The pointer, what it leads to, who uses it, and what follows from that.
 
@@ -68,25 +53,32 @@ class Study:
     sites: tuple[Refusal, ...]
 
 
-def study(request: InlineRequest, image: TreeImage, progress: Progress) -> Study:
+def study(record: str, member: str, image: TreeImage, progress: Progress, *, never_null: bool) -> Study:
     """Look at the tree; raises what ``inlined`` does."""
-    pointer = pointer_member(_outer(image, request, progress), request.member)
-    named = pointer_mentions(pointer, image, progress)
-    target = target_record(pointer, named.files, image, progress)
-    pointer, sources = record_sources(_with_names(pointer, target, named, image), image)
-    uses = find_uses(pointer, named, image, progress)
+    pointer = pointer_member(_outer(image, record, member, progress), member)
+    mentioned = pointer_mentions(pointer, image, progress)
+    target = target_record(pointer, mentioned.files, image, progress)
+    # The names of both records, as the files that are near have them.
+    outer = pointer.outer
+    near = dict.fromkeys((outer.file, target.file, *mentioned.files, *included(image, outer.file)))
+    texts = [image.read(file) for file in near]
+    targets = tuple(dict.fromkeys((pointer.target, *names_of(target, texts))))
+    pointer = replace(pointer, holders=names_of(outer, texts), targets=targets)
+    pointer, sources = record_sources(pointer, image)
+    uses = find_uses(pointer, mentioned, image, progress)
     caches = object_caches(uses.places, image, progress)
     seen = lifetimes(pointer, uses, image, progress)
     copied = copying(pointer, uses.places, sources)
     copied_at = {one.place for one in (*copied.certain, *copied.possible)}
     relying = reliance(pointer, sources)
     # A compiler may rely on an alignment that is promised: none where a program's records may begin anywhere.
-    plain = _PLAIN_ALIGNMENT if all_aligned(pointer, seen.made, sources) else ""
-    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else plain
+    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else _PLAIN_ALIGNMENT
+    if not (is_kernel(image.tree) or all_aligned(pointer, seen.made, sources)):
+        attribute = ""
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
     rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed, malloc=bool(made_in))
     in_the_way = (
-        *standing(pointer, target, uses, frozenset((Role.TEST,)) if request.never_null else frozenset()),
+        *standing(pointer, target, uses, frozenset((Role.TEST,)) if never_null else frozenset()),
         *caches.standing,
         *released_otherwise(pointer, seen),
         *relying.certain,
@@ -105,25 +97,17 @@ def study(request: InlineRequest, image: TreeImage, progress: Progress) -> Study
     return Study(pointer, target, uses, caches, rules, attribute, made_in, in_the_way, sites)
 
 
-def _with_names(pointer: PointerMember, target: Declared, named: PointerMentions, image: TreeImage) -> PointerMember:
-    """The pointer with all names of both records."""
-    files = dict.fromkeys((pointer.outer.file, target.file, *named.files, *included(image, pointer.outer.file)))
-    sources = [image.read(file) for file in files]
-    targets = dict.fromkeys((pointer.target, *names_of(target, sources)))
-    return replace(pointer, holders=names_of(pointer.outer, sources), targets=tuple(targets))
-
-
-def _outer(image: TreeImage, request: InlineRequest, progress: Progress) -> Declared:
+def _outer(image: TreeImage, record: str, member: str, progress: Progress) -> Declared:
     """The record in the tree that has the member; the debug information of no build is needed."""
     try:
-        declared = _declared(image, request.record, request.member)
+        declared = _declared(image, record, member)
     except DeclarationNotFound:
-        files = dict.fromkeys(one.file for one in mentions(image.tree, request.record, progress))
-        known = tags_of(request.record, (image.read(file) for file in files))
+        files = dict.fromkeys(one.file for one in mentions(image.tree, record, progress))
+        known = tags_of(record, (image.read(file) for file in files))
         if not known:
             remedy = "check the name, as its tag or typedef has it"
-            raise DeclarationNotFound(f"{image.tree} declares no record {request.record}; {remedy}") from None
-        declared = _declared(image, known[0], request.member)
+            raise DeclarationNotFound(f"{image.tree} declares no record {record}; {remedy}") from None
+        declared = _declared(image, known[0], member)
     if declared.record.kind != "struct":
         reason = f"{declared.record.title} is no struct"
         raise EditRefused(Refusal(RefusalCode.NO_STRUCT, declared.place, reason))

@@ -51,7 +51,7 @@ class PointerUse:
     """One place where the pointer is used, in ``function`` (empty outside of all).
 
     ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
-    cache that the object is taken from, ``source`` what it is copied from; each is empty where there is none.
+    cache that the object is taken from; each is empty where there is none.
     ``clears`` tells that the object may be all zero, ``sole`` that the ``if`` that it is all of goes too.
     ``refusal`` says what stands in the way.
     """
@@ -63,7 +63,6 @@ class PointerUse:
     holder: str = ""
     callee: str = ""
     cache: str = ""
-    source: str = ""
     clears: bool = False
     sole: bool = False
     refusal: Refusal | None = None

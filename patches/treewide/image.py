@@ -35,8 +35,8 @@ class TreeImage:
             if file not in self._committed:
                 self.put(file, self.read(file))
 
-    def put(self, file: str, content: bytes | None) -> None:
-        """Give ``file`` this content; ``None`` takes the file away."""
+    def put(self, file: str, content: bytes) -> None:
+        """Give ``file`` this content."""
         if file not in self._committed:
             self._committed[file] = source_bytes(self.tree, file)
         folder = PurePosixPath(file).parent
@@ -49,8 +49,7 @@ class TreeImage:
             place.mkdir(exist_ok=True)
         place = self.root / file
         place.unlink(missing_ok=True)
-        if content is not None:
-            place.write_bytes(content)
+        place.write_bytes(content)
 
     def read(self, file: str) -> bytes:
         """The content of ``file`` as it is now; raises ``OSError`` for what is no file of the tree.

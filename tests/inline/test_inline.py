@@ -15,7 +15,6 @@ from text_cases import files_in
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.inline import Inlined, inlined
-from linesmith.patches.inline.study import InlineRequest
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
@@ -26,7 +25,7 @@ HEADER, QUEUE, MAIN = FILES.values()
 
 def made(tree: Path, more: dict[str, str] | None = None, **options: bool) -> Inlined:
     """What becomes of ``queue.counters`` in the program with ``more`` files, or other ones."""
-    return inlined(InlineRequest("queue", "counters", write_files(tree, FILES | (more or {})), **options), print)
+    return inlined("queue", "counters", write_files(tree, FILES | (more or {})), print, **options)
 
 
 def places(refusals: Iterable[Refusal]) -> list[tuple[RefusalCode, str]]:

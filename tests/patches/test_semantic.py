@@ -114,7 +114,7 @@ def test_a_commit_gives_what_changed_since_the_last_one(tree: Path) -> None:
         assert image.commit() == (FileChange("lib/one.c", b"int one;\n", b"int uno;\n"),)
         image.put("lib/one.c", b"int un;\n")
         image.put("lib/new.c", b"int new;\n")
-        image.put("lib/deep/two.c", None)
+        (image.root / "lib/deep/two.c").unlink()
         assert image.commit() == (
             FileChange("lib/deep/two.c", b"int two;\n", None),
             FileChange("lib/new.c", None, b"int new;\n"),
