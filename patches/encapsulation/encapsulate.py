@@ -207,10 +207,9 @@ def _accessor_message(
 ) -> str:
     """The message of the step that brings in the accessor."""
     files = {place.file for place in places}
-    gives = {Form.ADDRESS: "gives its address", Form.ELEMENTS: "gives its elements", Form.VALUE: "gives its value"}
     why = (
         f"Users reach {declared.name} of {declared.title} directly, so that what is behind it cannot change without "
-        f"all of them. Add {accessor.name}(), which {gives[accessor.form]}, and use it: {len(places)} "
+        f"all of them. Add {accessor.name}(), which gives its {accessor.form}, and use it: {len(places)} "
         f"place{'s' * (len(places) != 1)} in {len(files)} file{'s' * (len(files) != 1)}. No functional change."
     )
     counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)

@@ -180,21 +180,18 @@ def _mentioned(work: Work, files: Iterable[str]) -> tuple[dict[str, bytes], tupl
     """The sources, the places of the name in them, and whether none of these may declare something else."""
     sources = {file: work.image.read(file) for file in files}
     mentions = tuple(one for file, source in sources.items() for one in mentions_in(file, source, work.declared.name))
-    only = all(
-        _is_in_record(work.declared, one)
-        or one.is_access(source)
-        or _is_designator(source, one)
-        or _is_offset(source, one)
-        for one in mentions
-        for source in (sources[one.file],)
-    )
-    return sources, mentions, only
+    for one in mentions:
+        source = sources[one.file]
+        is_use = one.is_access(source) or _is_designator(source, one) or _is_offset(source, one)
+        if not (is_use or _is_in_record(work.declared, one)):
+            return sources, mentions, False
+    return sources, mentions, True
 
 
 def _counted(work: Work, files: Sequence[str], types: Types, *, unique: bool) -> list[UsePlace]:
     if not files:
         return []
-    return _gathered(spatch(census(work.target(unique=unique)), work.image, files, work.progress, types).sites)
+    return _gathered(spatch(census(work.target(unique=unique)), work.image, files, work.progress, types).matches)
 
 
 def _by_place(places: Iterable[UsePlace]) -> dict[tuple[str, int, int], UsePlace]:

@@ -146,7 +146,7 @@ def _of_record(
     files = tuple(dict.fromkeys(one.file for one in accesses))
     kinds = {
         (site.file, site.line, site.column): " ".join(_QUALIFIERS.sub(" ", dict(site.bindings)["kind"]).split())
-        for site in spatch(SemanticPatch(text, reports), image, files, progress).sites
+        for site in spatch(SemanticPatch(text, reports), image, files, progress).matches
     }
     ours = tuple(one for one in accesses if kinds.get((one.file, one.line, one.column)) in pointer.holders)
     lost = [one for one in accesses if (one.file, one.line, one.column) not in kinds]

@@ -144,9 +144,9 @@ def lifetimes(pointer: PointerMember, uses: PointerUses, image: TreeImage, progr
     others = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
     seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
     released = {(use.file, use.line) for use in uses.places if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
-    made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in makers))
-    copied = {(site.file, site.line): site for site in seen.sites if site.rule in _COPYING}
-    freed = (site for site in seen.sites if site.rule == "object_released")
+    made = tuple(dict.fromkeys(_making(site) for site in seen.matches if site.rule in makers))
+    copied = {(site.file, site.line): site for site in seen.matches if site.rule in _COPYING}
+    freed = (site for site in seen.matches if site.rule == "object_released")
     return Lifetimes(
         made, tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released)
     )

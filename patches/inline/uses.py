@@ -18,6 +18,7 @@ from linesmith.patches.treewide.syntax import (
     bare,
     callee,
     compact,
+    declared_name,
     enclosing,
     inside,
     operator_of,
@@ -52,8 +53,8 @@ class PointerUse:
 
     ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
     cache that the object is taken from; each is empty where there is none.
-    ``clears`` tells that the object may be all zero, ``sole`` that the ``if`` that it is all of goes too.
-    ``refusal`` says what stands in the way.
+    ``clears``: the object may be all zero; ``sole``: the ``if`` that it is all of goes too. ``refusal`` says what
+    stands in the way.
     """
 
     file: str
@@ -119,16 +120,8 @@ def _ended(node: tree_sitter.Node, function: tree_sitter.Node) -> tree_sitter.No
 def is_local(function: tree_sitter.Node, name: str) -> bool:
     """Whether the function declares the variable, as a parameter or in its body."""
     declared = (*inside(function, "parameter_declaration"), *inside(function, "declaration"))
-    parts: list[tree_sitter.Node | None] = [
-        part for one in declared for part in one.children_by_field_name("declarator")
-    ]
-    for part in parts:
-        inner = part
-        while inner is not None and inner.type != "identifier":
-            inner = inner.child_by_field_name("declarator")
-        if text(inner) == name:
-            return True
-    return False
+    parts = (part for one in declared for part in one.children_by_field_name("declarator"))
+    return any(declared_name(part) == name for part in parts)
 
 
 def stored_in(function: tree_sitter.Node, name: str) -> Iterator[tree_sitter.Node]:

@@ -100,7 +100,7 @@ class RuleMatch:
 class Spatched:
     """What ``spatch`` did: the changed files lie in the image, ``failed`` are those it gave up on."""
 
-    sites: tuple[RuleMatch, ...]
+    matches: tuple[RuleMatch, ...]
     failed: tuple[Refusal, ...]
 
 
@@ -125,12 +125,12 @@ def spatch(
     _write(rules, patch.script)
     _write(_macros(rules), "".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY))
     _check(rules)
-    sites: dict[RuleMatch, None] = {}
+    matches: dict[RuleMatch, None] = {}
     done = 0
     for batch in _batches(files):
         progress(f"spatch: {done} of {len(files)} files done")
         for part, ended in _run(rules, image, batch, types):
-            sites.update(dict.fromkeys(_sites(ended.output, image.root, part)))
+            matches.update(dict.fromkeys(_matches(ended.output, image.root, part)))
             reason = _stopped(ended)
             failed += [
                 Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand") for file in part if reason
@@ -140,7 +140,7 @@ def spatch(
         after = image.read(file)
         if after != content:
             image.put(file, tidy(content, after))
-    return Spatched(tuple(sites), tuple(failed))
+    return Spatched(tuple(matches), tuple(failed))
 
 
 def _write(place: Path, text: str) -> None:
@@ -244,7 +244,7 @@ def _reporting(report: Report) -> str:
     )
 
 
-def _sites(output: str, root: Path, files: Collection[str]) -> Iterator[RuleMatch]:
+def _matches(output: str, root: Path, files: Collection[str]) -> Iterator[RuleMatch]:
     """What the scripts printed of the ``files``; text of these can print such lines too, so each is checked."""
     names = {f"{place}/{file}": file for file in files for place in (root.name, root)}
     for line in output.splitlines():

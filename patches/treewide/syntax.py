@@ -113,7 +113,11 @@ def enclosing(node: tree_sitter.Node, *kinds: str) -> tree_sitter.Node | None:
 def function_name(node: tree_sitter.Node) -> str:
     """The function around the node; empty outside of all."""
     definition = enclosing(node, "function_definition")
-    declarator = definition.child_by_field_name("declarator") if definition is not None else None
+    return declared_name(definition.child_by_field_name("declarator") if definition is not None else None)
+
+
+def declared_name(declarator: tree_sitter.Node | None) -> str:
+    """The variable or function that is declared; empty where it has no name."""
     while declarator is not None and declarator.type != "identifier":
         declarator = declarator.child_by_field_name("declarator")
     return text(declarator)

@@ -61,8 +61,8 @@ def test_types_come_from_headers_and_the_tree_stays(image: TreeImage) -> None:
     """Bodies of scoped guards are code; a report tells where a rule matched."""
     image.put("lock.c", b"int f(struct wheel *w)\n{\n\tscoped_guard (mutex, &l)\n\t\treturn w->turns;\n}\n")
     done = spatch(SemanticPatch(RULES, (Report("r", "p", ("W",)),)), image, ["spin.c", "lock.c"], quiet)
-    assert RuleMatch("r", "spin.c", 7, 18, "spin", (("W", "c -> front"),)) in done.sites
-    assert (len(done.sites), done.failed) == (2, ())
+    assert RuleMatch("r", "spin.c", 7, 18, "spin", (("W", "c -> front"),)) in done.matches
+    assert (len(done.matches), done.failed) == (2, ())
     spin = {one.file: one.after for one in image.commit()}
     assert spin["spin.c"] == SOURCE.replace(b"c->front->turns", b"wheel_turns(c->front)")
     assert b"return wheel_turns(w);" in (spin["lock.c"] or b"")
