@@ -52,11 +52,11 @@ def command(member: tuple[str, str], accessor: str, request: TreewideRequest) ->
     source tree is only read.
     """
     from linesmith.analyzer.report import changes
-    from linesmith.patches.encapsulation.encapsulate import Wish, confirmed, encapsulate
+    from linesmith.patches.encapsulation.encapsulate import confirmed, encapsulate
 
     configurations = request.configurations()
     with request.deadline.running():
-        made = encapsulate(Wish(*member, accessor), request.tree.root, StepReporter())
+        made = encapsulate(*member, accessor, request.tree.root, StepReporter())
     late: tuple[str, ...] = ()
     if not request.dry_run:
         checks = _checks(made, request, configurations)

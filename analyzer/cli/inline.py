@@ -40,11 +40,10 @@ def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest
     """
     from linesmith.analyzer.report import changes
     from linesmith.patches.inline.inline import confirmed, inlined
-    from linesmith.patches.inline.study import Wanted
 
     configurations = request.configurations()
     with request.deadline.running():
-        made = inlined(Wanted(*pointer, request.tree.root, never_null), StepReporter())
+        made = inlined(*pointer, request.tree.root, StepReporter(), never_null=never_null)
     late: tuple[str, ...] = ()
     if not (made.standing or request.dry_run):
         checks = _checks(made, request, configurations)

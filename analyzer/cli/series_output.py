@@ -207,7 +207,7 @@ class TreewideRequest:
     def usual(self, file: str) -> MatrixRequest:
         """The configurations that a change of ``file`` is compiled under where the user names none."""
         from linesmith.patches.matrix.choice import MatrixRequest
-        from linesmith.patches.treewide.image import usual_configurations
+        from linesmith.patches.treewide.series import usual_configurations
 
         return MatrixRequest(usual_configurations(self.tree, file), deadlines=self.deadline.anew)
 

@@ -69,7 +69,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "pointer": pointer.name,
         "target": pointer.target,
         "place": pointer.place,
-        "uses": [fields_of(use, "place", "role", "function") for use in study.found.uses],
+        "uses": [fields_of(use, "place", "role", "function") for use in study.uses.places],
         "caches": study.caches.gone,
         "standing": inlined.standing,
         "sites": inlined.sites,
@@ -98,7 +98,7 @@ def _encapsulated(made: Encapsulated) -> Iterator[str]:
 
 
 def _inlined(inlined: Inlined) -> Iterator[str]:
-    pointer, uses = inlined.study.pointer, len(inlined.study.found.uses)
+    pointer, uses = inlined.study.pointer, len(inlined.study.uses.places)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _places("In the way", inlined.standing)
     yield from _places("To look at", inlined.sites)

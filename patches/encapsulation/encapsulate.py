@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,57 +13,157 @@ from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.encapsulation.expressions import (
-    Predicate,
-    in_style,
-    is_called,
-    measuring,
-    plain_calls,
-    predicates_of,
-    spaced,
-    using,
-)
+from linesmith.patches.encapsulation.accessor import Form, MemberAccessor, definition, in_style, plain_calls, spaced
 from linesmith.patches.encapsulation.member import (
-    Accessor,
     DeclaredMember,
-    Form,
-    aliases,
-    definition,
     find_member,
     is_apart,
+    of_other_program,
     position_behind,
-    told,
 )
-from linesmith.patches.encapsulation.rules import KEPT, Use, replacing
+from linesmith.patches.encapsulation.predicates import Predicate, calling, predicates_of
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, replacing
 from linesmith.patches.encapsulation.survey import (
-    Place,
     Survey,
+    UsePlace,
     Work,
     all_uses,
     by_depth,
     form_for,
+    is_called,
     leftovers,
+    measuring,
     parameter_for,
     renewed,
     surveyed,
 )
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs
-from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import (
-    Mention,
-    TreeImage,
-    broken,
-    from_first_to_last,
-    mentioned,
-    mentions_of,
-    never_compiled,
-    notes,
-    tree_image,
-    unread_files,
-)
+from linesmith.patches.treewide.image import tree_image
+from linesmith.patches.treewide.mentions import mentions_in, mentions_of, unread_files
+from linesmith.patches.treewide.names import typedefs_in_tree
+from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
+
+
+@dataclass(frozen=True, slots=True)
+class Encapsulated:
+    """What was done: the ``places`` whose access was replaced, by the ``rules``, in the steps of ``series``.
+
+    ``rules`` is a semantic patch that a person can run; ``refusals`` of the series are the places that stay. ``broken``
+    are units that do not compile any more.
+    """
+
+    declared: DeclaredMember
+    accessor: MemberAccessor
+    places: tuple[UsePlace, ...]
+    rules: str
+    series: PatchSeries
+    broken: tuple[Refusal, ...] = ()
+
+
+def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: Progress) -> Encapsulated:
+    """The series after which ``member`` of the record with this tag or typedef is reached through ``accessor``.
+
+    The tree is only read. Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``.
+    """
+    with tree_image(tree) as image:
+        mentions = mentions_of(image.tree, (member, accessor), progress)
+        declared, copies = find_member(image.tree, record, member, mentions[member])
+        # Variables in functions may be called like the accessor, functions may not.
+        used = (one for one in mentions[accessor] if not is_apart(one, declared))
+        taken = next((one for one in used if is_called(image.read(one.file), one, accessor)), None)
+        if taken is not None:
+            reason = f"{accessor} is a name already"
+            raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
+        macros = measuring(image.tree, declared, mentions[member])
+        work = Work(declared, image, progress, typedefs_in_tree(image.tree, declared.record), macros)
+        foreign = {copy.file for copy in copies}
+        near = [one.file for one in mentions[member] if one.file not in foreign and not is_apart(one, declared)]
+        others = (*map(of_other_program, copies), *unread_files(image.tree))
+        return _encapsulated(work, accessor, surveyed(work, near), others)
+
+
+def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusal]) -> Encapsulated:
+    first, first_rules = _predicates_called(work, survey)
+    for step in first:
+        survey = renewed(work, survey, [change.file for change in step.changes])
+    accessor = _accessor(work.declared, name, survey.own)
+    rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, all_uses(survey.own))
+    files = sorted({place.file for place in survey.own})
+    failed = _applied(work, rules, survey, files)
+    for file in files:
+        text = plain_calls(work.image.read(file), name)
+        work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
+    replaced = tuple(place for place in survey.own if not place.uses & set(UNSERVED[accessor.form]))
+    now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
+    left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
+    refusals = (*left, *failed, *_missed(work, survey, replaced), *others)
+    _define(work, accessor)
+    text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)
+    series = PatchSeries((*first, SeriesStep(text_of_step, work.image.commit())), refusals=refusals)
+    return Encapsulated(work.declared, accessor, replaced, _script(work.declared, [*first_rules, rules.text]), series)
+
+
+def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
+    """The step that calls the functions which others spell out, and its rules, where there is something to do."""
+    predicates = tuple(predicates_of(work.declared))
+    files = {place.file for place in survey.own}
+    likely = {file for file in files if any(one.may_be_spelt_out(survey.sources[file]) for one in predicates)}
+    if not likely:
+        return [], []
+    rules = calling(work.target(unique=survey.is_unique), predicates)
+    _applied(work, rules, survey, likely)
+    changes = work.image.commit()
+    if not changes:
+        return [], []
+    return [SeriesStep(_predicates_message(work.declared, predicates, changes, work.image.tree), changes)], [rules.text]
+
+
+def _accessor(declared: DeclaredMember, name: str, own: Sequence[UsePlace]) -> MemberAccessor:
+    """The accessor that serves most uses; raises ``EditRefused`` where there is none."""
+    if not own:
+        reason = f"no access to {declared.name} of a {declared.title} was found"
+        raise EditRefused(Refusal(RefusalCode.NOTHING_TO_REPLACE, declared.place, reason))
+    form = form_for(declared, own)
+    generic = form is not Form.VALUE and any(MemberRole.CONSTANT in place.uses for place in own)
+    return MemberAccessor(name, form, parameter_for(declared, own), generic)
+
+
+def _applied(work: Work, rules: SemanticPatch, survey: Survey, files: Collection[str]) -> list[Refusal]:
+    failed: list[Refusal] = []
+    for depth, group in by_depth(files, survey):
+        failed += spatch(rules, work.image, group, work.progress, depth).failed
+    return failed
+
+
+def _gnu_style(work: Work, source: bytes) -> bool:
+    """Whether calls are written with a blank; never in a kernel, whatever a file has."""
+    return not is_kernel(work.image.tree) and spaced(source)
+
+
+def _missed(work: Work, survey: Survey, replaced: Sequence[UsePlace]) -> Iterator[Refusal]:
+    """Files in which more places name the member than there should be."""
+    before = Counter(mention.file for mention in survey.mentions)
+    for file, count in Counter(place.file for place in replaced).items():
+        left = sum(1 for _ in mentions_in(file, work.image.read(file), work.declared.name))
+        more = left - (before[file] - count)
+        if more > 0:
+            reason = f"{more} of the {count} places that Coccinelle recognized in this file were not replaced"
+            yield Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change them by hand")
+
+
+def _define(work: Work, accessor: MemberAccessor) -> None:
+    """Put the accessor behind the record, wherever that is now."""
+    source = work.image.read(work.declared.file)
+    start = work.declared.record.start
+    near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
+    behind = position_behind(source, near)
+    lines = definition(accessor, work.declared, source[behind:])
+    text = in_style(lines, accessor.name, blank=_gnu_style(work, source))
+    work.image.put(work.declared.file, source[:behind] + text + source[behind:])
+
 
 # The messages of the steps, and the semantic patch as a file that a person can run.
 
@@ -85,190 +184,45 @@ _STAYS = {
 }
 
 
-def predicates(declared: DeclaredMember, found: Sequence[Predicate], changes: Sequence[FileChange], tree: Path) -> str:
+def _predicates_message(
+    declared: DeclaredMember, predicates: Sequence[Predicate], changes: Sequence[FileChange], tree: Path
+) -> str:
     """The message of the step that calls functions whose expressions others spell out."""
     after = b"".join(change.after or b"" for change in changes)
-    names = [f"{one.name}()" for one in found if one.name.encode() in after]
+    names = [f"{one.name}()" for one in predicates if one.name.encode() in after]
     listed = ", ".join(names[:_LISTED])
-    subject = style(tree, declared.file).subject(f"use {listed}")
-    body = (
+    text = (
         f"Some users of {declared.name} of {declared.title} spell out what {listed} "
         f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
     )
-    return f"{subject}\n\n{paragraph(body)}\n"
+    return message(tree, declared.file, f"use {listed}", (text,))
 
 
-def accessor_step(
-    declared: DeclaredMember, made: Accessor, places: Sequence[Place], refusals: Sequence[Refusal], tree: Path
+def _accessor_message(
+    declared: DeclaredMember,
+    accessor: MemberAccessor,
+    places: Sequence[UsePlace],
+    refusals: Sequence[Refusal],
+    tree: Path,
 ) -> str:
     """The message of the step that brings in the accessor."""
-    files = Counter(place.file for place in places)
-    subject = style(tree, declared.file).subject(f"access {declared.name} through {made.name}()")
-    gives = {Form.ADDRESS: "gives its address", Form.ELEMENTS: "gives its elements", Form.VALUE: "gives its value"}
+    files = {place.file for place in places}
     why = (
         f"Users reach {declared.name} of {declared.title} directly, so that what is behind it cannot change without "
-        f"all of them. Add {made.name}(), which {gives[made.form]}, and use it: {len(places)} "
+        f"all of them. Add {accessor.name}(), which gives its {accessor.form}, and use it: {len(places)} "
         f"place{'s' * (len(places) != 1)} in {len(files)} file{'s' * (len(files) != 1)}. No functional change."
     )
-    blocks = [subject, paragraph(why), *([paragraph(_left(declared, refusals))] if refusals else []), paragraph(_MADE)]
-    return "\n\n".join(blocks) + "\n"
+    counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
+    left = ", ".join(f"{count} {where}" for where, count in counts.items())
+    stays = [f"Places that go on naming {declared.name}: {left}."] if refusals else []
+    subject = f"access {declared.name} through {accessor.name}()"
+    return message(tree, declared.file, subject, (why, *stays, "Made with Coccinelle."))
 
 
-_MADE = "Made with Coccinelle."
-
-
-def script(declared: DeclaredMember, rules: Sequence[str]) -> str:
+def _script(declared: DeclaredMember, rules: Sequence[str]) -> str:
     """The semantic patch with the command that runs it."""
     head = f"// Hides {declared.name} of {declared.title}. To be run by:\n{_RUN}"
     return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
-
-
-def _left(declared: DeclaredMember, refusals: Sequence[Refusal]) -> str:
-    counts = Counter(_STAYS.get(one.code, "elsewhere") for one in refusals)
-    told = ", ".join(f"{count} {where}" for where, count in counts.items())
-    return f"Places that go on naming {declared.name}: {told}."
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """``member`` of the record with this tag or typedef is to be reached through ``accessor``."""
-
-    record: str
-    member: str
-    accessor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Encapsulated:
-    """What was done: the ``places`` whose access was replaced, by the ``rules``, in the steps of ``series``.
-
-    ``rules`` is a semantic patch that a person can run; ``refusals`` of the series are the places that stay. ``broken``
-    are units that do not compile any more.
-    """
-
-    declared: DeclaredMember
-    accessor: Accessor
-    places: tuple[Place, ...]
-    rules: str
-    series: PatchSeries
-    broken: tuple[Refusal, ...] = ()
-
-
-def encapsulate(wish: Wish, tree: Path, progress: Progress) -> Encapsulated:
-    """The series for a tree, which is only read.
-
-    Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``.
-    """
-    with tree_image(tree) as image:
-        found = mentions_of(image.tree, (wish.member, wish.accessor), progress)
-        declared, copies = find_member(image.tree, wish.record, wish.member, found[wish.member])
-        _check_free(image, wish, [mention for mention in found[wish.accessor] if not is_apart(mention, declared)])
-        macros = measuring(image.tree, declared, found[wish.member])
-        work = Work(declared, image, progress, aliases(image.tree, declared.record), macros)
-        foreign = {copy.file for copy in copies}
-        near = [one.file for one in found[wish.member] if one.file not in foreign and not is_apart(one, declared)]
-        others = (*map(told, copies), *unread_files(image.tree))
-        return _encapsulated(work, wish.accessor, surveyed(work, near), others)
-
-
-def _check_free(image: TreeImage, wish: Wish, used: Sequence[Mention]) -> None:
-    """Raise ``EditRefused`` where a function has the name; variables in functions may be called like the accessor."""
-    taken = next((one for one in used if is_called(image.read(one.file), one, wish.accessor)), None)
-    if taken is not None:
-        reason = f"{wish.accessor} is a name already"
-        raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
-
-
-def _encapsulated(work: Work, name: str, survey: Survey, copies: Sequence[Refusal]) -> Encapsulated:
-    first, first_rules = _predicates_used(work, survey)
-    for step in first:
-        survey = renewed(work, survey, [change.file for change in step.changes])
-    accessor = _accessor(work.declared, name, survey.own)
-    uses = all_uses(survey.own)
-    rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, uses)
-    files = sorted({place.file for place in survey.own})
-    failed = _applied(work, rules, survey, files)
-    for file in files:
-        text = plain_calls(work.image.read(file), name)
-        work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
-    replaced = tuple(place for place in survey.own if not place.uses & set(KEPT[accessor.form]))
-    left = leftovers(survey, accessor, _macros(work, survey))
-    refusals = (*left, *failed, *_missed(work, survey, replaced), *copies)
-    _define(work, accessor)
-    why = accessor_step(work.declared, accessor, replaced, refusals, work.image.tree)
-    series = PatchSeries((*first, SeriesStep(why, work.image.commit())), refusals=refusals)
-    return Encapsulated(work.declared, accessor, replaced, script(work.declared, [*first_rules, rules.text]), series)
-
-
-def _gnu_style(work: Work, source: bytes) -> bool:
-    """Whether calls are written with a blank; never in a kernel, whatever a file has."""
-    return not is_kernel(work.image.tree) and spaced(source)
-
-
-def _accessor(declared: DeclaredMember, name: str, own: Sequence[Place]) -> Accessor:
-    """The accessor that serves most uses; raises ``EditRefused`` where there is none."""
-    if not own:
-        reason = f"no access to {declared.name} of a {declared.title} was found"
-        raise EditRefused(Refusal(RefusalCode.NOTHING_TO_REPLACE, declared.place, reason))
-    form = form_for(declared, own)
-    generic = form is not Form.VALUE and any(Use.CONSTANT in place.uses for place in own)
-    return Accessor(name, form, parameter_for(declared, own), generic)
-
-
-def _predicates_used(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
-    """The step that calls the functions which others spell out, where there is something to do."""
-    found = predicates_of(work.declared)
-    files = {place.file for place in survey.own}
-    likely = {file for file in files if any(_may_spell_out(survey.sources[file], one) for one in found)}
-    if not likely:
-        return [], []
-    rules = using(work.target(unique=survey.is_unique), found)
-    _applied(work, rules, survey, likely)
-    changes = work.image.commit()
-    if not changes:
-        return [], []
-    return [SeriesStep(predicates(work.declared, found, changes, work.image.tree), changes)], [rules.text]
-
-
-def _may_spell_out(source: bytes, predicate: Predicate) -> bool:
-    words = set(re.findall(r"[A-Za-z_]\w*", predicate.expression)) - {predicate.parameter}
-    return all(word.encode() in source for word in words)
-
-
-def _applied(work: Work, rules: SemanticPatch, survey: Survey, files: Collection[str]) -> list[Refusal]:
-    failed: list[Refusal] = []
-    for depth, group in by_depth(files, survey):
-        failed += spatch(rules, work.image, group, work.progress, depth).failed
-    return failed
-
-
-def _macros(work: Work, survey: Survey) -> set[tuple[str, str]]:
-    """Macros that name the member as the image is now."""
-    found = (one for file in survey.sources for one in mentioned(file, work.image.read(file), work.declared.name))
-    return {(one.file, one.macro) for one in found if one.macro}
-
-
-def _missed(work: Work, survey: Survey, replaced: Sequence[Place]) -> Iterator[Refusal]:
-    """Files in which more places name the member than there should be."""
-    name = work.declared.name
-    gone = Counter(place.file for place in replaced)
-    before = Counter(mention.file for mention in survey.mentions)
-    for file, count in gone.items():
-        left = sum(1 for _ in mentioned(file, work.image.read(file), name))
-        more = left - (before[file] - count)
-        if more > 0:
-            reason = f"{more} of the {count} places that Coccinelle recognized in this file were not replaced"
-            yield Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change them by hand")
-
-
-def _define(work: Work, accessor: Accessor) -> None:
-    source = work.image.read(work.declared.file)
-    start = work.declared.record.start
-    near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
-    behind = position_behind(source, near)
-    lines = definition(accessor, work.declared, source[behind:])
-    text = in_style(lines, accessor.name, blank=_gnu_style(work, source))
-    work.image.put(work.declared.file, source[:behind] + text + source[behind:])
 
 
 # What compilers say of the series.
@@ -287,25 +241,13 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
     Raises ``VerificationFailed`` where no object was compiled at all.
     """
     if not any(check.users for check in checks):
-        raise VerificationFailed(_nothing_compiled(checks))
-    last = made.series.steps[-1]
-    blocks = [
-        last.message.rstrip("\n"),
-        paragraphs(checks, made.declared.title),
-        _unchecked(never_compiled(made.series, checks)),
-    ]
-    message = "\n\n".join(block for block in blocks if block) + "\n"
-    steps = (*made.series.steps[:-1], SeriesStep(message, last.changes))
-    series = replace(made.series, steps=steps, notes=notes(checks))
+        reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
+        reason = next(reasons, "no unit sees the change").rstrip(".")
+        remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
+        raise VerificationFailed(
+            f"there is no patch, since nothing that it changes could be compiled ({reason}); {remedy}"
+        )
+    units = never_compiled(made.series, checks)
+    left = paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""
+    series = with_results(made.series, checks, (paragraphs(checks, made.declared.title), left))
     return replace(made, series=series, broken=tuple(broken(checks)))
-
-
-def _nothing_compiled(checks: Sequence[ConfigurationCheck]) -> str:
-    reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
-    why = next(reasons, "no unit sees the change").rstrip(".")
-    remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
-    return f"there is no patch, since nothing that it changes could be compiled ({why}); {remedy}"
-
-
-def _unchecked(units: Sequence[str]) -> str:
-    return paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""

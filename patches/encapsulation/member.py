@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The declaration of a member, found by the names of its record and itself, and how its type is spelt."""
+"""The declaration of a member, by the names of its record and itself, and how its type is written."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ import tree_sitter
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.layouts.single_moves import is_user_abi
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.build.kbuild import is_kernel
-from linesmith.patches.source.grammar import body
-from linesmith.patches.source.macros import closing, closings, without_comments, without_directives
+from linesmith.patches.source.macros import closing, without_comments, without_directives
 from linesmith.patches.source.records import RecordSpan, records_named
-from linesmith.patches.treewide.image import Mention, read_source, source_files
+from linesmith.patches.treewide.mentions import Mention, read_source
+from linesmith.patches.treewide.syntax import member_declarations
 
 # Programs of their own, which share headers with the rest only by chance.
-APART = ("tools/", "scripts/", "Documentation/")
+_APART = ("tools/", "scripts/", "Documentation/")
 _TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
 _BRACE = re.compile(rb"[{}]")
@@ -45,8 +44,8 @@ class Shape(StrEnum):
 class DeclaredMember:
     """``name`` as declared in ``record`` of ``file``, whose bytes are ``source``.
 
-    ``spelt`` is the type of the member, or of an array's elements, empty where it cannot be written in front of a name.
-    ``behind`` is the offset in ``source`` at which declarations can follow the record.
+    ``type_text`` is the type of the member, or of an array's elements, empty where it cannot be written in front of a
+    name.
     """
 
     file: str
@@ -55,8 +54,7 @@ class DeclaredMember:
     name: str
     line: int
     shape: Shape
-    spelt: str
-    behind: int
+    type_text: str
 
     @property
     def place(self) -> str:
@@ -70,21 +68,24 @@ class DeclaredMember:
 
 
 def find_member(
-    tree: Path, record: str, member: str, found: Sequence[Mention]
+    tree: Path, record: str, member: str, mentions: Sequence[Mention]
 ) -> tuple[DeclaredMember, tuple[DeclaredMember, ...]]:
     """The declaration of ``member`` among its mentions, and the copies of it in other programs.
 
     Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the record is user space's.
     """
-    declared = list(_declared(tree, record, member, found))
+    declared = list(_declared(tree, record, member, mentions))
     if not declared:
         remedy = "check the names, as the tag or typedef and the member's declaration have them"
         raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
-    near = [one for one in declared if not one.file.startswith(APART)] or declared
+    near = [one for one in declared if not one.file.startswith(_APART)] or declared
     likely = [one for one in near if not _TRIAL.search(one.file)] or near
     # What a unit declares for itself is no concern of others; a second header would be.
     if len(likely) > 1 or any(one not in likely and not one.file.endswith(".c") for one in near):
-        raise EditRefused(_several(near))
+        places = ", ".join(one.place for one in near)
+        reason = f"{near[0].title} with this member is declared {len(near)} times ({places})"
+        lift = "name with --tree a folder that holds one of them and its users"
+        raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, near[0].place, reason, lift))
     one = likely[0]
     if is_user_abi(one.file):
         reason = f"{record} is shared with user space, which has no accessors"
@@ -94,11 +95,11 @@ def find_member(
 
 def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
     """Whether the place belongs to another program than the record."""
-    return mention.file.startswith(APART) and not declared.file.startswith(APART)
+    return mention.file.startswith(_APART) and not declared.file.startswith(_APART)
 
 
-def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) -> Iterator[DeclaredMember]:
-    for file, places in groupby(found, key=lambda mention: mention.file):
+def _declared(tree: Path, record: str, member: str, mentions: Iterable[Mention]) -> Iterator[DeclaredMember]:
+    for file, places in groupby(mentions, key=lambda mention: mention.file):
         source = read_source(tree / file)
         offsets = {mention.offset for mention in places}
         for one in records_named(source, record):
@@ -107,33 +108,16 @@ def _declared(tree: Path, record: str, member: str, found: Iterable[Mention]) ->
 
 
 def _member(file: str, source: bytes, record: RecordSpan, name: str) -> Iterator[DeclaredMember]:
-    for node in body(source, record)[0]:
-        for declaration, declarator in _declarators(node.syntax, name):
+    """The first declaration of the name in the record; none where there is none."""
+    for declaration, declarators, origin in member_declarations(source, record):
+        if name in declarators:
+            declarator = declarators[name]
             first = declaration.child_by_field_name("declarator") or declarator
-            words = source[node.origin + declaration.start_byte : node.origin + first.start_byte]
-            shape = _shape(declaration, declarator)
-            spelt = "" if _is_odd(declaration, declarator) else _spelt(words, declarator)
-            line = source.count(b"\n", 0, node.origin + declarator.start_byte) + 1
-            yield DeclaredMember(file, source, record, name, line, shape, spelt, position_behind(source, record))
+            words = source[origin + declaration.start_byte : origin + first.start_byte]
+            line = source.count(b"\n", 0, origin + declarator.start_byte) + 1
+            type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
+            yield DeclaredMember(file, source, record, name, line, _shape(declaration, declarator), type_text)
             return
-
-
-def _declarators(node: tree_sitter.Node, name: str) -> Iterator[tuple[tree_sitter.Node, tree_sitter.Node]]:
-    """Declarations that declare ``name`` for the record itself, with the outermost declarator of the name."""
-    if node.type == "field_declaration":
-        own = node.children_by_field_name("declarator")
-        yield from ((node, one) for one in own if _named(one) == name)
-        if own:
-            return
-    for child in node.named_children:
-        yield from _declarators(child, name)
-
-
-def _named(declarator: tree_sitter.Node) -> str:
-    inner: tree_sitter.Node | None = declarator
-    while inner is not None and inner.type != "field_identifier":
-        inner = inner.child_by_field_name("declarator") or next(iter(inner.named_children), None)
-    return (inner.text or b"").decode() if inner is not None else ""
 
 
 def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape:
@@ -148,19 +132,20 @@ def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape
 
 
 def _is_odd(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> bool:
-    """Whether the type cannot be spelt as words and stars: a body of its own, a function, an array of arrays."""
+    """Whether the type cannot be written as words and stars: a body of its own, a function, an array of arrays."""
     type_ = declaration.child_by_field_name("type")
-    if type_ is None or type_.child_by_field_name("body") is not None or type_.type == "enum_specifier":
-        return type_ is None or type_.child_by_field_name("body") is not None
-    inner: tree_sitter.Node | None = declarator
-    if inner is not None and inner.type == "array_declarator":
-        inner = inner.child_by_field_name("declarator")
+    if type_ is None or type_.child_by_field_name("body") is not None:
+        return True
+    if type_.type == "enum_specifier":
+        return False
+    is_array = declarator.type == "array_declarator"
+    inner = declarator.child_by_field_name("declarator") if is_array else declarator
     while inner is not None and inner.type == "pointer_declarator":
         inner = inner.child_by_field_name("declarator")
     return inner is None or inner.type != "field_identifier"
 
 
-def _spelt(text: bytes, declarator: tree_sitter.Node) -> str:
+def _type_text(text: bytes, declarator: tree_sitter.Node) -> str:
     """The words in front of the first declarator, as the source has them, with the stars of this one."""
     stars = 0
     inner: tree_sitter.Node | None = declarator
@@ -187,8 +172,8 @@ def position_behind(source: bytes, record: RecordSpan) -> int:
         return len(source)
     start = source.rfind(b"\n", 0, line_end) + 1
     is_indented = source[start : start + 1].isspace()
-    told_below = None if is_indented else _COMMENT_BELOW.match(source, line_end + 1)
-    return told_below.end() if told_below else line_end + 1
+    comment = None if is_indented else _COMMENT_BELOW.match(source, line_end + 1)
+    return comment.end() if comment else line_end + 1
 
 
 def _opening_around(code: bytes, offset: int) -> int | None:
@@ -204,119 +189,8 @@ def _opening_around(code: bytes, offset: int) -> int | None:
     return None
 
 
-def _several(declared: Sequence[DeclaredMember]) -> Refusal:
-    places = ", ".join(one.place for one in declared)
-    reason = f"{declared[0].title} with this member is declared {len(declared)} times ({places})"
-    lift = "name with --tree a folder that holds one of them and its users"
-    return Refusal(RefusalCode.AMBIGUOUS, declared[0].place, reason, lift)
-
-
-def told(copy: DeclaredMember) -> Refusal:
+def of_other_program(copy: DeclaredMember) -> Refusal:
     """That another program declares the member, too."""
     reason = f"another program has a {copy.title} with this member of its own"
     lift = "where it is compiled with files that were changed, give it the accessor as well"
     return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
-
-
-# Other names of a record: typedefs of its tag.
-
-_BEHIND = re.compile(rb"\s*+(\w++)\s*+;")
-
-
-def aliases(tree: Path, record: RecordSpan) -> tuple[str, ...]:
-    """The typedefs of ``record`` anywhere in the tree, by name.
-
-    None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.
-    """
-    if record.typedef or is_kernel(tree):
-        return ()
-    head = re.compile(
-        rb"\btypedef\s++%s\s++%s\b\s*+(?:(\{)|(\w++)\s*+;)?" % (record.kind.encode(), re.escape(record.name.encode()))
-    )
-    found: set[str] = set()
-    for file in source_files(tree):
-        source = read_source(tree / file)
-        if b"typedef" in source and record.name.encode() in source:
-            found.update(_names(without_comments(source), head))
-    return tuple(sorted(found - {record.name}))
-
-
-def _names(code: bytes, head: re.Pattern[bytes]) -> Iterator[str]:
-    """The names behind the heads, or behind the bodies that they open."""
-    matches = list(head.finditer(code))
-    yield from (match[2].decode() for match in matches if match[2])
-    for end in closings(code, (match.start(1) for match in matches if match[1])).values():
-        if behind := _BEHIND.match(code, end + 1):
-            yield behind[1].decode()
-
-
-# What an accessor gives, and its definition.
-
-_WIDTH = 80
-_INDENTATION = re.compile(rb"\n([ \t]+)\S")
-
-
-class Form(StrEnum):
-    """What an accessor gives to its caller."""
-
-    ADDRESS = "address"
-    ELEMENTS = "elements"
-    VALUE = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Accessor:
-    """An accessor called ``name``; ``parameter`` is what it calls the record.
-
-    ``generic`` tells that it is a macro, so that the result is as constant as the record.
-    """
-
-    name: str
-    form: Form
-    parameter: str
-    generic: bool = False
-
-
-def definition(accessor: Accessor, member: DeclaredMember, following: bytes) -> bytes:
-    """The lines that define the accessor, with an empty line in front and, before ``following``, behind."""
-    comment = f"/* Users go through this, so that what is behind {member.name} can change. */"
-    lines = _macro(accessor, member) if accessor.generic else _function(accessor, member)
-    needs_gap = bool(following.strip()) and following.lstrip(b" \t")[:1] not in (b"\r", b"\n")
-    text = "\n".join(("", comment, *lines, *([""] if needs_gap else []), ""))
-    ending = b"\r\n" if b"\r\n" in member.source else b"\n"
-    return text.encode("utf-8", "surrogateescape").replace(b"\n", ending)
-
-
-def _macro(accessor: Accessor, member: DeclaredMember) -> tuple[str, ...]:
-    result = f"{_AHEAD[accessor.form]}({accessor.parameter})->{member.name}"
-    return (f"#define {accessor.name}({accessor.parameter}) ({result})",)
-
-
-def _function(accessor: Accessor, member: DeclaredMember) -> tuple[str, ...]:
-    result = _returned(accessor.form, member)
-    constant = "const " if accessor.form is Form.VALUE else ""
-    gap = "" if result.endswith("*") else " "
-    signature = f"{accessor.name}({constant}{member.title} *{accessor.parameter})"
-    head = f"static inline {result}{gap}{signature}"
-    heads = (head,) if len(head) <= _WIDTH else (f"static inline {result}", signature)
-    value = f"{_indentation(member)}return {_AHEAD[accessor.form]}{accessor.parameter}->{member.name};"
-    return (*heads, "{", value, "}")
-
-
-_AHEAD = {Form.ADDRESS: "&", Form.ELEMENTS: "", Form.VALUE: ""}
-
-
-def _returned(form: Form, member: DeclaredMember) -> str:
-    spelt = member.spelt
-    if not spelt:
-        whole = f"(({member.title} *)0)->{member.name}"
-        spelt = f"__typeof__({whole}[0])" if member.shape is Shape.ARRAY else f"__typeof__({whole})"
-    if form is Form.VALUE:
-        return spelt
-    return f"{spelt}*" if spelt.endswith("*") else f"{spelt} *"
-
-
-def _indentation(member: DeclaredMember) -> str:
-    """How the body of the record is indented: that of its first line."""
-    match = _INDENTATION.search(member.source, member.record.opening, member.record.closing)
-    return match[1].decode() if match and b" " not in match[1] else (match[1].decode() if match else "\t")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Semantic patches about a member: one that tells what its users do with it, one that brings in the accessor.
+"""Semantic patches about a member: one reports what its users do with it, one brings in the accessor.
 
 ``P`` stands for a pointer to the record, ``O`` for the record itself. An isomorphism of Coccinelle lets ``O.m`` match
 ``P->m`` as well, so rules about pointers come first.
@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.patches.encapsulation.member import Form
+from linesmith.patches.encapsulation.accessor import Form
 from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.treewide.names import any_of, metavariable, typedef_lines
 from linesmith.patches.treewide.spatch import Report, SemanticPatch
 
 # Macros that need their argument as an object in memory, not as a value.
@@ -41,7 +42,7 @@ _RESERVED = frozenset(
 )
 
 
-class Use(StrEnum):
+class MemberRole(StrEnum):
     """What a place does with the member; names of rules."""
 
     POINTER = "pointer"
@@ -64,7 +65,7 @@ class Use(StrEnum):
 class Target:
     """The member that rules are about; ``aliases`` are typedefs of the record.
 
-    ``unique`` tells that whatever has a member of the name is the record, so that rules need not know its type.
+    ``unique``: whatever has a member of the name is the record, so that rules need not know its type.
     ``macros`` are patterns of names of macros that may need an array itself; none where the member is no array.
     """
 
@@ -81,32 +82,29 @@ class Target:
 
     def of_type(self, qualifier: str = "") -> str:
         """The record's type for a metavariable, by all of its names."""
-        names = [f"{qualifier}{name}" for name in (self.record.title, *self.aliases)]
-        return f"{{{', '.join(names)}}}" if self.aliases else names[0]
+        return any_of([f"{qualifier}{name}" for name in (self.record.title, *self.aliases)])
 
     @property
     def word(self) -> str:
         """The member as rules have it: itself, or a metavariable where its name means something to SmPL."""
         return "MEMBER" if self.member in _RESERVED else self.member
 
-    def both(self, *patterns: str) -> str:
+    def through_each(self, *patterns: str) -> str:
         """A choice of the patterns for pointers and for records; ``$`` stands for the member, with its position."""
-        holders = ("P->", "O.")
-        return _choice(one.replace("$", f"{holder}{self.word}@p") for holder in holders for one in patterns)
+        # A blank in front: in the first column SmPL takes an ampersand for its own.
+        texts = (f" {one.replace('$', f'{way}{self.word}@p')}" for way in ("P->", "O.") for one in patterns)
+        return "(\n" + "\n|\n".join(texts) + "\n)"
 
-    def rule(self, name: str, pattern: str, **metavariables: str) -> str:
-        """A rule; ``metavariables`` are kinds by name, those of the record and unused ones need not be told."""
-        title = self.record.title
+    def rule(self, name: str, pattern: str, position: str = "", **metavariables: str) -> str:
+        """A rule; ``metavariables`` are kinds by name, without those of the record; unused ones are left out."""
         holders = {"P": "expression", "O": "expression"} if self.unique else self.typed
-        known = {"TT": "type", **holders, **_METAVARIABLES, **metavariables}
+        kinds = {"TT": "type", **holders, **_METAVARIABLES, **metavariables}
         words = set(re.findall(r"\w+", " ".join((pattern, *metavariables.values()))))
-        lines = [f"{kind}{'' if kind.endswith('*') else ' '}{one};" for one, kind in known.items() if one in words]
+        lines = [metavariable(kind, one) for one, kind in kinds.items() if one in words]
         lines += [f'identifier MEMBER =~ "^{self.member}$";'] if "MEMBER" in words else []
-        typedefs = (*([title] if self.record.typedef else []), *self.aliases)
-        named = [f"typedef {one};" for one in typedefs if one in " ".join((*lines, pattern))]
-        position = [] if "position" in metavariables else ["position p;"]
-        position = [f"position p {metavariables['position']};"] if "position" in metavariables else position
-        return "\n".join((f"@{name}@", *named, *lines, *position, "@@", pattern, ""))
+        used = " ".join((*lines, pattern))
+        typedefs = typedef_lines([one for one in (self.record.title, *self.aliases) if one in used])
+        return "\n".join((f"@{name}@", *typedefs, *lines, metavariable("position", f"p{position}"), "@@", pattern, ""))
 
 
 _METAVARIABLES = {
@@ -124,98 +122,76 @@ def census(target: Target) -> SemanticPatch:
     """Rules that change nothing and report each use of the member, and each member of the same name."""
     member, title = target.word, target.record.title
     rules = (
-        target.rule(Use.POINTER, f"P->{member}@p", **target.typed),
-        target.rule(Use.OBJECT, f"O.{member}@p", **target.typed),
-        target.rule(Use.PART, target.both("$.f")),
-        *(rule(target) for use, rule in _KEEPING.items() if target.macros or use not in _OF_ARRAYS),
-        target.rule(Use.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
-        target.rule(Use.KNOWN, f"O.{member}@p", O="TT"),
-        target.rule(Use.SEEN, target.both("$"), P="expression", O="expression"),
-        target.rule(Use.INITIALISED, f"{title} I = {{ .{member}@p = V, }};"),
+        target.rule(MemberRole.POINTER, f"P->{member}@p", **target.typed),
+        target.rule(MemberRole.OBJECT, f"O.{member}@p", **target.typed),
+        target.rule(MemberRole.PART, target.through_each("$.f")),
+        *(_unserved(target, use) for use in _PATTERNS if target.macros or use not in _OF_ARRAYS),
+        target.rule(MemberRole.CONSTANT, f"P->{member}@p", P=f"{target.of_type('const ')} *"),
+        target.rule(MemberRole.KNOWN, f"O.{member}@p", O="TT"),
+        target.rule(MemberRole.SEEN, target.through_each("$"), P="expression", O="expression"),
+        target.rule(MemberRole.INITIALISED, f"{title} I = {{ .{member}@p = V, }};"),
     )
-    bound = {Use.POINTER: ("P",), Use.KNOWN: ("TT",)}
-    return SemanticPatch("\n".join(rules), tuple(Report(use, "p", bound.get(use, ())) for use in Use))
+    bound = {MemberRole.POINTER: ("P",), MemberRole.KNOWN: ("TT",)}
+    return SemanticPatch("\n".join(rules), tuple(Report(use, "p", bound.get(use, ())) for use in MemberRole))
 
 
-def replacing(target: Target, name: str, form: Form, uses: Collection[Use]) -> SemanticPatch:
+def replacing(target: Target, name: str, form: Form, uses: Collection[MemberRole]) -> SemanticPatch:
     """Rules that put the accessor ``name`` in place of the uses that it can serve.
 
     Alternatives are written only for the ``uses`` that there are.
     """
-    kept = [use for use in KEPT[form] if use in uses]
-    without = f"!= {{ {', '.join(f'{use}.p' for use in kept)} }}" if kept else ""
-    rules = [_KEEPING[use](target) for use in kept]
+    unserved = [use for use in UNSERVED[form] if use in uses]
+    without = f" != {{ {', '.join(f'{use}.p' for use in unserved)} }}" if unserved else " "
+    rules = [_unserved(target, use) for use in unserved]
     # One rule for all: once a rule has changed a function, positions found before it mean nothing there.
-    holders = ["P->", *(["O."] if Use.OBJECT in uses else []), *(["X->", "X."] if target.unique else [])]
+    holders = ["P->", *(["O."] if MemberRole.OBJECT in uses else []), *(["X->", "X."] if target.unique else [])]
     edits = [pair for holder in holders for pair in _pairs(target, holder, name, form, uses)]
     choice = "(\n" + "\n|\n".join(f"- {old}\n+ {new}" for old, new in edits) + "\n)"
     rules.append(target.rule("accessor", choice, X="expression", position=without, **target.typed))
     return SemanticPatch("\n".join(rules))
 
 
-# A pattern in parentheses matches what has none, or fewer, as well: an isomorphism of Coccinelle.
-def _address(target: Target) -> str:
-    return target.rule(Use.ADDRESS, target.both("&(($))"))
+# A pattern in parentheses matches what has none, or fewer, as well: an isomorphism of Coccinelle. A macro with a body
+# may do anything with what it is passed.
+_PATTERNS = {
+    MemberRole.ASSIGNED: ("(($)) = V",),
+    MemberRole.UPDATED: ("(($))++", "(($))--", "++(($))", "--(($))", "(($)) A V"),
+    MemberRole.HANDED: ("macro(..., (($)), ...)",),
+    MemberRole.MEASURED: ("sizeof((($)))", "sizeof (($))"),
+    MemberRole.TYPED: ("typeof($)", "typeof(($))"),
+    MemberRole.ITERATED: ("IS(..., (($)), ...) S",),
+    MemberRole.ADDRESS: ("&(($))",),
+}
+_OF_ARRAYS = (MemberRole.TYPED, MemberRole.ITERATED)
+# Places that an accessor of each form cannot serve.
+UNSERVED = {
+    Form.ADDRESS: (MemberRole.ASSIGNED,),
+    Form.ELEMENTS: (MemberRole.HANDED, MemberRole.MEASURED, MemberRole.TYPED, MemberRole.ITERATED, MemberRole.ADDRESS),
+    Form.VALUE: (MemberRole.ASSIGNED, MemberRole.UPDATED, MemberRole.HANDED, MemberRole.ADDRESS),
+}
 
 
-def _assigned(target: Target) -> str:
-    return target.rule(Use.ASSIGNED, target.both("(($)) = V"))
-
-
-def _updated(target: Target) -> str:
-    return target.rule(Use.UPDATED, target.both("(($))++", "(($))--", "++(($))", "--(($))", "(($)) A V"))
-
-
-def _handed(target: Target) -> str:
+def _unserved(target: Target, use: MemberRole) -> str:
+    """The rule that finds a use which may have to keep the member itself."""
     macros = "|".join((*_NEED_OBJECT, *_NEED_ARRAY, *target.macros))
-    known = {"macro": "identifier"}
-    text = target.rule(Use.HANDED, target.both("macro(..., (($)), ...)"), **known)
+    text = target.rule(use, target.through_each(*_PATTERNS[use]), macro="identifier")
     return text.replace("identifier macro;", f'identifier macro =~ "^({macros})$";')
 
 
-def _measured(target: Target) -> str:
-    return target.rule(Use.MEASURED, target.both("sizeof((($)))", "sizeof (($))"))
-
-
-def _typed(target: Target) -> str:
-    return target.rule(Use.TYPED, target.both("typeof($)", "typeof(($))"))
-
-
-def _iterated(target: Target) -> str:
-    """What is handed to a macro with a body, which may be anything."""
-    return target.rule(Use.ITERATED, target.both("IS(..., (($)), ...) S"))
-
-
-_KEEPING = {
-    Use.ASSIGNED: _assigned,
-    Use.UPDATED: _updated,
-    Use.HANDED: _handed,
-    Use.MEASURED: _measured,
-    Use.TYPED: _typed,
-    Use.ITERATED: _iterated,
-    Use.ADDRESS: _address,
-}
-_OF_ARRAYS = (Use.TYPED, Use.ITERATED)
-# Places that an accessor of each form cannot serve.
-KEPT = {
-    Form.ADDRESS: (Use.ASSIGNED,),
-    Form.ELEMENTS: (Use.HANDED, Use.MEASURED, Use.TYPED, Use.ITERATED, Use.ADDRESS),
-    Form.VALUE: (Use.ASSIGNED, Use.UPDATED, Use.HANDED, Use.ADDRESS),
-}
-
-
-def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[Use]) -> Iterator[tuple[str, str]]:
+def _pairs(
+    target: Target, holder: str, name: str, form: Form, uses: Collection[MemberRole]
+) -> Iterator[tuple[str, str]]:
     """What is taken out and what comes in, the special cases first."""
     access = f"{holder}{target.word}@p"
     call = f"{name}({'&' if holder.endswith('.') else ''}{holder[0]})"
     if form is not Form.ADDRESS:
         yield access, call
         return
-    if Use.ADDRESS in uses:
+    if MemberRole.ADDRESS in uses:
         yield f"&{access}", call
-    if Use.PART in uses:
+    if MemberRole.PART in uses:
         yield f"{access}.f", f"{call}->f"
-    elif Use.SEEN in uses:
+    elif MemberRole.SEEN in uses:
         yield f"{access}->f", f"(*{call})->f"
         yield f"{access}[V]", f"(*{call})[V]"
         yield f"{access}(VS)", f"(*{call})(VS)"
@@ -223,8 +199,3 @@ def _pairs(target: Target, holder: str, name: str, form: Form, uses: Collection[
         yield f"{access}--", f"(*{call})--"
         yield f"V / {access}", f"V / (*{call})"
     yield access, f"*{call}"
-
-
-def _choice(patterns: Iterable[str]) -> str:
-    # A blank in front: in the first column SmPL takes an ampersand for its own.
-    return "(\n" + "\n|\n".join(f" {one}" for one in patterns) + "\n)"

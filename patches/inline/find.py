@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds every use of the pointer in a tree, whatever the configuration or the machine."""
+"""Finds every use of the pointer in a tree, whatever the configuration or the machine, and what stands in the way."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -12,20 +12,21 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.classify import use_at
-from linesmith.patches.inline.pointer import PointerMember, names_of
-from linesmith.patches.inline.syntax import parsed
-from linesmith.patches.inline.uses import Role, Use, initialised
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.reliance import initialised
+from linesmith.patches.inline.uses import PointerUse, Role
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.treewide.image import Mention, TreeImage, mentions, read_source, source_files
-from linesmith.patches.treewide.spatch import Report, SemanticPatch, Site, spatch
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import Mention, mentions, read_source, source_files
+from linesmith.patches.treewide.names import names_of
+from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
+from linesmith.patches.treewide.syntax import parsed
 
-_ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
 _DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
 _DECLARING = re.compile(rb"[\w*]\s*\Z")
 _FLOW = re.compile(rb"\b(?:return|goto|case|else)\s*\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
-_BACK = 200
 _OTHER_PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
 _TYPES = """@ typed_pointer @
 type kind;
@@ -43,14 +44,18 @@ position place;
 """
 
 
+_SHOWN = 6
+_COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
+
+
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The uses of the pointer. ``typed`` tells that other records have a member of that name too.
+class PointerUses:
+    """The ``places`` that use the pointer. ``typed``: other records have a member of that name too.
 
     ``sites`` are places that were left out, ``standing`` those that are no uses and stand in the way.
     """
 
-    uses: tuple[Use, ...]
+    places: tuple[PointerUse, ...]
     typed: bool
     sites: tuple[Refusal, ...]
     standing: tuple[Refusal, ...]
@@ -58,11 +63,11 @@ class Found:
     @property
     def files(self) -> tuple[str, ...]:
         """The files with uses, each once."""
-        return tuple(dict.fromkeys(use.file for use in self.uses))
+        return tuple(dict.fromkeys(use.file for use in self.places))
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class PointerMentions:
     """Every place that names the pointer: in the programs of a kernel tree, which are built ``apart``, or not.
 
     ``sources`` are the files of the latter, ``accesses`` those places of them that have a record in front.
@@ -79,14 +84,14 @@ class Named:
         return tuple(dict.fromkeys(one.file for one in self.accesses))
 
 
-def named(pointer: PointerMember, image: TreeImage, progress: Progress) -> Named:
+def pointer_mentions(pointer: PointerMember, image: TreeImage, progress: Progress) -> PointerMentions:
     """The places of the pointer's name in the code of the tree."""
     every = mentions(image.tree, pointer.name, progress)
     others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
     own = tuple(one for one in every if not one.file.startswith(others))
     sources = {one.file: image.read(one.file) for one in own}
-    accesses = tuple(one for one in own if _ACCESS.search(_ahead(sources[one.file], one)))
-    return Named(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
+    accesses = tuple(one for one in own if one.is_access(sources[one.file]))
+    return PointerMentions(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
 
 
 def record_sources(pointer: PointerMember, image: TreeImage) -> tuple[PointerMember, dict[str, bytes]]:
@@ -105,56 +110,47 @@ def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
     words = tuple(one.split()[-1].encode() for one in names)
     word = re.compile(rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\b")
     files = (file for file in source_files(image.tree) if not file.startswith(others))
-    found = ((file, read_source(image.tree / file)) for file in files)
-    return {file: source for file, source in found if any(one in source for one in words) and word.search(source)}
+    sources = ((file, read_source(image.tree / file)) for file in files)
+    return {file: source for file, source in sources if any(one in source for one in words) and word.search(source)}
 
 
-def find_uses(pointer: PointerMember, places: Named, image: TreeImage, progress: Progress) -> Found:
+def find_uses(pointer: PointerMember, mentioned: PointerMentions, image: TreeImage, progress: Progress) -> PointerUses:
     """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
-    own, sources, accesses = places.own, places.sources, places.accesses
-    typed = any(_declares(pointer, sources[one.file], one) for one in own)
-    known = _typed(pointer, image, accesses, progress) if typed else _Typed(accesses, ())
-    uses = tuple(_uses(pointer, sources, known.ours))
-    set_ = initialised(pointer, own, sources)
-    sites = (*known.unknown, *_elsewhere(pointer, image, places.apart), *set_.possible)
-    return Found(uses, typed, sites, set_.certain)
-
-
-@dataclass(frozen=True, slots=True)
-class _Typed:
-    ours: tuple[Mention, ...]
-    unknown: tuple[Refusal, ...]
-
-
-def _ahead(source: bytes, one: Mention) -> bytes:
-    return source[max(0, one.offset - _BACK) : one.offset]
+    typed = any(_declares(pointer, mentioned.sources[one.file], one) for one in mentioned.own)
+    ours, unknown = _of_record(pointer, image, mentioned.accesses, progress) if typed else (mentioned.accesses, ())
+    places: list[PointerUse] = []
+    for file, group in groupby(ours, lambda one: one.file):
+        root = parsed(mentioned.sources[file])
+        places += (use_at(root, file, one, pointer.targets) for one in group)
+    initialisers = initialised(pointer, mentioned.own, mentioned.sources)
+    sites = (*unknown, *_in_other_programs(pointer, image, mentioned.apart), *initialisers.possible)
+    return PointerUses(tuple(places), typed, sites, initialisers.certain)
 
 
 def _declares(pointer: PointerMember, source: bytes, one: Mention) -> bool:
     """Whether the word may be declared there as a member of another record, or as a variable."""
     own = one.file == pointer.outer.file and pointer.start <= one.offset < pointer.end
-    ahead, behind = _ahead(source, one), source[one.offset + len(pointer.name) :]
-    if own or not _DECLARED.match(behind) or _ACCESS.search(ahead):
+    ahead, behind = one.ahead(source), source[one.offset + len(pointer.name) :]
+    if own or not _DECLARED.match(behind) or one.is_access(source):
         return False
     return bool(_DECLARING.search(ahead)) and not _FLOW.search(ahead)
 
 
-def _typed(pointer: PointerMember, image: TreeImage, accesses: Sequence[Mention], progress: Progress) -> _Typed:
-    """Which of the accesses are to the record, as Coccinelle knows the types."""
+def _of_record(
+    pointer: PointerMember, image: TreeImage, accesses: Sequence[Mention], progress: Progress
+) -> tuple[tuple[Mention, ...], tuple[Refusal, ...]]:
+    """Which of the accesses are to the record, as Coccinelle knows the types, and those of unknown type."""
     holder = "holder" if pointer.name != "holder" else "holder_"
     text = _TYPES.format(holder=holder, name=pointer.name)
     reports = tuple(Report(rule, "place", ("kind",)) for rule in ("typed_pointer", "typed_object"))
     files = tuple(dict.fromkeys(one.file for one in accesses))
-    seen = spatch(SemanticPatch(text, reports), image, files, progress)
-    kinds = {(site.file, site.line, site.column): _kind(site) for site in seen.sites}
-    titles = set(pointer.holders)
-    ours = tuple(one for one in accesses if kinds.get((one.file, one.line, one.column)) in titles)
+    kinds = {
+        (site.file, site.line, site.column): " ".join(_QUALIFIERS.sub(" ", dict(site.bindings)["kind"]).split())
+        for site in spatch(SemanticPatch(text, reports), image, files, progress).matches
+    }
+    ours = tuple(one for one in accesses if kinds.get((one.file, one.line, one.column)) in pointer.holders)
     lost = [one for one in accesses if (one.file, one.line, one.column) not in kinds]
-    return _Typed(ours, tuple(_unknown(pointer, image, lost)))
-
-
-def _kind(site: Site) -> str:
-    return " ".join(_QUALIFIERS.sub(" ", dict(site.bindings)["kind"]).split())
+    return ours, tuple(_unknown(pointer, image, lost))
 
 
 def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) -> Iterator[Refusal]:
@@ -168,14 +164,7 @@ def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) 
                 yield Refusal(code, one.place, reason, f"change it by hand where it is a {pointer.outer.record.title}")
 
 
-def _uses(pointer: PointerMember, sources: Mapping[str, bytes], ours: Iterable[Mention]) -> Iterator[Use]:
-    for file, group in groupby(ours, lambda one: one.file):
-        root = parsed(sources[file])
-        for one in group:
-            yield use_at(root, file, one, pointer.targets)
-
-
-def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention]) -> Iterator[Refusal]:
+def _in_other_programs(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention]) -> Iterator[Refusal]:
     """One site for each file of another program that names the record and the pointer."""
     word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
     for file, group in groupby(apart, lambda one: one.file):
@@ -185,17 +174,12 @@ def _elsewhere(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention
             yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
 
 
-# What stands in the way of the object's becoming a member, and what a person should look at.
-
-_SHOWN = 6
-_COUNTED = re.compile(rb"\b(?:struct\s+kref|refcount_t|struct\s+kobject|struct\s+percpu_ref)\s+(\w+)\s*;")
-
-
-def standing(pointer: PointerMember, target: Declared, found: Found, allowed: frozenset[Role]) -> tuple[Refusal, ...]:
-    """All that stands in the way, in the order of files and lines; uses of the roles ``allowed`` do not."""
-    uses = [use.refusal for use in found.uses if use.refusal is not None and use.role not in allowed]
-    released = tuple(_never_released(pointer, found))
-    return (*_of_type(pointer, target), *uses, *found.standing, *released, *_never_allocated(pointer, found))
+def standing(
+    pointer: PointerMember, target: Declared, uses: PointerUses, allowed: frozenset[Role]
+) -> tuple[Refusal, ...]:
+    """What stands in the way of the object's becoming a member; uses of the roles ``allowed`` do not."""
+    refused = [use.refusal for use in uses.places if use.refusal is not None and use.role not in allowed]
+    return (*_of_type(pointer, target), *refused, *uses.standing, *_ownership(pointer, uses))
 
 
 def _of_type(pointer: PointerMember, target: Declared) -> Iterator[Refusal]:
@@ -212,25 +196,17 @@ def _of_type(pointer: PointerMember, target: Declared) -> Iterator[Refusal]:
         yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason)
 
 
-def _never_allocated(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
-    """Without an allocation that is seen the object is another one's."""
-    if not any(use.role is Role.ALLOCATION for use in found.uses) and not _explained(found):
+def _ownership(pointer: PointerMember, uses: PointerUses) -> Iterator[Refusal]:
+    """Without a release that is seen a function frees the object; without an allocation it is another one's."""
+    codes = [use.refusal.code for use in uses.places if use.refusal is not None]
+    allocations = [use for use in uses.places if use.role is Role.ALLOCATION]
+    made = [use for use in allocations if not use.callee.startswith("devm_")]
+    if made and not codes and not any(use.role is Role.RELEASE for use in uses.places):
+        callees = dict.fromkeys(use.callee for use in uses.places if use.role is Role.VALUE and use.callee)
+        to = f", which is given to {', '.join(list(callees)[:_SHOWN])}" if callees else ""
+        reason = f"nothing is seen to free `{pointer.name}`{to}"
+        lift = "free it by way of the member first, in the function that frees the record"
+        yield Refusal(RefusalCode.FREED_ELSEWHERE, made[0].place, reason, lift)
+    if not allocations and not {RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED} & set(codes):
         reason = f"no allocation into `{pointer.name}` was found, so the object belongs to something else"
         yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, pointer.place, reason)
-
-
-def _never_released(pointer: PointerMember, found: Found) -> Iterator[Refusal]:
-    """Without a release that is seen, some function that gets the pointer frees the object."""
-    made = [use for use in found.uses if use.role is Role.ALLOCATION and not use.callee.startswith("devm_")]
-    if not made or any(use.role is Role.RELEASE or use.refusal is not None for use in found.uses):
-        return
-    given = dict.fromkeys(use.callee for use in found.uses if use.role is Role.VALUE and use.callee)
-    to = f", which is given to {', '.join(list(given)[:_SHOWN])}" if given else ""
-    reason = f"nothing is seen to free `{pointer.name}`{to}"
-    lift = "free it by way of the member first, in the function that frees the record"
-    yield Refusal(RefusalCode.FREED_ELSEWHERE, made[0].place, reason, lift)
-
-
-def _explained(found: Found) -> bool:
-    codes = (RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED)
-    return any(use.refusal is not None and use.refusal.code in codes for use in found.uses)

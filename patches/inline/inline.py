@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -10,51 +11,21 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import CompiledRecord, CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
+from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.aftermath import aftermath, left_behind, without_emptied, without_unused_labels
-from linesmith.patches.inline.order import in_order, moved_ahead, with_object
-from linesmith.patches.inline.pointer import PointerMember, pointer_member
-from linesmith.patches.inline.study import Study, Wanted, study
+from linesmith.patches.inline.aftermath import aftermath, left_behind
+from linesmith.patches.inline.cleanup import without_emptied, without_unused_labels
+from linesmith.patches.inline.order import in_order, moved_ahead
+from linesmith.patches.inline.pointer import pointer_member, with_object
+from linesmith.patches.inline.study import Study, study
 from linesmith.patches.inline.uses import Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
-from linesmith.patches.message.paragraphs import style
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import TreeImage, broken, from_first_to_last, never_compiled, notes, tree_image
+from linesmith.patches.treewide.image import TreeImage, tree_image
+from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
-
-# The messages of the steps.
-
-
-def order_message(known: Study, tree: Path) -> str:
-    """The message of the step that moves the object's type."""
-    outer, target = known.pointer.outer, known.target
-    subject = style(tree, outer.file).subject(f"declare {target.record.title} before {outer.record.title}")
-    text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
-    return f"{subject}\n\n{paragraph(text)}\n"
-
-
-def inline_message(known: Study, tree: Path) -> str:
-    """The message of the step that makes the object a member."""
-    outer = known.pointer.outer
-    subject = style(tree, outer.file).subject(f"make {known.pointer.name} a member of {outer.record.title}")
-    return "\n\n".join((subject, *map(paragraph, _paragraphs(known)))) + "\n"
-
-
-def _paragraphs(known: Study) -> list[str]:
-    title, caches = known.pointer.outer.record.title, known.caches
-    where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
-    own = (
-        f"Each {title} has a {known.pointer.target} of its own, allocated by itself: every use goes through a pointer. "
-        f"Make it a member{where if known.attribute else ''}."
-    )
-    counts = {role: sum(use.role is role for use in known.found.uses) for role in Role}
-    done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
-    gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
-    cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
-    return [own, f"Made with Coccinelle: {done}, {gone}{cache}."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,57 +47,70 @@ class Inlined:
         return (*self.study.standing, *self.missed)
 
 
-def inlined(wanted: Wanted, progress: Progress) -> Inlined:
-    """The series that makes what the pointer points to a member, and the places that a person must look at.
+def inlined(record: str, member: str, tree: Path, progress: Progress, *, never_null: bool = False) -> Inlined:
+    """The series that makes what ``member`` of ``record`` points to a member, and what a person must look at.
 
-    Nothing of the tree is written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands
-    in the way, ``ToolMissing`` without Coccinelle.
+    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go. Nothing of the tree is
+    written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands in the way,
+    ``ToolMissing`` without Coccinelle.
     """
-    with tree_image(wanted.tree) as image:
-        known = study(wanted, image, progress)
+    with tree_image(tree) as image:
+        known = study(record, member, image, progress, never_null=never_null)
         if known.standing:
             return Inlined(known, PatchSeries(()), known.sites)
         steps = _ordered(known, image)
         step, missed = _replaced(known, image, progress)
-        sites = (*known.sites, *_aftermath(known, step, image))
+        before = {one.file: image.original(one.file) for one in step.changes if one.before is not None}
+        after = {file: image.read(file) for file in before}
+        sites = (*known.sites, *aftermath(known.pointer, known.uses, before, after))
         return Inlined(known, PatchSeries((*steps, step), refusals=sites), sites, missed)
 
 
 def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
     """The step that declares the object's type in front of the record, where it is not."""
-    if in_order(known.pointer, known.target, image):
+    outer, target = known.pointer.outer, known.target
+    if in_order(known.pointer, target, image):
         return ()
-    for file, content in moved_ahead(known.pointer, known.target).items():
+    for file, content in moved_ahead(known.pointer, target).items():
         image.put(file, content)
-    return (SeriesStep(order_message(known, image.tree), image.commit()),)
+    subject = f"declare {target.record.title} before {outer.record.title}"
+    text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
+    return (SeriesStep(message(image.tree, outer.file, subject, (text,)), image.commit()),)
 
 
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
-    files = tuple(dict.fromkeys((*known.found.files, *known.caches.files, *known.made_in)))
+    outer = known.pointer.outer
+    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files, *known.made_in)))
     before = {file: image.read(file) for file in files}
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
         tidy = without_emptied(before[file], image.read(file))
         image.put(file, without_unused_labels(before[file], tidy))
-    again = pointer_member(_again(known.pointer, image), known.pointer.name)
-    image.put(known.pointer.outer.file, with_object(again, known.attribute))
-    step = SeriesStep(inline_message(known, image.tree), image.commit())
-    return step, (*done.failed, *left_behind(known.pointer, known.found, image))
-
-
-def _aftermath(known: Study, step: SeriesStep, image: TreeImage) -> tuple[Refusal, ...]:
-    """What is left for a person, with the lines of the tree as it is."""
-    before = {one.file: image.original(one.file) for one in step.changes if one.before is not None}
-    return aftermath(known.pointer, known.found, before, {file: image.read(file) for file in before})
-
-
-def _again(pointer: PointerMember, image: TreeImage) -> Declared:
-    """The record in the file as it is now."""
-    outer = pointer.outer
+    # The record stands at another place of its file now.
     source = image.read(outer.file)
     number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
-    return Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
+    now = Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
+    image.put(outer.file, with_object(pointer_member(now, known.pointer.name), known.attribute))
+    step = SeriesStep(_inline_message(known, image.tree), image.commit())
+    return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
+
+
+def _inline_message(known: Study, tree: Path) -> str:
+    """The message of the step that makes the object a member."""
+    outer, caches = known.pointer.outer, known.caches
+    title = outer.record.title
+    where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
+    own = (
+        f"Each {title} has a {known.pointer.target} of its own, allocated by itself: every use goes through a pointer. "
+        f"Make it a member{where if known.attribute else ''}."
+    )
+    counts = Counter(use.role for use in known.uses.places)
+    done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
+    gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
+    cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
+    subject = f"make {known.pointer.name} a member of {title}"
+    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{cache}."))
 
 
 # What compilers say of the series: whether it builds, and what the record costs then.
@@ -155,44 +139,37 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     missed = tuple(broken(checks))
     if missed or not inlined.series.steps:
         return replace(inlined, missed=(*inlined.missed, *missed))
-    last = inlined.series.steps[-1]
-    blocks = (last.message.rstrip("\n"), _cost(inlined, checks), _compiled(inlined, checks))
-    message = "\n\n".join((*(block for block in blocks if block), _unchecked(inlined, checks))) + "\n"
-    steps = (*inlined.series.steps[:-1], SeriesStep(message, last.changes))
-    series = PatchSeries(steps, refusals=inlined.series.refusals, notes=notes(checks))
-    return replace(inlined, series=series)
-
-
-def _compiled(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
-    """What was compiled; the cost under a single configuration, and that of the object, are told already."""
-    own = inlined.study.target.record.name
+    own, title = inlined.study.target.record.name, inlined.study.pointer.outer.record.title
+    # The cost under a single configuration, and that of the object, are in the paragraph above.
     several = len(checks) > 1
-    told = [replace(one, records=tuple(r for r in one.records if several and r.record != own)) for one in checks]
-    return paragraphs(told, inlined.study.pointer.outer.record.title)
+    rest = [replace(one, records=tuple(r for r in one.records if several and r.record != own)) for one in checks]
+    left = never_compiled(inlined.series, checks)
+    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
+    nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
+    blocks = (_cost(inlined, checks), paragraphs(rest, title), nobody)
+    return replace(inlined, series=with_results(inlined.series, checks, blocks))
 
 
 def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
-    """What one record and one object take, before and after, in the first configuration that tells."""
+    """What one record and one object take, before and after, in the first configuration that measured the record."""
+    pointer = inlined.study.pointer
     for check in checks:
-        known = {record.record: record for record in check.records}
-        outer = known.get(inlined.study.pointer.outer.record.name)
-        if outer is not None and outer.before is not None and outer.after is not None:
-            return paragraph(_said(inlined, outer, known.get(inlined.study.target.record.name), check.title))
+        measured = {record.record: record for record in check.records}
+        outer, object_ = measured.get(pointer.outer.record.name), measured.get(inlined.study.target.record.name)
+        if outer is None or outer.before is None or outer.after is None:
+            continue
+        inner = (object_.before or object_.after) if object_ else None
+        if inner is None:
+            return ""
+        title, before, after = pointer.outer.record.title, outer.before, outer.after
+        pages = _pages((before, inner)), _pages((after,))
+        slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
+        return paragraph(
+            f"A {title} takes {before.size} bytes and a {pointer.target} {inner.size} ({check.title}); with the object "
+            f"in it a {title} takes {after.size}, aligned to {after.alignment}.{slabs}"
+        )
     return ""
-
-
-def _said(inlined: Inlined, outer: CompiledRecord, object_: CompiledRecord | None, where: str) -> str:
-    title, target = inlined.study.pointer.outer.record.title, inlined.study.pointer.target
-    before, after = outer.before, outer.after
-    inner = (object_.before or object_.after) if object_ else None
-    if before is None or after is None or inner is None:
-        return ""
-    pages = _pages((before, inner)), _pages((after,))
-    slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
-    return (
-        f"A {title} takes {before.size} bytes and a {target} {inner.size} ({where}); with the object in it a {title} "
-        f"takes {after.size}, aligned to {after.alignment}.{slabs}"
-    )
 
 
 def _pages(sizes: Sequence[CompiledSize]) -> int:
@@ -200,11 +177,3 @@ def _pages(sizes: Sequence[CompiledSize]) -> int:
     if not sizes or any(not size.objects for size in sizes):
         return 0
     return sum(ceil(_MANY / size.objects) * size.pages for size in sizes)
-
-
-def _unchecked(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
-    """What nobody has compiled: other configurations, and changed units that none of these builds."""
-    left = never_compiled(inlined.series, checks)
-    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-    units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
-    return paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where records with the pointer are made and copied, and where objects of its type are freed by another way."""
+"""Where records with the pointer are made and copied, and where objects of its type are freed by another way.
+
+A compiler relies on an alignment that is promised, so that one allocation of a record that does not keep it is one too
+many.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
@@ -14,25 +18,27 @@ import tree_sitter
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.find import Found
-from linesmith.patches.inline.pointer import PointerMember, pointer_variable, record_variable, typedefs
-from linesmith.patches.inline.syntax import (
-    ALLOCATORS,
-    CACHE_CREATORS,
-    NULL,
-    RELEASES,
+from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
+from linesmith.patches.inline.find import PointerUses
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.uses import Role
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import mentions, read_source
+from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, titles_pattern, typedef_lines
+from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
+from linesmith.patches.treewide.syntax import (
     arguments,
+    assigned_value,
     bare,
     callee,
     compact,
     enclosing,
     inside,
+    line_of,
     parsed,
     text,
 )
-from linesmith.patches.inline.uses import Role, Use
-from linesmith.patches.treewide.image import Mention, TreeImage, mentioned, mentions, read_source
-from linesmith.patches.treewide.spatch import Report, SemanticPatch, Site, spatch
 
 _COPYING = ("holder_copied", "holder_assigned", "record_assigned")
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"
@@ -95,7 +101,12 @@ _UNALIGNED = "take it from aligned_alloc() and align the member, which has been 
 # A kernel's folders are large, and every file takes Coccinelle seconds.
 _MOST_NEIGHBOURS = 8
 # malloc() becomes aligned_alloc().
-ALIGNING = ("aligned_alloc", "malloc")
+_ALIGNING = ("aligned_alloc", "malloc")
+# Ask for the size of a record that is there already.
+_OF_WHAT_IS_THERE = frozenset(("memset", "memcpy", "memmove", "memcmp", "bzero", "explicit_bzero"))
+_NO_MACRO = frozenset(
+    ("sizeof", "_Alignof", "alignof", "__alignof__", "offsetof", "typeof", "__typeof__", "container_of")
+)
 # Make a record, or many, and never align it.
 _RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
 
@@ -121,33 +132,33 @@ class Lifetimes:
     """How records with the pointer come and go, as far as the files that use the pointer show."""
 
     made: tuple[Making, ...]
-    copied: tuple[Site, ...]
-    released: tuple[Site, ...]
+    copied: tuple[RuleMatch, ...]
+    released: tuple[RuleMatch, ...]
 
 
-def lifetimes(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Lifetimes:
+def lifetimes(pointer: PointerMember, uses: PointerUses, image: TreeImage, progress: Progress) -> Lifetimes:
     """What Coccinelle sees of them in the files with uses, and in others that may allocate the record."""
-    files = tuple(dict.fromkeys((*found.files, *_allocating(pointer, found, image, progress))))
+    files = tuple(dict.fromkeys((*uses.files, *_allocating(pointer, uses, image, progress))))
     makers = ("holder_made", *(f"holder_declared{number}" for number, _ in enumerate(pointer.holders, start=1)))
     makings = tuple(Report(rule, "place", ("maker", "given")) for rule in makers)
     others = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
     seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
-    released = {(use.file, use.line) for use in found.uses if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
-    made = tuple(dict.fromkeys(_making(site) for site in seen.sites if site.rule in makers))
-    copied = {(site.file, site.line): site for site in seen.sites if site.rule in _COPYING}
-    freed = (site for site in seen.sites if site.rule == "object_released")
+    released = {(use.file, use.line) for use in uses.places if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
+    made = tuple(dict.fromkeys(_making(site) for site in seen.matches if site.rule in makers))
+    copied = {(site.file, site.line): site for site in seen.matches if site.rule in _COPYING}
+    freed = (site for site in seen.matches if site.rule == "object_released")
     return Lifetimes(
         made, tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released)
     )
 
 
-def _allocating(pointer: PointerMember, found: Found, image: TreeImage, progress: Progress) -> Iterator[str]:
+def _allocating(pointer: PointerMember, uses: PointerUses, image: TreeImage, progress: Progress) -> Iterator[str]:
     """Units of a program that name the record; in a kernel, neighbours of the users that may allocate one."""
     name = pointer.outer.record.name
     if not is_kernel(image.tree):
         yield from (one.file for one in mentions(image.tree, name, progress) if one.file.endswith(".c"))
         return
-    folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in found.files if file.endswith(".c"))
+    folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in uses.files if file.endswith(".c"))
     near = (path for folder in folders for path in sorted((image.tree / folder).glob("*.c")))
     likely = (path for path in near if _may_allocate(read_source(path), name.encode()))
     yield from (str(path.relative_to(image.tree)) for path in islice(likely, _MOST_NEIGHBOURS))
@@ -164,10 +175,10 @@ def _may_allocate(source: bytes, tag: bytes) -> bool:
 
 def _rules(pointer: PointerMember) -> str:
     titles, makers = pointer.holders, "|".join((*sorted(ALLOCATORS), *_RESIZING))
-    holder = "\n".join((*typedefs(titles), pointer_variable(titles, "kept")))
-    object_ = "\n".join((*typedefs(pointer.targets), pointer_variable(pointer.targets, "kept")))
-    known = "\n".join(typedefs(titles))
-    record = "\n".join((*typedefs(titles), record_variable(titles, "kept")))
+    known = "\n".join(typedef_lines(titles))
+    holder = "\n".join((*typedef_lines(titles), pointer_variable(titles, "kept")))
+    object_ = "\n".join((*typedef_lines(pointer.targets), pointer_variable(pointer.targets, "kept")))
+    record = "\n".join((*typedef_lines(titles), metavariable(any_of(titles), "kept")))
     declared = (
         _DECLARED.format(number=number, typedefs=known, title=title, makers=makers)
         for number, title in enumerate(titles, start=1)
@@ -177,7 +188,7 @@ def _rules(pointer: PointerMember) -> str:
     return "\n".join((_MADE.format(holder=holder, makers=makers), *declared, others))
 
 
-def _making(site: Site) -> Making:
+def _making(site: RuleMatch) -> Making:
     bound = dict(site.bindings)
     first = bound["given"].split(",")[0].strip()
     allocator = ALLOCATORS.get(bound["maker"])
@@ -207,162 +218,82 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
     for making in seen.made:
         if making.cache:
             caches.setdefault(making.cache, making)
-        elif making.maker not in ALIGNING:
+        elif making.maker not in _ALIGNING:
             reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
             kernel = is_kernel(image.tree)
             lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED
             yield Refusal(RefusalCode.CACHE_ALIGNMENT, making.place, reason, lift)
     for cache, making in caches.items():
-        yield from _of_cache(cache, image, making.file)
+        for assignment in inside(parsed(image.read(making.file)), "assignment_expression"):
+            made = assigned_value(assignment)
+            if text(assignment.child_by_field_name("left")) == cache and callee(made).startswith("kmem_cache_create"):
+                passed = [text(one) for one in arguments(made)]
+                if len(passed) > _FLAGS and passed[_FLAGS - 1] == "0" and "SLAB_HWCACHE_ALIGN" not in passed[_FLAGS]:
+                    reason = f"the slab cache {cache} asks for no alignment"
+                    lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
+                    place = f"{making.file}:{line_of(made)}"
+                    yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
 
 
-def _of_cache(cache: str, image: TreeImage, file: str) -> Iterator[Refusal]:
-    for assignment in inside(parsed(image.read(file)), "assignment_expression"):
-        made = bare(assignment.child_by_field_name("right") or assignment)
-        if text(assignment.child_by_field_name("left")) == cache and callee(made).startswith("kmem_cache_create"):
-            given = [text(one) for one in arguments(made)]
-            if len(given) > _FLAGS and given[_FLAGS - 1] == "0" and "SLAB_HWCACHE_ALIGN" not in given[_FLAGS]:
-                place = f"{file}:{made.start_point[0] + 1}"
-                reason = f"the slab cache {cache} asks for no alignment"
-                lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
-                yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
-
-
-# What a slab cache promises of the objects in it beyond their size, and a member of a record cannot keep.
-#
-# Source: include/linux/slab.h of Linux 6.1 to 6.12.
-
-_OUTLIVES = ("SLAB_TYPESAFE_BY_RCU", "SLAB_DESTROY_BY_RCU")
-# Which argument is the constructor, by the number of arguments: kmem_cache_create(), kmem_cache_create_usercopy().
-_CONSTRUCTOR = {5: 4, 7: 6}
-# kmem_cache_create(name, size, args, flags) takes the constructor within a struct.
-_WITH_STRUCT = 4
-
-
-def promises(cache: str, place: str, files: Iterable[str], image: TreeImage) -> Iterator[Refusal]:
-    """What stands in the way of doing without ``cache``, that is created in ``files`` and used at ``place``."""
-    created = [(file, call) for file in files for call in _creations(cache, image.read(file))]
-    if not created:
-        reason = f"how the slab cache {cache} is created is not seen, which may have a constructor"
-        yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
-    for file, call in created:
-        where, source = f"{file}:{call.start_point[0] + 1}", image.read(file)
-        if _outlives(call, source):
-            reason = f"objects of the slab cache {cache} stay of their type while readers look at freed ones"
-            yield Refusal(RefusalCode.PUBLISHED, where, reason)
-        if _constructs(call, source):
-            reason = f"a constructor sets up the objects of the slab cache {cache}"
-            yield Refusal(
-                RefusalCode.UNKNOWN_ALLOCATION, where, reason, "set the object up where it is allocated first"
-            )
-
-
-def _creations(cache: str, source: bytes) -> Iterator[tree_sitter.Node]:
-    wanted = "".join(cache.split())
-    for one in inside(parsed(source), "assignment_expression"):
-        made = bare(one.child_by_field_name("right") or one)
-        if compact(one.child_by_field_name("left")) == wanted and callee(made) in CACHE_CREATORS:
-            yield made
-
-
-def _outlives(call: tree_sitter.Node, source: bytes) -> bool:
-    """Whether a flag says so; where flags are a variable, whether the file knows such a flag."""
-    given = text(call)
-    known = any(flag in given for flag in _OUTLIVES)
-    spelled = any(flag.encode() in source for flag in _OUTLIVES)
-    return known or (spelled and _has_variable_flags(arguments(call), callee(call)))
-
-
-def _has_variable_flags(given: Sequence[tree_sitter.Node], creator: str) -> bool:
-    at = 1 if creator.startswith("KMEM_CACHE") else 3
-    return at >= len(given) or text(given[at]) != text(given[at]).upper()
-
-
-def _constructs(call: tree_sitter.Node, source: bytes) -> bool:
-    given = [text(bare(one)) for one in arguments(call)]
-    if callee(call).startswith("KMEM_CACHE"):
+def all_aligned(pointer: PointerMember, made: Sequence[Making], sources: Mapping[str, bytes]) -> bool:
+    """Whether makings were seen, all of them align, and no other code of ``sources`` may make a record."""
+    if not made or any(one.maker not in _ALIGNING for one in made):
         return False
-    if len(given) == _WITH_STRUCT:
-        return "ctor" in given[2] or (given[2] not in NULL and "{" not in given[2] and b"ctor" in source)
-    at = _CONSTRUCTOR.get(len(given))
-    return at is None or given[at] not in NULL
+    codes = {file: without_comments(source) for file, source in sources.items()}
+    variables = _variables(pointer, codes.values())
+    for file, source in sources.items():
+        if _is_passed_to_macro(pointer, codes[file]) or _has_whole_member(pointer, source):
+            return False
+        if any(not _is_known(one, file, made) for one in _sizes(pointer, variables, source)):
+            return False
+    return True
 
 
-# Slab caches that only the separate object came from: they go with it.
-
-_NAME = re.compile(r"[A-Za-z_]\w*\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Caches:
-    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay.
-
-    ``standing`` are those with objects that no member of a record can replace.
-    """
-
-    gone: tuple[str, ...]
-    files: tuple[str, ...]
-    left: tuple[Refusal, ...]
-    standing: tuple[Refusal, ...]
+def _variables(pointer: PointerMember, codes: Iterable[bytes]) -> frozenset[str]:
+    """What is declared with the record's name in front: variables, parameters and members."""
+    declared = re.compile(
+        rb"\b(?:" + titles_pattern(pointer.holders) + rb")\b([\s*]+\w+(?:\s*(?:\[[^]\n]*\]\s*)*,\s*\**\w+)*)"
+    )
+    lists = (match for code in codes for match in declared.findall(code))
+    return frozenset(name.decode() for one in lists for name in re.findall(rb"\w+", one))
 
 
-def object_caches(uses: Sequence[Use], image: TreeImage, progress: Progress) -> Caches:
-    """The caches that the uses take objects from."""
-    gone: list[str] = []
-    files: dict[str, None] = {}
-    left: list[Refusal] = []
-    standing: list[Refusal] = []
-    for cache in sorted({use.cache for use in uses if use.cache}):
-        places = _places(cache, uses, image, progress)
-        first = next(use for use in uses if use.cache == cache)
-        named = dict.fromkeys((first.file, *(one.file for one in places)))
-        standing.extend(promises(cache, first.place, named, image))
-        other = next((one for one in places if not _is_ours(one, cache, uses, image)), None)
-        if other is None and _NAME.match(cache):
-            gone.append(cache)
-            files.update(dict.fromkeys(one.file for one in places))
-        else:
-            left.append(_left(cache, other, uses))
-    return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
+def _is_passed_to_macro(pointer: PointerMember, code: bytes) -> bool:
+    """Whether a macro gets the record's name, as in ``NEW(struct area)``."""
+    called = re.compile(rb"\b(\w+)\s*\((?:[^(){};]*,)?\s*(?:" + titles_pattern(pointer.holders) + rb")\s*[,)]")
+    return any(match[1].decode() not in _NO_MACRO for match in called.finditer(code))
 
 
-def _left(cache: str, other: Mention | None, uses: Sequence[Use]) -> Refusal:
-    first = next(use for use in uses if use.cache == cache)
-    place, where = (other.place, f" (`{other.text[:60]}`)") if other else (first.place, "")
-    reason = f"the slab cache {cache} stays, since it is used otherwise too{where}"
-    return Refusal(RefusalCode.CACHE_LEFT, place, reason, "take it away by hand where nothing else needs it")
+def _has_whole_member(pointer: PointerMember, source: bytes) -> bool:
+    """Whether another record has one of the record as a member, wherever that comes from."""
+    for one in inside(parsed(source), "field_declaration"):
+        declarator = one.child_by_field_name("declarator")
+        whole = declarator is not None and declarator.type in ("field_identifier", "array_declarator")
+        if whole and text(one.child_by_field_name("type")) in pointer.holders:
+            return True
+    return False
 
 
-def _places(cache: str, uses: Sequence[Use], image: TreeImage, progress: Progress) -> tuple[Mention, ...]:
-    """Where the variable is named: in the one file that has it when it is static, else in the whole tree."""
-    if not _NAME.match(cache):
-        return ()
-    file = next(use.file for use in uses if use.cache == cache)
-    source = image.read(file)
-    if re.search(rb"\bstatic\b[^;(){}]*\b" + cache.encode() + rb"\b", source):
-        return tuple(mentioned(file, source, cache))
-    return mentions(image.tree, cache, progress)
+def _sizes(pointer: PointerMember, variables: frozenset[str], source: bytes) -> Iterator[tree_sitter.Node]:
+    """Every ``sizeof`` of the record, by its name or by a variable."""
+    titles = {"".join(one.split()) for one in pointer.holders}
+    for one in inside(parsed(source), "sizeof_expression"):
+        named = compact(one).removeprefix("sizeof").removeprefix("(").removesuffix(")")
+        words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "", text(one)))
+        if named in titles or words[-1] in variables:
+            yield one
 
 
-def _is_ours(one: Mention, cache: str, uses: Sequence[Use], image: TreeImage) -> bool:
-    """Whether the place declares, creates, tests or destroys the cache, or is one of the uses."""
-    if any(use.cache == cache and (use.file, use.line) == (one.file, one.line) for use in uses):
+def _is_known(size: tree_sitter.Node, file: str, made: Sequence[Making]) -> bool:
+    """Whether the size is that of one of the makings, or of a record that is there."""
+    call = enclosing(size, "call_expression")
+    if call is not None and callee(call) in _OF_WHAT_IS_THERE:
         return True
-    root = parsed(image.read(one.file))
-    node = root.descendant_for_byte_range(one.offset, one.offset + 1)
-    return node is not None and any(_ours(node, cache))
-
-
-def _ours(node: tree_sitter.Node, cache: str) -> Iterator[bool]:
-    declaration = enclosing(node, "declaration")
-    yield declaration is not None and text(declaration).startswith("static") and "=" not in text(declaration)
-    assignment = enclosing(node, "assignment_expression")
-    if assignment is not None and compact(assignment.child_by_field_name("left")) == cache:
-        made = bare(assignment.child_by_field_name("right") or assignment)
-        alone = assignment.parent is not None and assignment.parent.type == "expression_statement"
-        yield alone and callee(made) in CACHE_CREATORS
-    call = enclosing(node, "call_expression")
-    yield call is not None and callee(call) == "kmem_cache_destroy"
-    condition = enclosing(node, "if_statement")
-    test = condition.child_by_field_name("condition") if condition is not None else None
-    yield test is not None and compact(bare(test)) in (f"!{cache}", f"{cache}==NULL")
+    making = enclosing(size, "assignment_expression", "init_declarator")
+    if making is None or call is None:
+        return False
+    value = making.child_by_field_name("right") or making.child_by_field_name("value") or making
+    first, last = line_of(making), making.end_point[0] + 1
+    return bare(value) == call and any(
+        one.file == file and one.maker == callee(call) and first <= one.line <= last for one in made
+    )

@@ -1,73 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The member that points to an object: where it is declared, what it points to, and whether that can be a member."""
+"""The member that points to an object: its declaration, and the record with the object in the place of the pointer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import tree_sitter
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.source.atoms import line_number
+from linesmith.patches.inline.cleanup import conditionals, without_emptied
+from linesmith.patches.source.atoms import line_number, scope
+from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.grammar import body
-from linesmith.patches.source.macros import without_comments
-
-# The names that one record goes by in C, and how a semantic patch asks for a variable of such a type.
-
-_NAME = rb"([A-Za-z_]\w*)"
-_BEHIND = re.compile(rb"\s*" + _NAME + rb"\s*;")
-_TYPEDEF = re.compile(rb"\btypedef\s+\Z")
-
-
-def names_of(declared: Declared, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """The record as C code may name it, its title first: ``struct _queue``, ``queue_t``."""
-    record = declared.record
-    if record.typedef:
-        return (record.title,)
-    code = without_comments(declared.source)
-    own = _BEHIND.match(code, record.closing + 1) if _TYPEDEF.search(code, 0, record.start) else None
-    found = [record.title] + ([own[1].decode()] if own else [])
-    pattern = re.compile(rb"\btypedef\s+struct\s+" + re.escape(record.name.encode()) + rb"\s+" + _NAME + rb"\s*;")
-    for source in sources:
-        if record.name.encode() in source:
-            found += [name.decode() for name in pattern.findall(without_comments(source))]
-    return tuple(dict.fromkeys(found))
-
-
-def tags_of(name: str, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """The tags of structs that a typedef calls ``name``."""
-    pattern = re.compile(rb"\btypedef\s+struct\s+" + _NAME + rb"\s+" + re.escape(name.encode()) + rb"\s*;")
-    found = (pattern.findall(without_comments(one)) for one in sources if name.encode() in one)
-    return tuple(dict.fromkeys(tag.decode() for group in found for tag in group))
-
-
-def pointer_variable(titles: Sequence[str], name: str) -> str:
-    """The metavariable ``name``, a pointer to a record of any of these names."""
-    return _variable([f"{title} *" for title in titles], name)
-
-
-def record_variable(titles: Sequence[str], name: str) -> str:
-    """The metavariable ``name``, a record of any of these names."""
-    return _variable([f"{title} " for title in titles], name)
-
-
-def typedefs(titles: Sequence[str]) -> tuple[str, ...]:
-    """What tells SmPL which of the names are those of typedefs."""
-    return tuple(f"typedef {title};" for title in titles if " " not in title)
-
-
-def _variable(types: Sequence[str], name: str) -> str:
-    return f"{types[0]}{name};" if len(types) == 1 else f"{{{', '.join(one.strip() for one in types)}}} {name};"
-
+from linesmith.patches.source.macros import without_comments, without_directives
+from linesmith.patches.source.pieces import followed
+from linesmith.patches.treewide.names import names_of
+from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
 _PLAIN = re.compile(rb"((?:struct\s+)?[A-Za-z_]\w*)\s*\*\s*([A-Za-z_]\w*)\s*;\Z")
 _NO_RECORD = frozenset(("void", "char", "int", "long", "short", "unsigned", "bool", "float", "double", "signed"))
 _INTEGER = re.compile(r"(?:__)?(?:u|s|le|be|uint|int)\d+(?:_t)?\Z")
+_COMMENT_ABOVE_MEMBER = re.compile(
+    rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
+)
+_COMMENT_BEHIND = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
+_FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +57,18 @@ class PointerMember:
 
 def pointer_member(outer: Declared, name: str) -> PointerMember:
     """The member ``name`` of ``outer``; raises ``EditRefused`` where it is no plain pointer to one record."""
-    found = [node for node in _declarations(outer) if name in _declared(node)]
-    if not found:
-        place, title = outer.place, outer.record.title
-        reason = f"{title} declares no member `{name}`"
-        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, place, reason, "name one that is written in its body"))
-    node = found[0]
-    start = outer.record.start + node.start_byte
-    end = outer.record.start + node.end_byte
+    members = member_declarations(outer.source, outer.record)
+    declarations = [(node, origin) for node, names, origin in members if name in names]
+    if not declarations:
+        reason = f"{outer.record.title} declares no member `{name}`"
+        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, outer.place, reason, "name one that is written in its body"))
+    node, origin = declarations[0]
+    start, end = origin + node.start_byte, origin + node.end_byte
     place = f"{outer.file}:{line_number(outer.source, start)}"
-    if len(found) > 1:
+    if len(declarations) > 1:
         reason = f"`{name}` is declared in several places of the body"
         raise EditRefused(Refusal(RefusalCode.DECLARED_TWICE, place, reason))
-    if _in_union(node):
+    if enclosing(node, "union_specifier") is not None:
         reason = f"`{name}` shares its place with the other members of a union"
         raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
     target = _target(outer.source[start:end], name, place)
@@ -136,33 +93,42 @@ def _target(text: bytes, name: str, place: str) -> str:
     return target
 
 
-def _declarations(outer: Declared) -> Iterator[tree_sitter.Node]:
-    """Every member declaration of the body, those of anonymous records and of all arms of conditionals included."""
-    nodes, _ = body(outer.source, outer.record)
-    waiting = [node.syntax for node in reversed(nodes)]
-    while waiting:
-        node = waiting.pop()
-        if node.type == "field_declaration":
-            yield node
-        if node.type != "field_declaration" or not _declared(node):
-            waiting.extend(reversed(node.children))
+def with_object(pointer: PointerMember, attribute: str) -> bytes:
+    """The file with the object as the last member of the record, aligned by ``attribute`` (empty: not at all).
+
+    The comments of the pointer, its entry in kernel-doc and the conditionals around it go along. It stays where the
+    pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
+    """
+    source = pointer.outer.source
+    enclosing_ifs = conditionals(source, pointer.start, pointer.outer.record.opening)
+    declared = f"{pointer.target} {pointer.name}{' ' * bool(attribute)}{attribute};".encode()
+    if not _can_be_last(pointer) or any(one.alternative for one in enclosing_ifs):
+        return source[: pointer.start] + declared + source[pointer.end :]
+    # The whole lines of the declaration, with the comments right above and on its line.
+    start = source.rfind(b"\n", 0, pointer.start) + 1
+    above = _COMMENT_ABOVE_MEMBER.search(source, pointer.outer.record.opening, start)
+    start = above.start() if above else start
+    comment = _COMMENT_BEHIND.match(source, pointer.end)
+    end = comment.end() if comment else pointer.end
+    moved = source[start : pointer.start] + declared + source[pointer.end : end]
+    block = b"".join(one.opening for one in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
+    brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
+    rest = source[:start] + source[end:brace]
+    after = without_emptied(source, rest + block + source[brace:])
+    # The member's entry of the kernel-doc comment goes as far down.
+    record = pointer.outer.record
+    members = all_members(scope(source, record)[0])
+    return followed(after, record, members, (*(name for name in members if name != pointer.name), pointer.name))
 
 
-def _declared(node: tree_sitter.Node) -> tuple[str, ...]:
-    parts = node.children_by_field_name("declarator")
-    return tuple(name for part in parts if (name := _identifier(part)))
-
-
-def _identifier(node: tree_sitter.Node) -> str:
-    if node.type == "field_identifier":
-        return (node.text or b"").decode("ascii", "replace")
-    return next((name for child in node.named_children if (name := _identifier(child))), "")
-
-
-def _in_union(node: tree_sitter.Node) -> bool:
-    above = node.parent
-    while above is not None:
-        if above.type == "union_specifier":
-            return True
-        above = above.parent
-    return False
+def _can_be_last(pointer: PointerMember) -> bool:
+    """Whether the member stands on lines of its own in the body itself, and the record does not end with an array."""
+    record, source = pointer.outer.record, pointer.outer.source
+    code = without_directives(without_comments(source))
+    ahead = code[record.opening + 1 : pointer.start]
+    if any(ahead.count(opening) != ahead.count(closing) for opening, closing in ((b"{", b"}"), (b"(", b")"))):
+        return False
+    last = code[record.opening + 1 : record.closing].rstrip()
+    alone = not code[source.rfind(b"\n", 0, pointer.start) + 1 : pointer.start].strip()
+    brace_alone = not code[source.rfind(b"\n", 0, record.closing) + 1 : record.closing].strip()
+    return alone and brace_alone and not _FLEXIBLE.search(last[last.rfind(b";", 0, -1) + 1 :])

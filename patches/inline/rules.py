@@ -6,16 +6,17 @@ A rule is written only where a use asks for it, so that what is printed is short
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.patches.inline.pointer import PointerMember, pointer_variable, record_variable, typedefs
-from linesmith.patches.inline.syntax import ALLOCATORS, CACHE_CREATORS
-from linesmith.patches.inline.uses import Role, Use
+from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
+from linesmith.patches.inline.pointer import PointerMember
+from linesmith.patches.inline.uses import PointerUse, Role
+from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, typedef_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class _Metavariables:
     """Metavariables, none of them a name that the rules must match literally."""
 
     pointer: PointerMember
@@ -26,70 +27,66 @@ class Names:
         taken = (self.pointer.name, self.pointer.record, self.pointer.outer.record.name)
         return f"{word}_" if word in taken else word
 
-    def head(self, rule: str, *declared: str) -> str:
-        """The rule's name and its metavariables; the holder is a pointer to the record or the record itself."""
-        return "\n".join((f"@ {rule} @", *self._own(), *declared, "@@"))
+    def rule(self, name: str, lines: Callable[[str], str], *declared: str) -> str:
+        """A rule that does what ``lines`` says to ``holder->p`` and to ``object.p``.
 
-    def both(self, lines: Callable[[str], str]) -> str:
-        """What ``lines`` says of ``holder->p`` and of ``object.p``."""
-        ways = (f"{self.word('holder')}->{self.pointer.name}", f"{self.word('object')}.{self.pointer.name}")
-        return "(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
-
-    def _own(self) -> tuple[str, ...]:
+        The holder is a pointer to the record, the object the record itself; ``declared`` are more metavariables.
+        """
         holder, object_, titles = self.word("holder"), self.word("object"), self.pointer.holders
-        if not self.typed:
-            return (f"expression {holder}, {object_};",)
-        return (*typedefs(titles), pointer_variable(titles, holder), record_variable(titles, object_))
+        own: tuple[str, ...] = (f"expression {holder}, {object_};",)
+        if self.typed:
+            variables = pointer_variable(titles, holder), metavariable(any_of(titles), object_)
+            own = (*typedef_lines(titles), *variables)
+        head = "\n".join((f"@ {name} @", *own, *declared, "@@"))
+        ways = (f"{holder}->{self.pointer.name}", f"{object_}.{self.pointer.name}")
+        return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What the rules are for: the ``uses`` of ``pointer``, slab ``caches`` that go, and ``malloc()`` of the record.
+def semantic_patch(
+    pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool, malloc: bool
+) -> str:
+    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
 
-    ``typed`` asks for the holder's type; ``malloc`` tells that records come from there and are to be aligned.
+    ``typed`` asks for the holder's type; ``malloc``: records come from ``malloc()`` and are to be aligned.
     """
-
-    pointer: PointerMember
-    uses: Sequence[Use]
-    caches: Sequence[str] = ()
-    typed: bool = True
-    malloc: bool = False
-
-
-def semantic_patch(task: Task) -> str:
-    """The rules in the order in which they must be applied."""
-    names, uses = Names(task.pointer, task.typed), task.uses
+    names = _Metavariables(pointer, typed)
     roles = {use.role for use in uses}
+    made = {_kind(use) for use in uses if use.role is Role.ALLOCATION}
     parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses), *_tests(names, roles)]
-    parts += [*_caches(task.caches), *(_aligned(names) if task.malloc else ()), *_values(names, uses)]
-    return "\n".join(part for part in parts if part)
+    parts += [*_caches(caches), *(_aligned(names) if malloc else ()), *_values(names, roles, made)]
+    return "\n".join(parts)
 
 
 def _called(functions: Sequence[str], rest: str) -> str:
-    chosen = "\\|".join(functions)
-    return f"\\({chosen}\\)({rest})" if len(functions) > 1 else f"{chosen}({rest})"
+    choice = "\\|".join(functions)
+    return f"\\({choice}\\)({rest})" if len(functions) > 1 else f"{choice}({rest})"
 
 
-def _allocations(names: Names, uses: Sequence[Use]) -> Iterator[str]:
+def _kind(use: PointerUse) -> tuple[bool, bool]:
+    """Whether the bytes of a new object are zero, and whether they are those of another object."""
+    return use.clears, ALLOCATORS[use.callee].source is not None
+
+
+def _allocations(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
     made = [use for use in uses if use.role is Role.ALLOCATION]
     cleared = {use.callee for use in made if use.clears}
     for clears in (False, True):
         calls = sorted({use.callee for use in made if (use.callee in cleared, _kind(use)[1]) == (clears, False)})
         if calls:
-            yield from _fresh(names, "cleared" if clears else "raw", _called(calls, "..."), clears=clears)
-    copies = sorted({use.callee for use in made if _kind(use)[1]})
-    for call in copies:
+            yield from _fresh(names, _called(calls, "..."), clears=clears)
+    for call in sorted({use.callee for use in made if _kind(use)[1]}):
         yield _copied(names, call)
 
 
-def _kind(use: Use) -> tuple[bool, bool]:
-    """Whether the bytes are zero, and whether they are those of another object."""
-    return use.clears, ALLOCATORS[use.callee].source is not None
+def _copied(names: _Metavariables, call: str) -> str:
+    other = names.word("other")
+    edit = f"{call}({'..., ' if ALLOCATORS[call].source else ''}{other}, ...);"
+    return names.rule(f"copied_by_{call}", lambda way: f"- {way} = {edit}\n+ {way} = *{other};", f"expression {other};")
 
 
-def _fresh(names: Names, kind: str, call: str, *, clears: bool) -> Iterator[str]:
-    branch, kind_ = names.word("branch"), names.word("type")
-    call = f"({kind_}){call}"
+def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
+    kind, branch, cast = "cleared" if clears else "raw", names.word("branch"), names.word("type")
+    call = f"({cast}){call}"
 
     def added(way: str) -> str:
         return f"\n+ memset(&{way}, 0, sizeof({way}));" if clears else ""
@@ -97,77 +94,65 @@ def _fresh(names: Names, kind: str, call: str, *, clears: bool) -> Iterator[str]
     def tested(way: str) -> str:
         return f"- if (({way} = {call}) == NULL) {branch}{added(way)}"
 
-    cast = f"type {kind_};"
-    yield names.head(f"allocated_and_tested_{kind}", cast, f"statement {branch};") + "\n" + names.both(tested)
-    yield names.head(f"allocated_{kind}", cast) + "\n" + names.both(lambda way: f"- {way} = {call};{added(way)}")
+    yield names.rule(f"allocated_and_tested_{kind}", tested, f"type {cast};", f"statement {branch};")
+    yield names.rule(f"allocated_{kind}", lambda way: f"- {way} = {call};{added(way)}", f"type {cast};")
 
 
-def _copied(names: Names, call: str) -> str:
-    other = names.word("other")
-    position = ALLOCATORS[call].source or 0
-    rest = ", ".join(("...",) if not position else ("...", other, "..."))
-    given = f"{other}, ..." if not position else rest
-    head = names.head(f"copied_by_{call}", f"expression {other};")
-    return head + "\n" + names.both(lambda way: f"- {way} = {call}({given});\n+ {way} = *{other};")
-
-
-def _checks(names: Names, roles: set[Role]) -> Iterator[str]:
-    if not roles & {Role.ALLOCATION_CHECK, Role.TEST}:
+def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
+    if Role.ALLOCATION_CHECK not in roles and Role.TEST not in roles:
         return
     branch, other = names.word("branch"), names.word("other")
-    head = names.head("checked", f"statement {branch};")
-    yield (
-        head
-        + "\n"
-        + names.both(lambda way: f"- if ({way} == NULL) {branch}\n|\n- if (unlikely({way} == NULL)) {branch}")
+    yield names.rule(
+        "checked",
+        lambda way: f"- if ({way} == NULL) {branch}\n|\n- if (unlikely({way} == NULL)) {branch}",
+        f"statement {branch};",
     )
-    head = names.head("checked_with_others", f"expression {other};")
-    yield head + "\n" + names.both(lambda way: _without(f"{way} == NULL", "||", other))
+    yield names.rule("checked_with_others", lambda way: _without(f"{way} == NULL", "||", other), f"expression {other};")
 
 
-def _tests(names: Names, roles: set[Role]) -> Iterator[str]:
+def _tests(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
     """Tests for NULL of a pointer that never is; those in other places are still true as addresses."""
     if Role.TEST not in roles:
         return
     branch, other, another = names.word("branch"), names.word("other"), names.word("another")
-    yield f"{names.head('tested_with_others', f'expression {other};')}\n" + names.both(
-        lambda way: _without(f"{way} != NULL", "&&", other)
+    yield names.rule("tested_with_others", lambda way: _without(f"{way} != NULL", "&&", other), f"expression {other};")
+    yield names.rule(
+        "chosen", lambda way: f"- {way} != NULL ? {other} : {another}\n+ {other}", f"expression {other}, {another};"
     )
-    yield f"{names.head('chosen', f'expression {other}, {another};')}\n" + names.both(
-        lambda way: f"- {way} != NULL ? {other} : {another}\n+ {other}"
+    yield names.rule(
+        "with_alternative",
+        lambda way: f"- if ({way} != NULL)\n {branch}\n- else {other}",
+        f"statement {branch}, {other};",
     )
-    yield f"{names.head('with_alternative', f'statement {branch}, {other};')}\n" + names.both(
-        lambda way: f"- if ({way} != NULL)\n {branch}\n- else {other}"
-    )
-    yield f"{names.head('guarded', f'statement {branch};')}\n" + names.both(
-        lambda way: f"- if ({way} != NULL)\n {branch}"
-    )
+    yield names.rule("guarded", lambda way: f"- if ({way} != NULL)\n {branch}", f"statement {branch};")
 
 
 def _without(test: str, operator: str, other: str) -> str:
     return f"- {test} {operator} {other}\n+ {other}\n|\n- {other} {operator} {test}\n+ {other}"
 
 
-def _releases(names: Names, uses: Sequence[Use]) -> Iterator[str]:
+def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
     calls = sorted({use.callee for use in uses if use.role is Role.RELEASE})
-    release = _called(calls, "...") if calls else ""
+    other = names.word("other")
+
+    def release(way: str) -> str:
+        return f"{_called(calls, f'..., {way}')};"
+
+    def guarded(way: str) -> str:
+        forgotten = f"{way} = NULL;"
+        branches = [f"{{ {release(way)} {forgotten} }}", release(way), forgotten] if calls else [forgotten]
+        return "\n|\n".join(f"- if ({way} != NULL) {branch}" for branch in branches)
+
     if any(use.role is Role.RELEASE_CHECK for use in uses):
-        yield names.head("released_if_any") + "\n" + names.both(lambda way: _guarded(way, calls))
+        yield names.rule("released_if_any", guarded)
     if any(use.role is Role.RELEASE and use.sole for use in uses):
-        other = names.word("other")
-        head = names.head("released_under_a_condition", f"expression {other};")
-        yield head + "\n" + names.both(lambda way: f"- if ({other}) {_called(calls, f'..., {way}')};")
-    if release:
-        yield names.head("released") + "\n" + names.both(lambda way: f"- {_called(calls, f'..., {way}')};")
+        yield names.rule(
+            "released_under_a_condition", lambda way: f"- if ({other}) {release(way)}", f"expression {other};"
+        )
+    if calls:
+        yield names.rule("released", lambda way: f"- {release(way)}")
     if any(use.role is Role.CLEARED for use in uses):
-        yield names.head("forgotten") + "\n" + names.both(lambda way: f"- {way} = NULL;")
-
-
-def _guarded(way: str, calls: Sequence[str]) -> str:
-    release = f"{_called(calls, f'..., {way}')};" if calls else ""
-    forgotten = f"{way} = NULL;"
-    branches = [f"{{ {release} {forgotten} }}", release, forgotten] if release else [forgotten]
-    return "\n|\n".join(f"- if ({way} != NULL) {branch}" for branch in branches)
+        yield names.rule("forgotten", lambda way: f"- {way} = NULL;")
 
 
 def _caches(caches: Sequence[str]) -> Iterator[str]:
@@ -180,39 +165,40 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
         yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
 
 
-def _aligned(names: Names) -> Iterator[str]:
+def _aligned(names: _Metavariables) -> Iterator[str]:
     """The record is aligned as its new member asks; C11 7.22.3.1."""
     size, new, cast, titles = names.word("size"), names.word("new"), names.word("type"), names.pointer.holders
-    given = "".join(f"{line}\n" for line in (*typedefs(titles), f"expression {size};", f"type {cast};"))
+    declared = "".join(f"{line}\n" for line in (*typedef_lines(titles), f"expression {size};", f"type {cast};"))
     call = f"({cast})\n- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
-    yield f"@ aligned @\n{given}{pointer_variable(titles, new)}\n@@\n {new} = {call}\n"
+    yield f"@ aligned @\n{declared}{pointer_variable(titles, new)}\n@@\n {new} = {call}\n"
     for number, title in enumerate(titles, start=1):
-        yield f"@ aligned_where_declared{number} @\n{given}identifier {new};\n@@\n {title} *{new} = {call}\n ;\n"
+        yield f"@ aligned_where_declared{number} @\n{declared}identifier {new};\n@@\n {title} *{new} = {call}\n ;\n"
 
 
-def _values(names: Names, uses: Sequence[Use]) -> Iterator[str]:
-    roles = {use.role for use in uses}
+def _values(names: _Metavariables, roles: Collection[Role], made: Collection[tuple[bool, bool]]) -> Iterator[str]:
+    """The object or its address in place of the pointer."""
     member = names.word("member")
-    if roles & {Role.VALUE, Role.TEST}:
-        yield from _addresses(names, {_kind(use) for use in uses if use.role is Role.ALLOCATION})
+    if Role.VALUE in roles or Role.TEST in roles:
+        yield from _addresses(names, made)
     if Role.OBJECT in roles:
-        yield names.head("object_itself") + "\n" + names.both(lambda way: f"- *{way}\n+ {way}")
+        yield names.rule("object_itself", lambda way: f"- *{way}\n+ {way}")
     if Role.MEMBER in roles:
-        head = names.head("member_of_object", f"identifier {member};")
-        yield head + "\n" + names.both(lambda way: f"- {way}->{member}\n+ {way}.{member}")
+        yield names.rule(
+            "member_of_object", lambda way: f"- {way}->{member}\n+ {way}.{member}", f"identifier {member};"
+        )
 
 
-def _addresses(names: Names, made: set[tuple[bool, bool]]) -> Iterator[str]:
+def _addresses(names: _Metavariables, made: Collection[tuple[bool, bool]]) -> Iterator[str]:
     """The address in place of the pointer, but for what later rules change and what earlier ones have put there."""
     place, member, other = names.word("place"), names.word("member"), names.word("other")
+    copies = any(copies for _, copies in made)
 
-    def kept(way: str) -> str:
+    def unchanged(way: str) -> str:
         ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
         ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if (True, False) in made else []
-        ways += [f"{way}@{place} = {other}"] if any(copies for _, copies in made) else []
+        ways += [f"{way}@{place} = {other}"] if copies else []
         return "\n|\n".join(f" {one}" for one in ways)
 
-    copied = (f"expression {other};",) if any(copies for _, copies in made) else ()
-    yield names.head("kept", f"identifier {member};", *copied, f"position {place};") + "\n" + names.both(kept)
-    head = names.head("value", f"position {place} != kept.{place};")
-    yield head + "\n" + names.both(lambda way: f"- {way}@{place}\n+ &{way}")
+    copied = (f"expression {other};",) if copies else ()
+    yield names.rule("kept", unchanged, f"identifier {member};", *copied, f"position {place};")
+    yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")

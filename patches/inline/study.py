@@ -4,38 +4,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.find import Found, Named, find_uses, named, record_sources, standing
-from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misaligned, object_caches, released_otherwise
-from linesmith.patches.inline.order import all_aligned, included, missed_by, target_record
-from linesmith.patches.inline.pointer import PointerMember, names_of, pointer_member, tags_of
-from linesmith.patches.inline.reliance import reliance
-from linesmith.patches.inline.rules import Task, semantic_patch
-from linesmith.patches.inline.uses import Role, copying
+from linesmith.patches.inline.caches import Caches, object_caches
+from linesmith.patches.inline.find import (
+    PointerUses,
+    find_uses,
+    pointer_mentions,
+    record_sources,
+    standing,
+)
+from linesmith.patches.inline.lifetimes import all_aligned, copies, lifetimes, misaligned, released_otherwise
+from linesmith.patches.inline.order import included, missed_by, target_record
+from linesmith.patches.inline.pointer import PointerMember, pointer_member
+from linesmith.patches.inline.reliance import copying, reliance
+from linesmith.patches.inline.rules import semantic_patch
+from linesmith.patches.inline.uses import Role
 from linesmith.patches.source.declaration import Declared, declaration
-from linesmith.patches.treewide.image import TreeImage, mentions, unread_files
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import mentions, unread_files
+from linesmith.patches.treewide.names import names_of, tags_of
 
 # What aligns a member to a cache line, in the kernel and elsewhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
 _PLAIN_ALIGNMENT = "__attribute__((aligned(64)))"
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Make what ``member`` of ``record`` points to a member, in the sources below ``tree``.
-
-    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go.
-    """
-
-    record: str
-    member: str
-    tree: Path
-    never_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Study:
 
     pointer: PointerMember
     target: Declared
-    found: Found
+    uses: PointerUses
     caches: Caches
     rules: str
     attribute: str
@@ -58,22 +53,32 @@ class Study:
     sites: tuple[Refusal, ...]
 
 
-def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
+def study(record: str, member: str, image: TreeImage, progress: Progress, *, never_null: bool) -> Study:
     """Look at the tree; raises what ``inlined`` does."""
-    pointer = pointer_member(_outer(image, wanted, progress), wanted.member)
-    places = named(pointer, image, progress)
-    target = target_record(pointer, places.files, image, progress)
-    pointer, sources = record_sources(_with_names(pointer, target, places, image), image)
-    found = find_uses(pointer, places, image, progress)
-    caches = object_caches(found.uses, image, progress)
-    seen = lifetimes(pointer, found, image, progress)
-    copied = copying(pointer, found.uses, sources)
+    pointer = pointer_member(_outer(image, record, member, progress), member)
+    mentioned = pointer_mentions(pointer, image, progress)
+    target = target_record(pointer, mentioned.files, image, progress)
+    # The names of both records, as the files that are near have them.
+    outer = pointer.outer
+    near = dict.fromkeys((outer.file, target.file, *mentioned.files, *included(image, outer.file)))
+    texts = [image.read(file) for file in near]
+    targets = tuple(dict.fromkeys((pointer.target, *names_of(target, texts))))
+    pointer = replace(pointer, holders=names_of(outer, texts), targets=targets)
+    pointer, sources = record_sources(pointer, image)
+    uses = find_uses(pointer, mentioned, image, progress)
+    caches = object_caches(uses.places, image, progress)
+    seen = lifetimes(pointer, uses, image, progress)
+    copied = copying(pointer, uses.places, sources)
+    copied_at = {one.place for one in (*copied.certain, *copied.possible)}
     relying = reliance(pointer, sources)
-    attribute = _attribute(image.tree, aligned=all_aligned(pointer, seen.made, sources))
+    # A compiler may rely on an alignment that is promised: none where a program's records may begin anywhere.
+    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else _PLAIN_ALIGNMENT
+    if not (is_kernel(image.tree) or all_aligned(pointer, seen.made, sources)):
+        attribute = ""
     made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
-    rules = semantic_patch(Task(pointer, found.uses, caches.gone, found.typed, bool(made_in)))
-    inside = (
-        *standing(pointer, target, found, _allowed(wanted)),
+    rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed, malloc=bool(made_in))
+    in_the_way = (
+        *standing(pointer, target, uses, frozenset((Role.TEST,)) if never_null else frozenset()),
         *caches.standing,
         *released_otherwise(pointer, seen),
         *relying.certain,
@@ -81,40 +86,28 @@ def study(wanted: Wanted, image: TreeImage, progress: Progress) -> Study:
     )
     sites = (
         *missed_by(pointer, target, image),
-        *found.sites,
+        *uses.sites,
         *relying.possible,
         *caches.left,
         *copied.possible,
-        *(one for one in copies(pointer, seen) if one.place not in copied.places),
+        *(one for one in copies(pointer, seen) if one.place not in copied_at),
         *misaligned(pointer, seen, image),
         *unread_files(image.tree),
     )
-    return Study(pointer, target, found, caches, rules, attribute, made_in, inside, sites)
+    return Study(pointer, target, uses, caches, rules, attribute, made_in, in_the_way, sites)
 
 
-def _allowed(wanted: Wanted) -> frozenset[Role]:
-    return frozenset((Role.TEST,)) if wanted.never_null else frozenset()
-
-
-def _with_names(pointer: PointerMember, target: Declared, places: Named, image: TreeImage) -> PointerMember:
-    """The pointer with all names of both records."""
-    files = dict.fromkeys((pointer.outer.file, target.file, *places.files, *included(image, pointer.outer.file)))
-    sources = [image.read(file) for file in files]
-    targets = dict.fromkeys((pointer.target, *names_of(target, sources)))
-    return replace(pointer, holders=names_of(pointer.outer, sources), targets=tuple(targets))
-
-
-def _outer(image: TreeImage, wanted: Wanted, progress: Progress) -> Declared:
+def _outer(image: TreeImage, record: str, member: str, progress: Progress) -> Declared:
     """The record in the tree that has the member; the debug information of no build is needed."""
     try:
-        declared = _declared(image, wanted.record, wanted.member)
+        declared = _declared(image, record, member)
     except DeclarationNotFound:
-        files = dict.fromkeys(one.file for one in mentions(image.tree, wanted.record, progress))
-        known = tags_of(wanted.record, (image.read(file) for file in files))
+        files = dict.fromkeys(one.file for one in mentions(image.tree, record, progress))
+        known = tags_of(record, (image.read(file) for file in files))
         if not known:
             remedy = "check the name, as its tag or typedef has it"
-            raise DeclarationNotFound(f"{image.tree} declares no record {wanted.record}; {remedy}") from None
-        declared = _declared(image, known[0], wanted.member)
+            raise DeclarationNotFound(f"{image.tree} declares no record {record}; {remedy}") from None
+        declared = _declared(image, known[0], member)
     if declared.record.kind != "struct":
         reason = f"{declared.record.title} is no struct"
         raise EditRefused(Refusal(RefusalCode.NO_STRUCT, declared.place, reason))
@@ -124,10 +117,3 @@ def _outer(image: TreeImage, wanted: Wanted, progress: Progress) -> Declared:
 def _declared(image: TreeImage, record: str, member: str) -> Declared:
     known = (Member(name=member, type="", declarator=member, offset=0, size=0),)
     return declaration(image.tree, record, Layout(0, record, RecordKind.STRUCT, 0, known))
-
-
-def _attribute(tree: Path, *, aligned: bool) -> str:
-    """Nothing where a program's records may begin anywhere: a compiler may rely on an alignment that is promised."""
-    if is_kernel(tree):
-        return _KERNEL_ALIGNMENT
-    return _PLAIN_ALIGNMENT if aligned else ""

@@ -59,6 +59,11 @@ def _parser() -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_c.language()))
 
 
+def syntax_root(text: bytes) -> tree_sitter.Node:
+    """The root of ``text`` as C; what is no C is held by nodes of type ``ERROR``."""
+    return _parser().parse(text).root_node
+
+
 def unreadable(source: bytes, record: RecordSpan) -> str:
     """Why the record's body is not given to the grammar, in a clause; empty where it is."""
     if record.closing - record.opening > _MOST_BYTES:
@@ -78,7 +83,7 @@ def body(source: bytes, record: RecordSpan) -> tuple[tuple[Node, ...], bool]:
     # Between keyword and brace stand a name and attributes, which tell nothing of the body.
     head = record.kind.encode().ljust(record.opening - record.start)
     text = head + plain(source[record.start : record.closing + 1])[len(head) :] + b";"
-    root = _parser().parse(text).root_node
+    root = syntax_root(text)
     found = _first_list(root, record.opening - record.start)
     if found is None:
         return (), False

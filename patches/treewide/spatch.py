@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs Coccinelle's ``spatch`` on files of a tree's image: what a semantic patch changes, and where its rules match.
 
-Headers are read for their types, as deep as they include each other, and are changed only when they are named.
-Source: docs/manual of Coccinelle 1.1.1.
+Headers are read for their types, as deep as they include each other, and are changed only when they are named. Lines
+that ``spatch`` broke are laid out as a person breaks them. Source: docs/manual of Coccinelle 1.1.1.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -22,23 +23,27 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.treewide.image import WIDTH, TreeImage, tidy
+from linesmith.patches.edit.unified import edit_script
+from linesmith.patches.treewide.image import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
 _TOGETHER = 8
 _SECONDS_PER_FILE = 300
-_MOST_SAID = 200
+_MOST_OF_A_MESSAGE = 200
 _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
 # A line that begins a rule, or ends its metavariables: `@name@`, `@name depends on other@`, `@@`.
 _HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
-_Told = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
+_ReportLine = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
 # spatch copies files by way of a shell, to which it gives their names as they are.
 _SOUND_NAME = re.compile(r"[\w.+,=@][\w.+,=@/-]*", re.ASCII)
 # Statements with a body that look like calls; Coccinelle guesses those whose name has "each" in it.
 _WITH_BODY = ("scoped_guard", "scoped_cond_guard", "scoped_seqlock_read", "scoped_ksimd", "scoped_irqdesc")
+# Columns of a line of source, and of a tab.
+_WIDTH = 80
+_TAB = 8
 
 
 class Types(Enum):
@@ -77,7 +82,7 @@ class SemanticPatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class RuleMatch:
     """Where a rule matched in the file as it was: ``line`` counts from 1, ``column`` from 0.
 
     ``function`` is the one around it. ``bindings`` gives the C text of each metavariable asked for.
@@ -95,9 +100,8 @@ class Site:
 class Spatched:
     """What ``spatch`` did: the changed files lie in the image, ``failed`` are those it gave up on."""
 
-    sites: tuple[Site, ...]
+    matches: tuple[RuleMatch, ...]
     failed: tuple[Refusal, ...]
-    commands: tuple[Command, ...]
 
 
 def spatch(
@@ -105,10 +109,15 @@ def spatch(
 ) -> Spatched:
     """Run ``patch`` on ``files`` of the image, in place.
 
-    Files with names that a shell would take for more than a name are not given to it, and told as failed.
+    Files with names that a shell would take for more than a name are not passed to it; they count as failed.
     Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
     """
-    failed = [_misnamed(file) for file in files if not _SOUND_NAME.fullmatch(file)]
+    reason = "the name of this file has characters that mean something to a shell, by which spatch copies files"
+    failed = [
+        Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "rename the file, or change it by hand")
+        for file in files
+        if not _SOUND_NAME.fullmatch(file)
+    ]
     files = [file for file in files if _SOUND_NAME.fullmatch(file)]
     image.make_own(files)
     before = {file: image.read(file) for file in files}
@@ -116,21 +125,22 @@ def spatch(
     _write(rules, patch.script)
     _write(_macros(rules), "".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY))
     _check(rules)
-    sites: dict[Site, None] = {}
-    commands: list[Command] = []
+    matches: dict[RuleMatch, None] = {}
     done = 0
     for batch in _batches(files):
         progress(f"spatch: {done} of {len(files)} files done")
         for part, ended in _run(rules, image, batch, types):
-            commands.append(ended.command)
-            sites.update(dict.fromkeys(_sites(ended.output, image.root, part)))
-            failed += [_given_up(file, ended) for file in part if _stopped(ended)]
+            matches.update(dict.fromkeys(_matches(ended.output, image.root, part)))
+            reason = _stopped(ended)
+            failed += [
+                Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand") for file in part if reason
+            ]
         done += len(batch)
     for file, content in before.items():
         after = image.read(file)
         if after != content:
             image.put(file, tidy(content, after))
-    return Spatched(tuple(sites), tuple(failed), tuple(commands))
+    return Spatched(tuple(matches), tuple(failed))
 
 
 def _write(place: Path, text: str) -> None:
@@ -144,7 +154,7 @@ def _check(rules: Path) -> None:
     ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS, within))
     if ended.status:
         lines = [line.strip() for line in ended.output.splitlines() if not _ABOUT_ITSELF.match(line)]
-        said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_SAID]
+        said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_OF_A_MESSAGE]
         raise SemanticPatchFailed(f"spatch does not take the semantic patch ({said}); check the names in it")
 
 
@@ -153,16 +163,10 @@ def include_folders(tree: Path, file: str) -> tuple[str, ...]:
     if not is_kernel(tree):
         own = [str(parent) for parent in PurePosixPath(file).parents]
         return tuple(dict.fromkeys(folder for place in own for folder in (place, f"{place}/include")))
-    architecture = _architecture(tree, file)
-    arches = (f"arch/{architecture}/include", f"arch/{architecture}/include/generated")
-    users = (f"arch/{architecture}/include/uapi", "include/uapi")
-    return ("include", *arches, *users)
-
-
-def _architecture(tree: Path, file: str) -> str:
     parts = PurePosixPath(file).parts
     named = parts[1] if len(parts) > 2 and parts[0] == "arch" else "x86"
-    return named if (tree / "arch" / named / "include").is_dir() else "x86"
+    arch = f"arch/{named if (tree / 'arch' / named / 'include').is_dir() else 'x86'}/include"
+    return ("include", arch, f"{arch}/generated", f"{arch}/uapi", "include/uapi")
 
 
 def _batches(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -189,24 +193,24 @@ def _run(
 
 
 def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
+    folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
+    argv = (
+        *("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), "--very-quiet", "--in-place"),
+        # It does not look at TMPDIR.
+        *("--temp-files", str(rules.parent)),
+        *("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(_WIDTH), *types.value),
+        # Without this a file that does not name the record itself is passed over.
+        "--disable-worth-trying-opt",
+        *folders,
+        *(f"{image.root.name}/{file}" for file in files),
+    )
     within = Confinement((*image.readable, *toolchain_of("spatch")), (image.root.parent,))
     # It takes options from a .cocciconfig where it runs, so that is not the tree.
-    command = Command(_argv(rules, image, files, types), rules.parent, _SECONDS_PER_FILE * (len(files) + 1), within)
+    command = Command(argv, rules.parent, _SECONDS_PER_FILE * (len(files) + 1), within)
     try:
         return run(command)
     except CommandTimedOut as error:
         return Ended(command, 1, f"EXN: {error}", command.seconds)
-
-
-def _argv(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> tuple[str, ...]:
-    folders = [part for folder in include_folders(image.tree, files[0]) for part in ("-I", str(image.root / folder))]
-    limits = ("--timeout", str(_SECONDS_PER_FILE), "--max-width", str(WIDTH))
-    # Without the last one a file that does not name the record itself is passed over.
-    # It does not look at TMPDIR.
-    scratch = ("--temp-files", str(rules.parent))
-    ways = ("--very-quiet", "--in-place", *scratch, *limits, *types.value, "--disable-worth-trying-opt")
-    named = (f"{image.root.name}/{file}" for file in files)
-    return ("spatch", "--sp-file", str(rules), "--macro-file", str(_macros(rules)), *ways, *folders, *named)
 
 
 def _macros(rules: Path) -> Path:
@@ -240,33 +244,88 @@ def _reporting(report: Report) -> str:
     )
 
 
-def _sites(output: str, root: Path, files: Collection[str]) -> Iterator[Site]:
+def _matches(output: str, root: Path, files: Collection[str]) -> Iterator[RuleMatch]:
     """What the scripts printed of the ``files``; text of these can print such lines too, so each is checked."""
     names = {f"{place}/{file}": file for file in files for place in (root.name, root)}
     for line in output.splitlines():
         if not line.startswith(_MARK):
             continue
         try:
-            told = msgspec.convert(ast.literal_eval(line.removeprefix(_MARK)), _Told)
+            report = msgspec.convert(ast.literal_eval(line.removeprefix(_MARK)), _ReportLine)
         except (ValueError, SyntaxError, RecursionError, MemoryError):  # ValueError: another shape, too
             continue
-        rule, file, number, column, function, bindings = told
+        rule, file, number, column, function, bindings = report
         if file in names:
-            yield Site(rule, names[file], number, column, function, bindings)
+            yield RuleMatch(rule, names[file], number, column, function, bindings)
 
 
-def _stopped(ended: Ended) -> bool:
-    """Whether it gave up, or said more than is kept of it."""
-    return bool(ended.status) or bool(_GAVE_UP.search(ended.output)) or len(ended.output) >= MOST_OUTPUT
+def _stopped(ended: Ended) -> str:
+    """Why the files stay as they are: it gave up, or printed more than is kept; empty where it did its work."""
+    gave_up = _GAVE_UP.search(ended.output)
+    if not (ended.status or gave_up or len(ended.output) >= MOST_OUTPUT):
+        return ""
+    line = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    line = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else line
+    return f"spatch gave up on this file ({line[:_MOST_OF_A_MESSAGE]})"
 
 
-def _misnamed(file: str) -> Refusal:
-    reason = "the name of this file has characters that mean something to a shell, by which spatch copies files"
-    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "rename the file, or change it by hand")
+def tidy(before: bytes, after: bytes) -> bytes:
+    """``after`` with the lines that are not in ``before`` laid out anew; all others stay.
+
+    Tabs stand where the neighbours have them, and arguments fill the lines.
+    """
+    script = edit_script(before.splitlines(keepends=True), after.splitlines(keepends=True))
+    lines: list[bytes] = []
+    grown = False
+    for changed, group in groupby(script, key=lambda line: line.sign != b" "):
+        hunk = list(group)
+        if changed:
+            old = [line.text for line in hunk if line.sign == b"-"]
+            new = [line.text for line in hunk if line.sign == b"+"]
+            grown = len(new) > len(old) > 0
+            if any(line.startswith(b"\t") for line in old):
+                new = [_with_tabs(line) for line in new]
+            lines += _filled(new, one=len(old) == 1) if grown else new
+            continue
+        same = [line.text for line in hunk]
+        if grown and lines and _belong(lines[-1], same[0], aligned=True):
+            lines[-1] = _joined(lines[-1], same.pop(0))
+        lines += same
+    return b"".join(lines)
 
 
-def _given_up(file: str, ended: Ended) -> Refusal:
-    said = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
-    said = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else said
-    reason = f"spatch gave up on this file ({said[:_MOST_SAID]})"
-    return Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand")
+def _with_tabs(line: bytes) -> bytes:
+    """The line with tabs in place of eight columns of its indentation each."""
+    text = line.lstrip(b" \t")
+    columns = _columns(line[: len(line) - len(text)])
+    return b"\t" * (columns // _TAB) + b" " * (columns % _TAB) + text
+
+
+def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:
+    """Arguments that go on one line put there; ``one``: all come from one line, so any break may go."""
+    current, depth = lines[0], 0
+    for line in lines[1:]:
+        opened = depth + current.count(b"(") - current.count(b")")
+        if opened > 0 and _belong(current, line, aligned=not one):
+            current = _joined(current, line)
+        else:
+            depth = opened
+            yield current
+            current = line
+    yield current
+
+
+def _belong(line: bytes, following: bytes, *, aligned: bool) -> bool:
+    """Whether both fit on one line; ``aligned`` asks that they begin in the same column."""
+    if not line.rstrip().endswith(b",") or not following.strip():
+        return False
+    first, second = (_columns(one[: len(one) - len(one.lstrip(b" \t"))]) for one in (line, following))
+    return (first == second or not aligned) and _columns(_joined(line, following).rstrip(b"\r\n")) <= _WIDTH
+
+
+def _joined(line: bytes, following: bytes) -> bytes:
+    return line.rstrip() + b" " + following.lstrip(b" \t")
+
+
+def _columns(text: bytes) -> int:
+    return len(text.expandtabs(_TAB))

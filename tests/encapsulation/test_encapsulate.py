@@ -13,9 +13,10 @@ from patch_cases import stamps, write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
-from linesmith.patches.encapsulation.expressions import in_style, is_truth, opposite, plain_calls, spaced
-from linesmith.patches.encapsulation.member import Accessor, Form, definition, find_member
-from linesmith.patches.treewide.image import mentions
+from linesmith.patches.encapsulation.accessor import Form, MemberAccessor, definition, in_style, plain_calls, spaced
+from linesmith.patches.encapsulation.member import find_member
+from linesmith.patches.encapsulation.predicates import is_truth, opposite
+from linesmith.patches.treewide.mentions import mentions
 
 HEADER = """\
 struct wheel { int turns; };
@@ -83,7 +84,7 @@ def test_the_type_of_one_of_several_members(tmp_path: Path, declaration: str, si
     tree = write_files(tmp_path, {"car.h": HEADER.replace("int turns;", declaration, 1)})
     member, _ = find_member(tree, "wheel", "turns", mentions(tree, "turns", lambda _: None))
     form = Form.ELEMENTS if "[8]" in declaration else Form.VALUE
-    text = definition(Accessor("wheel_turns", form, "w", generic=False), member, b"").decode()
+    text = definition(MemberAccessor("wheel_turns", form, "w", generic=False), member, b"").decode()
     assert f"static inline {signature}" in text
 
 

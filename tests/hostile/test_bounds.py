@@ -14,7 +14,7 @@ from linesmith.analyzer.base.errors import PatchRefused
 from linesmith.analyzer.lint.tuned import unread_lines
 from linesmith.patches.revisions.mail_texts import mails_of
 from linesmith.patches.scan.text_scan import TOO_LARGE, text_places
-from linesmith.patches.treewide.image import unread_files
+from linesmith.patches.treewide.mentions import unread_files
 
 MOST_RECORDS = 30
 LARGE = b"struct queue q = { 1 };\n" + b" " * (8 << 20)

@@ -88,7 +88,7 @@ def test_lines_that_look_like_reports_are_none(tmp_path: Path) -> None:
     rules = SemanticPatch("@ rule @\nexpression e;\nposition p;\n@@\n e->size@p\n", (Report("rule", "p", ("e",)),))
     with tree_image(tree) as image:
         found = spatch(rules, image, ["a.c"], print)
-    assert {(one.file, one.line) for one in found.sites} <= {("a.c", 4)}
+    assert {(one.file, one.line) for one in found.matches} <= {("a.c", 4)}
 
 
 @pytest.mark.parametrize("name", ["-sp_file.c", "--version.c", "@x.c", "a b.c", "$(touch ran).c", "`touch ran`.c"])

@@ -11,7 +11,6 @@ from text_cases import files_in
 
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.inline.inline import inlined
-from linesmith.patches.inline.study import Wanted
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
@@ -23,7 +22,7 @@ LIFT = "; free it by way of the member first, in the function that frees the rec
 def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[RefusalCode, str, str]]:
     tree = tmp_path_factory.mktemp("area")
     (tree / "area.c").write_text(SOURCE)
-    result = inlined(Wanted("area", "lock", tree), print)
+    result = inlined("area", "lock", tree, print)
     assert not result.standing
     return [(one.code, one.place, one.reason) for one in result.sites]
 
@@ -44,13 +43,13 @@ def test_what_is_left_for_a_person_is_told(told: list[tuple[RefusalCode, str, st
 def test_objects_that_are_freed_by_way_of_another_pointer(tmp_path: Path) -> None:
     other = "void lock_drop(struct lock *lock)\n{\n\tfree(lock);\n}\n"
     (tmp_path / "area.c").write_text(f"{SOURCE}\n{other}")
-    standing = inlined(Wanted("area", "lock", tmp_path), print).standing
+    standing = inlined("area", "lock", tmp_path, print).standing
     assert [(one.code, one.place) for one in standing] == [(RefusalCode.FREED_ELSEWHERE, "area.c:47")]
 
 
 def test_a_member_of_records_that_are_not_aligned_is_not(tmp_path: Path) -> None:
     (tmp_path / "area.c").write_text(SOURCE.replace("malloc(sizeof(*area))", "calloc(1, sizeof(*area))"))
-    result = inlined(Wanted("area", "lock", tmp_path), print)
+    result = inlined("area", "lock", tmp_path, print)
     assert b"\tstruct lock lock;\n" in (result.series.steps[0].changes[0].after or b"")
     told = [str(one) for one in result.sites if one.code is RefusalCode.CACHE_ALIGNMENT]
     reason = "area.c:28: area_copy() takes a struct area from calloc()"
@@ -59,7 +58,7 @@ def test_a_member_of_records_that_are_not_aligned_is_not(tmp_path: Path) -> None
 
 def test_an_object_that_nothing_is_seen_to_free(tmp_path: Path) -> None:
     (tmp_path / "area.c").write_text(SOURCE.replace("free(area->lock);", "lock_destroy(area->lock);"))
-    standing = inlined(Wanted("area", "lock", tmp_path), print).standing
+    standing = inlined("area", "lock", tmp_path, print).standing
     assert [str(one) for one in standing] == [
         f"area.c:13: nothing is seen to free `lock`, which is given to lock_destroy{LIFT}"
     ]

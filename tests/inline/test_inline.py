@@ -15,7 +15,6 @@ from text_cases import files_in
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.inline.inline import Inlined, inlined
-from linesmith.patches.inline.study import Wanted
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
@@ -26,7 +25,7 @@ HEADER, QUEUE, MAIN = FILES.values()
 
 def made(tree: Path, more: dict[str, str] | None = None, **options: bool) -> Inlined:
     """What becomes of ``queue.counters`` in the program with ``more`` files, or other ones."""
-    return inlined(Wanted("queue", "counters", write_files(tree, FILES | (more or {})), **options), print)
+    return inlined("queue", "counters", write_files(tree, FILES | (more or {})), print, **options)
 
 
 def places(refusals: Iterable[Refusal]) -> list[tuple[RefusalCode, str]]:
@@ -115,7 +114,7 @@ def test_another_record_with_a_member_of_that_name_is_left_alone(tmp_path: Path)
     use = "void link_reset(struct link *link)\n{\n\tcounters_reset(link->counters);\n}\n"
     cast = QUEUE.replace("= calloc(", "= (struct counters *)calloc(").replace("= malloc(", "= (struct queue *) malloc(")
     result = made(tmp_path, {"queue.c": f"{cast}\n{other}\n{use}"})
-    assert result.study.found.typed
+    assert result.study.uses.typed
     after = applied(tmp_path, result)["queue.c"]
     assert "counters_reset(link->counters);" in after
     assert "counters_reset(&queue->counters);" in after

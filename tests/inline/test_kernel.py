@@ -12,7 +12,6 @@ from text_cases import files_in
 
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.inline.inline import Inlined, inlined
-from linesmith.patches.inline.study import Wanted
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
@@ -22,7 +21,7 @@ UNIT = FILES["mm/area.c"]
 
 def made(folder: Path, unit: str = UNIT) -> Inlined:
     """What becomes of ``area.lock`` in the kernel with this ``mm/area.c``."""
-    return inlined(Wanted("area", "lock", write_files(folder, FILES | {"mm/area.c": unit})), print)
+    return inlined("area", "lock", write_files(folder, FILES | {"mm/area.c": unit}), print)
 
 
 @pytest.fixture(scope="module")

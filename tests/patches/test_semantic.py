@@ -14,8 +14,9 @@ from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import SemanticPatchFailed, ToolMissing
 from linesmith.analyzer.model import FileChange, RefusalCode
-from linesmith.patches.treewide.image import Mention, TreeImage, mentions, read_source, tidy, tree_image
-from linesmith.patches.treewide.spatch import Report, SemanticPatch, Site, include_folders, spatch
+from linesmith.patches.treewide.image import TreeImage, tree_image
+from linesmith.patches.treewide.mentions import Mention, mentions, read_source
+from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, include_folders, spatch, tidy
 
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="Coccinelle is not installed")
 
@@ -60,8 +61,8 @@ def test_types_come_from_headers_and_the_tree_stays(image: TreeImage) -> None:
     """Bodies of scoped guards are code; a report tells where a rule matched."""
     image.put("lock.c", b"int f(struct wheel *w)\n{\n\tscoped_guard (mutex, &l)\n\t\treturn w->turns;\n}\n")
     done = spatch(SemanticPatch(RULES, (Report("r", "p", ("W",)),)), image, ["spin.c", "lock.c"], quiet)
-    assert Site("r", "spin.c", 7, 18, "spin", (("W", "c -> front"),)) in done.sites
-    assert (len(done.sites), done.failed) == (2, ())
+    assert RuleMatch("r", "spin.c", 7, 18, "spin", (("W", "c -> front"),)) in done.matches
+    assert (len(done.matches), done.failed) == (2, ())
     spin = {one.file: one.after for one in image.commit()}
     assert spin["spin.c"] == SOURCE.replace(b"c->front->turns", b"wheel_turns(c->front)")
     assert b"return wheel_turns(w);" in (spin["lock.c"] or b"")
@@ -113,7 +114,7 @@ def test_a_commit_gives_what_changed_since_the_last_one(tree: Path) -> None:
         assert image.commit() == (FileChange("lib/one.c", b"int one;\n", b"int uno;\n"),)
         image.put("lib/one.c", b"int un;\n")
         image.put("lib/new.c", b"int new;\n")
-        image.put("lib/deep/two.c", None)
+        (image.root / "lib/deep/two.c").unlink()
         assert image.commit() == (
             FileChange("lib/deep/two.c", b"int two;\n", None),
             FileChange("lib/new.c", None, b"int new;\n"),
