@@ -124,7 +124,7 @@ def _converted(table: Mapping[str, Any], kind: type[_T], folder: Path, place: st
     def path_of(_: type, value: object) -> Path:
         if not isinstance(value, str):
             raise TypeError(f"Expected `str`, got `{_KINDS.get(type(value), type(value).__name__)}`")
-        return _path(value, folder)
+        return (folder / Path(value).expanduser()).absolute()
 
     fields = {"timeout": "seconds"} | ({"name": "benchmark"} if kind is Use else {})
     named = {fields.get(key, key): value for key, value in table.items() if value != "" or key not in _PATHS}
@@ -289,10 +289,6 @@ def _check_ranges(plan: TunePlan) -> None:
     for name, value, bound in least:
         if not value >= bound:
             raise PlanError(f"{name} = {value:g} is too little; it is at least {bound:g}")
-
-
-def _path(given: str, folder: Path) -> Path:
-    return (folder / Path(given).expanduser()).absolute()
 
 
 def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
