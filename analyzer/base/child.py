@@ -8,6 +8,7 @@ keeper, by ``run_guarded`` or ``guarded``, which ends all of it at any rate.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -21,7 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -333,6 +334,10 @@ def guarded(order: KeeperOrder, title: str) -> Iterator[subprocess.Popen[bytes]]
     ``title`` is what ps(1) shows of the keeper. Raises ``OSError`` when it cannot be started.
     """
     with ExitStack() as stack:
+        output, errors, *descriptors = (
+            _beyond_standard(one, stack) for one in (order.output, order.errors, *order.descriptors)
+        )
+        order = replace(order, output=output, errors=errors, descriptors=tuple(descriptors))
         with undisturbed() as mask:
             process = subprocess.Popen(
                 (sys.executable, "-I", "-S", keeper.__file__, title), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -345,6 +350,15 @@ def guarded(order: KeeperOrder, title: str) -> Iterator[subprocess.Popen[bytes]]
                 process.stdin.write(json.dumps(asdict(order)).encode() + b"\n")
                 process.stdin.flush()
         yield process
+
+
+def _beyond_standard(descriptor: int, stack: ExitStack) -> int:
+    """The same open file at a number that is no standard stream's: where one of ours is closed, it may have that."""
+    if descriptor > 2:
+        return descriptor
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    stack.callback(os.close, copy)
+    return copy
 
 
 def _release(process: subprocess.Popen[bytes]) -> None:

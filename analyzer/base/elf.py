@@ -251,8 +251,8 @@ class ElfFile:
             raise ValueError(str(error)) from error
 
     def _text(self, offset: int) -> str:
-        end = self.data.find(b"\0", offset)
-        if not 0 <= offset < end:
+        end = self.data.find(b"\0", offset) if 0 <= offset < len(self.data) else -1
+        if end < 0:
             raise ValueError(f"text at offset {offset:#x} does not end")
         return self.data[offset:end].decode("utf-8", "surrogateescape")
 

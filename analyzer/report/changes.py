@@ -118,9 +118,8 @@ def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[Confi
     """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``."""
     texts = _texts([(file.name, file.content) for file in files])
     document = msgspec.to_builtins(replace(patch, diff=_readable(patch.diff.encode("utf-8", "surrogateescape"))))
-    return _json(
-        {**document, "patch": "\n".join(str(one["text"]) for one in texts), "patches": texts, "checks": checks}
-    )
+    whole = "\n".join(str(one["text"]) for one in texts)
+    return _json({**document, "message": str(patch.message), "patch": whole, "patches": texts, "checks": checks})
 
 
 def render_checks(found: Sequence[tuple[str, ConfigurationCheck]]) -> str:

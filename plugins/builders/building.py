@@ -130,7 +130,10 @@ def run(command: BuildCommand, log: Path, deadline: float, lock: int) -> int:
             seconds=max(deadline - time.monotonic(), 0.0),
             descriptors=(lock,),
         )
-        ended = run_guarded(order, str(log))
+        try:
+            ended = run_guarded(order, str(log))
+        except OSError as error:
+            raise ToolMissing(f"{command.argv[0]} cannot be run ({error.strerror}); reinstall it") from error
     if ended is None:
         return -signal.SIGKILL
     if ended.late:

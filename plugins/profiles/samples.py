@@ -62,15 +62,13 @@ def mode_of(letter: str, address: int | None) -> Mode:
     return Mode.KERNEL if address >= KERNEL else Mode.USER
 
 
-def cpus_of(ranges: str) -> list[int]:
-    """The CPUs of ``0-3,8``; raises ``ValueError`` for what is no such list, or more than any machine has."""
-    found: list[int] = []
+def cpus_of(ranges: str) -> Iterator[int]:
+    """The CPUs of ``0-3,8``; raises ``ValueError`` where one is no such range, or of more than any machine has."""
     for part in filter(None, ranges.strip().split(",")):
         first, _, last = part.partition("-")
         if not (first.isdecimal() and (last or first).isdecimal()) or int(last or first) >= _MOST_CPUS:
             raise ValueError("its list of CPUs cannot be read")
-        found += range(int(first), int(last or first) + 1)
-    return found
+        yield from range(int(first), int(last or first) + 1)
 
 
 @dataclass(frozen=True, slots=True)

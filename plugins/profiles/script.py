@@ -190,9 +190,10 @@ class _ScriptText:
     def _header_line(self, line: str) -> None:
         """Take in one line that begins with ``#``; the first of each kind counts."""
         if (node := _NODE.match(line)) is not None:
-            # Ranges of more than any machine has are none.
-            with suppress(ValueError):
-                self.nodes |= dict.fromkeys(cpus_of(node[2]), int(node[1]))
+            for part in node[2].split(","):
+                # Ranges of more than any machine has are none.
+                with suppress(ValueError):
+                    self.nodes |= dict.fromkeys(cpus_of(part), int(node[1]))
         found = _FIELD.match(line)
         if found and found[1] in _KEPT_FIELDS:
             self.header.setdefault(found[1], " ".join(found[2].split())[:_LONGEST])

@@ -65,6 +65,16 @@ def test_program_headers_without_a_size_are_refused(tmp_path: Path) -> None:
         assert file.segments
 
 
+def test_an_interpreter_beyond_all_files_is_refused(tmp_path: Path) -> None:
+    content = bytearray(elf(CORE, b"", b""))
+    struct.pack_into("<I", content, 64, 3)
+    struct.pack_into("<Q", content, 72, 1 << 63)
+    path = tmp_path / "core"
+    path.write_bytes(content)
+    with ElfFile(path) as file, pytest.raises(ValueError, match="does not end"):
+        _ = file.interpreter
+
+
 def test_notes_that_lie_over_one_another_end_the_reading(tmp_path: Path) -> None:
     header = bytearray(elf(CORE, b"", b"")[:64])
     struct.pack_into("<H", header, 56, 1000)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -52,6 +53,24 @@ def test_a_step_that_prints_without_end_is_ended(here: Place, tmp_path: Path) ->
     with pytest.raises(GuestFailed, match=r"step 1 \(yes\) printed more than 64 MiB and was killed"):
         here.run((Step(("yes",), seconds=60),), tmp_path)
     (tmp_path / "step-1.output").unlink()
+
+
+WITHOUT_STREAMS = """
+import os, pathlib, sys
+os.close(0), os.close(1)
+from linesmith.analyzer.model import Built, Site, Step
+from linesmith.plugins.machines.here import HereMachine
+folder = pathlib.Path(sys.argv[1])
+steps = (Step(("echo", "heard")),)
+session = HereMachine().run(Site("here"), Built("key", folder, ()), steps, folder, lambda _: None)
+os.write(2, session.done[0].output.encode())
+"""
+
+
+def test_a_step_is_heard_where_our_own_streams_are_closed(tmp_path: Path) -> None:
+    """Files of its output then have the numbers of standard streams."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT_STREAMS, tmp_path], capture_output=True, check=True)
+    assert done.stderr == b"heard\n"
 
 
 def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
     told = json.loads(patch(bench, "--format", "json").stdout)
     assert [one["text"] for one in told["patches"]] == [told["patch"]]
     assert (told["schema"], told["checks"]) == (1, [])
+    assert told["message"].split("\n", 2)[2] in told["patch"]
     assert "\n+   * Kept off the cache line of root" in told["patch"]
     assert "Kept off" not in patch(bench, "--no-comment").stdout
 
