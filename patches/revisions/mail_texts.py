@@ -188,7 +188,8 @@ def _mails(name: str, text: bytes) -> Iterator[bytes]:
     for start, following in zip(starts, [*starts[1:], len(text)], strict=True):
         if start >= behind:
             places = ends.get(part_of(text[start:following]).boundary or b"", ())
-            behind = next(iter(places[bisect_right(places, start) :][:1]), 0)
+            at = bisect_right(places, start)
+            behind = places[at] if at < len(places) else 0
             mails.append(start)
         if len(mails) > _MOST_MAILS:
             raise PatchRefused(f"{name} has more than {_MOST_MAILS:,} mails; give those of the series alone")

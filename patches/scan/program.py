@@ -58,9 +58,10 @@ def program() -> Path:
 def release(path: Path) -> str:
     """What the program says of itself, such as ``LLVM 19.1.7``; raises ``ToolMissing`` where it does not run."""
     try:
-        done = run(Command((str(path), "--version"), Path("/"), _SECONDS, variables=os.environ))
+        done = run(Command((str(path.absolute()), "--version"), Path("/"), _SECONDS, variables=os.environ))
     except (ToolMissing, CommandTimedOut) as error:
-        raise ToolMissing(f"{path} does not run ({error}); install linesmith again") from error
+        reason = error.__cause__ or error
+        raise ToolMissing(f"{path} does not run ({reason}); install linesmith again") from error
     if done.status:
         raise ToolMissing(f"{path} does not run (status {done.status}); install linesmith again")
     said = re.search(r"LLVM version \S+", done.output)

@@ -239,7 +239,13 @@ T = TypeVar("T")
 
 def encoded(value: object) -> str:
     """The value as JSON; paths become their text."""
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    return msgspec.json.encode(value, enc_hook=_path_text).decode()
+
+
+def _path_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"a {type(value).__name__} cannot be kept in a journal")
 
 
 def decoded(text: object, kind: type[T]) -> T:
