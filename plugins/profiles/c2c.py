@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
@@ -13,29 +12,12 @@ from linesmith.plugins.profiles.draft_to_profile import profile_of
 from linesmith.plugins.profiles.scan import Scanner
 from linesmith.plugins.profiles.tokens import TextCursor, tokens
 from linesmith.plugins.profiles.unmail import unmail
-from linesmith.plugins.text import head_text, read_text
-
-_TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
-_SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
-_TABLE_ROW = re.compile(r"\d\s{1,20}0x[0-9a-f]{1,16}\s[\dN/A\s-]{0,60}\.\d\d%")
+from linesmith.plugins.text import read_text
 
 
-class C2cReport:
-    """Reads ``perf c2c report`` text; see ``docs/profiles.md`` for the forms."""
-
-    name = "c2c-report"
-
-    def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` has a title of the report, or rows of shares or of the shared-lines table; JSON is none."""
-        text = head_text(head)
-        if text.lstrip().startswith("{"):
-            return False
-        plain = "\n".join(line.text for line in unmail(text))
-        return any(pattern.search(plain) for pattern in (_TITLES, _SHARES, _TABLE_ROW))
-
-    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
-        return reports_in(read_text(path, source), source)
+def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
+    """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
+    return reports_in(read_text(path, source), source)
 
 
 def reports_in(text: str, source: str) -> tuple[Profile, ...]:

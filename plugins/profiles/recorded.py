@@ -17,12 +17,11 @@ import msgspec
 
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing, install_command
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, Profile
-from linesmith.plugins.text import head_text, printable_profile, read_text
+from linesmith.plugins.profiles.formats import PARQUET_MAGIC
+from linesmith.plugins.text import printable_profile, read_text
 
 VERSION = 1
 PARQUET = ".parquet"
-_PARQUET_MAGIC = b"PAR1"
-_MARK = '"linesmith-profile"'
 _LINE_SIZES = (64, 128, 256)
 _LIMIT = 1 << 64
 
@@ -65,33 +64,23 @@ class _ProfileHead(msgspec.Struct):
     version: int = msgspec.field(name="linesmith-profile")
 
 
-class RecordedProfile:
-    """Reads what ``linesmith record`` and ``hot --save`` wrote; see ``docs/profiles.md``."""
+def read_recorded(path: Path, source: str) -> tuple[Profile, ...]:
+    """The one profile of the file.
 
-    name = "linesmith-profile"
-
-    def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as the document or a Parquet file does."""
-        text = head_text(head)
-        return head.startswith(_PARQUET_MAGIC) or (text.lstrip().startswith("{") and _MARK in text[:200])
-
-    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of the file.
-
-        Raises ``ProfileError`` when it is damaged or of another version, ``ToolMissing`` without pyarrow.
-        """
-        begin = b""
-        with suppress(OSError), path.open("rb") as file:
-            begin = file.read(len(_PARQUET_MAGIC))
-        profile = _from_parquet(path, source) if begin == _PARQUET_MAGIC else _from_json(path, source)
-        if any(line.bytes not in _LINE_SIZES for line in profile.lines):
-            raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
-        if not _is_plausible(profile):
-            raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
-        areas = profile.areas
-        if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in areas):
-            raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
-        return (printable_profile(replace(profile, source=source)),)
+    Raises ``ProfileError`` when it is damaged or of another version, ``ToolMissing`` without pyarrow.
+    """
+    begin = b""
+    with suppress(OSError), path.open("rb") as file:
+        begin = file.read(len(PARQUET_MAGIC))
+    profile = _from_parquet(path, source) if begin == PARQUET_MAGIC else _from_json(path, source)
+    if any(line.bytes not in _LINE_SIZES for line in profile.lines):
+        raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
+    if not _is_plausible(profile):
+        raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
+    areas = profile.areas
+    if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in areas):
+        raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
+    return (printable_profile(replace(profile, source=source)),)
 
 
 def encode(profile: Profile) -> bytes:

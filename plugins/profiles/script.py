@@ -10,22 +10,17 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile, Remark, Sampling
+from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
-from linesmith.plugins.profiles.script_line import PLAIN_SAMPLE, CodePlace, ScriptSample, read_place, read_sample
+from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
 from linesmith.plugins.profiles.unmail import bare, unmail
-from linesmith.plugins.text import WIDE_MARKS, decode, head_text, read_text
+from linesmith.plugins.text import WIDE_MARKS, decode, read_text
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
 _LONGEST = 500
 
-# The rule above and below the header of a perf.data, and what it says at any rate.
-_RULE = re.compile(r"^# ========$", re.MULTILINE)
-_CMDLINE = re.compile(r"^# cmdline : ", re.MULTILINE)
-
-
-_SOURCE = re.compile(r"\|OP (?:LOAD|STORE|PFETCH|EXEC|N/A|No)\|LVL ")
 _KEPT_FIELDS = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
 
 # Up to here a text is read whole, because transfer encodings are told from all of it.
@@ -40,29 +35,16 @@ _MOST_CALLERS = 127
 _ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
 
 
-class PerfScript:
-    """Reads the text of ``perf script`` with data sources; see ``docs/profiles.md`` for the fields."""
-
-    name = "perf-script"
-
-    def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
-        plain = "\n".join(line.text for line in unmail(head_text(head)))
-        if _SOURCE.search(plain) or len(PLAIN_SAMPLE.findall(plain)) > 1:
-            return True
-        remarks_only = all(line.startswith("#") for line in plain.splitlines() if line.strip())
-        return remarks_only and bool(_RULE.search(plain)) and bool(_CMDLINE.search(plain))
-
-    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""
-        text = _ScriptText()
-        for line in _clean_lines(path, source):
-            text.take(line)
-        text.close()
-        if not text.sources:
-            raise ProfileError(f"{source} {_lacking(text)}")
-        events, remarks = tuple(text.events), tuple(text.remarks())
-        return (profile_of_samples(text.samples, source, text.sampling, events, text.nodes, remarks),)
+def read_script(path: Path, source: str) -> tuple[Profile, ...]:
+    """The one profile of all samples in the file; raises ``ProfileError`` when no line of them is shared."""
+    text = _ScriptText()
+    for line in _clean_lines(path, source):
+        text.take(line)
+    text.close()
+    if not text.sources:
+        raise ProfileError(f"{source} {_lacking(text)}")
+    events, remarks = tuple(text.events), tuple(text.remarks())
+    return (profile_of_samples(text.samples, source, text.sampling, events, text.nodes, remarks),)
 
 
 def _clean_lines(path: Path, source: str) -> Iterator[str]:

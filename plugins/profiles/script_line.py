@@ -13,13 +13,6 @@ from typing import NamedTuple
 
 from linesmith.plugins.profiles.data_source import OPERATIONS, source_of
 
-# A line that any event could have.
-PLAIN_SAMPLE = re.compile(
-    r"^ {0,20}\S.{0,80}? +-?\d{1,10}(?:/-?\d{1,10})? +(?:\[\d{3,6}\] +)?(?:[KUHGg]{1,2} +)?\d{1,12}\.\d{6,9}: +"
-    r"(?:\d{1,20} +)?(?P<event>[^\s:]\S{0,200}): ",
-    re.MULTILINE | re.ASCII,
-)
-
 _MARK = "|OP "
 # perf cuts all of it at 100 characters, most often in the last field.
 _BARS = re.compile(

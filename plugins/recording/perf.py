@@ -12,7 +12,7 @@ from pathlib import Path
 from linesmith.analyzer.base.child import Command, child, find, printing_to, run_apart, wait
 from linesmith.analyzer.base.errors import CommandTimedOut, NotRecorded, ToolMissing
 from linesmith.analyzer.model import Order, Recorded
-from linesmith.plugins.profiles.perf_data.source import PerfData
+from linesmith.plugins.profiles.formats import PerfData
 
 _PACKAGE = "linux-perf"
 _DATA = "perf.data"

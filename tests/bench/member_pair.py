@@ -24,7 +24,7 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.leaves import leaves_at
 from linesmith.analyzer.model import Layout, ObjectArea, Profile
-from linesmith.plugins.profiles.recorded import RecordedProfile
+from linesmith.plugins.profiles.formats import RecordedProfile
 from linesmith.tuner.replay.plan import relaid
 from linesmith.tuner.replay.replayer import open_trace
 from linesmith.tuner.replay.scene import scene

@@ -20,7 +20,7 @@ from perf_data.records import Kind, Mapping
 from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.conformance import Example, breaches
-from linesmith.plugins.profiles.perf_data.source import PerfData
+from linesmith.plugins.profiles.formats import PerfData
 
 _HEAD_BYTES = 1 << 16
 _SECONDS = 20.0  # of CPU, far more than any takes: a loop without an end is meant

@@ -22,7 +22,7 @@ from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording, program_recording
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.plugins.profiles.perf_data.source import PerfData
+from linesmith.plugins.profiles.formats import PerfData
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from perf_data.records import Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 
 from linesmith.analyzer.model import CacheLine, Profile, SampleOutcome
-from linesmith.plugins.profiles.perf_data.source import PerfData
+from linesmith.plugins.profiles.formats import PerfData
 
 each_hardware = pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
 _SERVED = list(Served)

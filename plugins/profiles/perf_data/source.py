@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
 from linesmith.plugins.profiles.perf_data.header import OpenedHeader, PerfEvent, PerfHeader, SampleField, open_header
-from linesmith.plugins.profiles.perf_data.perf import add_decoded, with_names
+from linesmith.plugins.profiles.perf_data.perf import add_decoded
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import (
     ByteOrder,
@@ -30,30 +30,6 @@ from linesmith.plugins.profiles.perf_data.records import (
 )
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
 from linesmith.plugins.profiles.samples import SAMPLE, Mode, Rows, Samples, Words
-
-_MAGICS = (b"PERFILE2", b"2ELIFREP")
-
-
-class PerfData:
-    """Reads the samples of a perf.data file; see ``docs/profiles.md``."""
-
-    name = "perf-data"
-
-    def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as a perf.data file does, in either byte order."""
-        return head.startswith(_MAGICS)
-
-    def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of the file. Raises ``ProfileError`` when it is damaged or has no shared line."""
-        try:
-            return (read_perf_data(path, source),)
-        except OSError as error:
-            raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
-
-    def with_names(self, path: Path, profile: Profile) -> Profile:
-        """The profile with the functions that perf can name here. Raises ``ProfileError`` or ``ToolMissing``."""
-        return with_names(path, profile)
-
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
