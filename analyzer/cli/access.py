@@ -15,12 +15,12 @@ from linesmith.analyzer.base.errors import MemberNotFound
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
 from linesmith.analyzer.cli.settings import is_given
-from linesmith.analyzer.model import Layout, TypeAccesses
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.leaves import Named
+    from linesmith.analyzer.model import Layout, TypeAccesses
     from linesmith.analyzer.sharing.contended_lock import Asking
 
 

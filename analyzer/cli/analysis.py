@@ -23,7 +23,6 @@ from linesmith.analyzer.base.errors import (
     ProfileWithoutOffsets,
 )
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
-from linesmith.analyzer.model import ElfIdentity
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.lint.rules.catalogue import LintedBuild
-    from linesmith.analyzer.model import Profile
+    from linesmith.analyzer.model import ElfIdentity, Profile
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.analyzer.slab.allocation import Kernel
 

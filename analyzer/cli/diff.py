@@ -12,10 +12,10 @@ import click
 
 from linesmith.analyzer.cli import maps, options
 from linesmith.analyzer.cli.output import remark, tell_who_waits
-from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
     from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.model import ConfigurationCheck
     from linesmith.patches.source.tree import Tree
 
 
@@ -113,6 +113,7 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
     All of it counts against ``deadline``. Raises ``PatchRefused`` and ``TreeError``, and ``DeadlinePassed`` where the
     patch itself is not read in time.
     """
+    from linesmith.analyzer.model import ConfigurationCheck
     from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.revisions.mail_texts import mails_of

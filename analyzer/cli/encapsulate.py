@@ -11,10 +11,10 @@ import click
 
 from linesmith.analyzer.cli import series_output
 from linesmith.analyzer.cli.output import StepReporter
-from linesmith.analyzer.cli.series_output import TreewideRequest
-from linesmith.analyzer.model import ConfigurationCheck
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.cli.series_output import TreewideRequest
+    from linesmith.analyzer.model import ConfigurationCheck
     from linesmith.patches.encapsulation.encapsulate import Encapsulated
     from linesmith.patches.matrix.choice import MatrixRequest
 

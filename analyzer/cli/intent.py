@@ -18,27 +18,21 @@ from linesmith.analyzer.base.errors import IntentError, NothingToSuggest
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.analysis import analyse, load, root_of, side
-from linesmith.analyzer.cli.options import EXISTING, EXISTING_FILE, MachineOptions
+from linesmith.analyzer.cli.options import EXISTING, EXISTING_FILE
 from linesmith.analyzer.cli.output import deliver, remark
-from linesmith.analyzer.cli.premises import PremiseOptions
-from linesmith.analyzer.model import (
-    ADJACENT_LINE_BYTES,
-    CACHE_LINE_BYTES,
-    Finding,
-    Intent,
-    Layout,
-    MemberGroup,
-    MoveKind,
-    Severity,
-    TriageKind,
-    TypeIntent,
-)
+from linesmith.analyzer.model import Intent, Severity, TypeIntent
 
 if TYPE_CHECKING:
     from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.cli.options import MachineOptions
+    from linesmith.analyzer.cli.premises import PremiseOptions
     from linesmith.analyzer.intent.file import Rewrite
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.dwarf import Reading
+    from linesmith.analyzer.model import (
+        Finding,
+        Layout,
+    )
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.run.result import Winner
 
@@ -209,6 +203,7 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
+    from linesmith.analyzer.model import MemberGroup, MoveKind
     from linesmith.patches.message.paragraphs import move_clause
 
     premises = basis.premises(Path(found.reading.identity.path), found.reading)
@@ -268,6 +263,8 @@ def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:
 
 def _of(line: Finding) -> int:
     """The bytes of the lines on which members of the finding meet: pairs of lines where only these meet."""
+    from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, TriageKind
+
     return ADJACENT_LINE_BYTES if line.triage.kinds[0] is TriageKind.ADJACENT_LINE else CACHE_LINE_BYTES
 
 

@@ -21,16 +21,18 @@ from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import BaselineError, OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options, output
-from linesmith.analyzer.cli.options import EXISTING_FILE, EXISTING_OR_STDIN, NEW_FILE, MachineOptions
+from linesmith.analyzer.cli.options import EXISTING_FILE, EXISTING_OR_STDIN, NEW_FILE
 from linesmith.analyzer.cli.settings import is_given
-from linesmith.analyzer.model import LintReport, Severity, Suppression
+from linesmith.analyzer.model import Severity
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.lint_inputs import LintSettings
+    from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.lint.accepted import Baseline
+    from linesmith.analyzer.model import LintReport, Suppression
 
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "markdown")

@@ -21,7 +21,7 @@ import click
 from linesmith.analyzer.base.errors import DeadlinePassed, ToolMissing, TreeError, VerificationFailed
 from linesmith.analyzer.cli.analysis import analyse, load, load_accesses, root_of, side
 from linesmith.analyzer.cli.output import remark, tell_who_waits
-from linesmith.analyzer.model import NO_INTENT, Finding, Intent, Layout, LintChoice, LintReport, TypeIntent
+from linesmith.analyzer.model import NO_INTENT, LintChoice, LintReport, TypeIntent
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.lint.linting import Linted
     from linesmith.analyzer.lint.rules.catalogue import LintedBuild, Rule
+    from linesmith.analyzer.model import Finding, Intent, Layout
     from linesmith.patches.revisions.versions import Versions
 
 

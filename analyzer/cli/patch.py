@@ -17,16 +17,16 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import options, output, premises, series_output
-from linesmith.analyzer.cli.options import Checking
 from linesmith.analyzer.cli.output import StepReporter
 from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, ScanOptions, number_of, objects, scan_if_possible
-from linesmith.analyzer.cli.series_output import Mailing, tell
-from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
-from linesmith.analyzer.model.candidate import candidate_name
+from linesmith.analyzer.cli.series_output import tell
 
 if TYPE_CHECKING:
     from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.cli.options import Checking
+    from linesmith.analyzer.cli.series_output import Mailing
     from linesmith.analyzer.layouts.collection import Layouts
+    from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.patches.edit.patch import Confirmed
     from linesmith.patches.source.body import Remarks
@@ -212,6 +212,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     """
     from linesmith.analyzer.attribution.same_code import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
+    from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.tuner.propose.candidates import reasons
     from linesmith.tuner.propose.steps import step_tables
 
@@ -266,6 +267,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
     or was not judged in time.
     """
+    from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report import changes
     from linesmith.analyzer.report.layout import excerpt
     from linesmith.patches.edit.patch import confirm, patch_of

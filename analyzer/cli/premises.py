@@ -17,12 +17,13 @@ import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest, ScanFailed, ToolMissing
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.options import DIRECTORY, EXISTING_FILE, MachineOptions
+from linesmith.analyzer.cli.options import DIRECTORY, EXISTING_FILE
 from linesmith.analyzer.cli.output import StepReporter, remark, shown
 from linesmith.analyzer.cli.settings import is_default, is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Layout, Profile, SourceScan
     from linesmith.analyzer.sharing.analysis import Explanation

@@ -26,13 +26,13 @@ from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.analysis import analyse, kernel_of, load
 from linesmith.analyzer.cli.options import USUAL_MACHINE
 from linesmith.analyzer.cli.output import check_destinations
-from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions, scan_findings
+from linesmith.analyzer.cli.premises import scan_findings
 from linesmith.analyzer.cli.settings import is_given
-from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.model import Result
+    from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse, Result
     from linesmith.analyzer.report.html.candidate import Emphasis
     from linesmith.analyzer.report.html.finding import ChangedRecord
     from linesmith.analyzer.report.html.pages import RunFiles

@@ -18,9 +18,9 @@ import click
 from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import kernel_of, load, load_accesses
-from linesmith.analyzer.cli.options import MachineOptions
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Layout, StructuralAdvice
     from linesmith.analyzer.report.slab import SlabAnswer

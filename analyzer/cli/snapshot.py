@@ -13,10 +13,9 @@ from linesmith.analyzer.base.errors import SnapshotError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import check_destinations, deliver
-from linesmith.analyzer.model import ElfIdentity, Snapshot
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Profile
+    from linesmith.analyzer.model import ElfIdentity, Profile, Snapshot
 
 
 _SOURCE = "drgn"

@@ -13,12 +13,11 @@ import click
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import maps, options, premises
 from linesmith.analyzer.cli.output import remark
-from linesmith.analyzer.cli.premises import CandidateChoice, PremiseOptions, ScanOptions, number_of, scan_findings
-from linesmith.analyzer.model import Sharded
-from linesmith.analyzer.model.candidate import candidate_name
+from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Candidate, Simulation, StructuralAdvice
+    from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
+    from linesmith.analyzer.model import Candidate, Sharded, Simulation, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
@@ -211,6 +210,7 @@ def _lines(
 
 def tell_choice(candidate: Candidate) -> None:
     """Say which candidate is taken."""
+    from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report.candidate import change
 
     remark(f"takes candidate {candidate_name(candidate)} of `linesmith suggest`: {change(candidate)}")
@@ -219,6 +219,7 @@ def tell_choice(candidate: Candidate) -> None:
 def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: str, ways: int, by: str) -> Sharded:
     """The replayed sharding; raises ``click.UsageError`` without a type or a trace, and what the replay raises."""
     from linesmith.analyzer.layouts.collection import bare_name
+    from linesmith.analyzer.model import Sharded
     from linesmith.tuner.replay.plan import ShardBy, Sharding
     from linesmith.tuner.structure.replayed import simulate_shards
 
