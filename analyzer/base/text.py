@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from unicodedata import category
 
 # Characters in a line of a commit message: what checkpatch.pl takes without complaint.
@@ -43,15 +43,20 @@ def is_unseen(character: str) -> bool:
     return category(character) in _UNSEEN or _BLANK.match(character) is not None
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def shortened(names: Sequence[str], most: int) -> str:
     """The first names, with an ellipsis where there are more."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
-def few(names: Sequence[str], most: int) -> str:
-    """The first ``most`` of ``names``, and how many more there are: ``a, b and 3 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+def listed(names: Iterable[str], most: int) -> str:
+    """``a, b and 3 more``: names beyond ``most`` are counted."""
+    every = list(names)
+    return ", ".join(every[:most]) + and_more(len(every) - most)
+
+
+def and_more(count: int) -> str:
+    """`` and 3 more``; nothing where no more are left."""
+    return f" and {count} more" if count > 0 else ""
 
 
 def paragraph(text: str, *, first: str = "", then: str = "") -> str:

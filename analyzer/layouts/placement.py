@@ -115,7 +115,14 @@ def place_member(member: Member, start: int) -> Member:
 
 
 def lay_out(layout: Layout, members: tuple[Member, ...]) -> Layout:
-    """``layout`` with ``members`` placed anew in the order given; the record's own explicit alignment stays."""
+    """``layout`` with ``members`` placed anew in the order given; the record's own explicit alignment stays.
+
+    Those of a union stay where they are: it is as large as the largest and as aligned as the most aligned of them.
+    """
+    if layout.kind is RecordKind.UNION:
+        natural = max(member.natural_alignment for member in members)
+        size = round_up(max(member.size for member in members), natural)
+        return replace(layout, members=members, natural_alignment=natural, size=size)
     placement = place(members, layout.alignment)
     placed = tuple(place_member(*pair) for pair in zip(members, placement.starts, strict=True))
     natural = max([layout.natural_alignment, *(alignment_of(member) for member in members)])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.lint.pairs import Pair
@@ -164,18 +165,15 @@ def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> I
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:
         if absent:
-            yield f"nothing is judged of {_some_names(absent)}, which the intents name and this build does not have"
+            missing = listed(absent, _MOST_NAMED)
+            yield f"nothing is judged of {missing}, which the intents name and this build does not have"
         return
     old, new = linted.old.layouts, linted.new.layouts
     gone = (before for before, after in linted.pairs if before and not after and not new.variants(before.name))
     tuned = sorted({one.name for one in gone if one.name not in said and policy.tuned(one, old)})
     if tuned:
-        yield f"records that count as tuned are gone, or have another name that nothing guards: {_some_names(tuned)}"
-
-
-def _some_names(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+        gone_or_renamed = listed(tuned, _MOST_NAMED)
+        yield f"records that count as tuned are gone, or have another name that nothing guards: {gone_or_renamed}"
 
 
 def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:

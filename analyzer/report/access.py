@@ -8,6 +8,7 @@ from itertools import groupby
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import touched_alone, touching
+from linesmith.analyzer.base.text import and_more, listed
 from linesmith.analyzer.model import (
     AccessCounts,
     AccessSummary,
@@ -21,7 +22,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text, known
-from linesmith.analyzer.report.prose import WIDTH, and_more, counted, listed
+from linesmith.analyzer.report.prose import WIDTH, counted
 
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3

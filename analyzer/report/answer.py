@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import gcd
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -27,7 +28,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report.candidate import MOST_PAIRS, saved
 from linesmith.analyzer.report.findings import count_range
-from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, listed, prose, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, widest
 
 MOST_PLACES = 3
 MOST_FUNCTIONS = 4

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -24,7 +25,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.model.candidate import candidate_name
-from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, listed, prose, widest
+from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, prose, widest
 
 
 @dataclass(frozen=True, slots=True)

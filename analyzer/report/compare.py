@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isinf
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Change, ElfIdentity, Fate, LineChange, MemberChange, ProfileChange
 from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns, listed
+from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns
 
 MOST_LINES = 12
 MOST_MEMBERS = 20

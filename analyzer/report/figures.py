@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import SIMULATED, Comparison, Result, VerdictKind
-from linesmith.analyzer.report.prose import listed
 
 # Ratios from here on are not known any better.
 VAST = 1000.0

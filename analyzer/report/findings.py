@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.attribution.variables import object_totals
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Bounds,
@@ -28,7 +29,7 @@ from linesmith.analyzer.model import (
     Side,
     VariableRow,
 )
-from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, listed, row, runs, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, row, runs, widest
 
 MOST_SHARINGS = 6
 # Elements of an array that are called by their names, and caches and variables of a recording.

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.variables import object_totals
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     Agreement,
     CacheLine,
@@ -33,7 +34,7 @@ from linesmith.analyzer.report.findings import (
     stores_of,
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
-from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, counted, listed, prose, row
+from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, counted, prose, row
 from linesmith.analyzer.sharing.accounts import accounts, place_of, type_totals
 from linesmith.analyzer.sharing.cost import by_removable
 

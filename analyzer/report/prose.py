@@ -77,17 +77,6 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "es" if thing.endswith("s") else "s")
 
 
-def listed(names: Iterable[str], most: int) -> str:
-    """``a, b and 3 more``: names beyond ``most`` are counted."""
-    every = list(names)
-    return ", ".join(every[:most]) + and_more(len(every) - most)
-
-
-def and_more(count: int) -> str:
-    """`` and 3 more``; nothing where no more are left."""
-    return f" and {count} more" if count > 0 else ""
-
-
 def runs(numbers: Sequence[int]) -> str:
     """Rising numbers as a short list: ``0-3 and 8``, ``0, 2-4 and 9``."""
     found: list[list[int]] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Comparison, Fidelity, Point, Result, Trial, VerdictKind
 from linesmith.analyzer.report.figures import (
     duration,
@@ -23,7 +24,7 @@ from linesmith.analyzer.report.figures import (
     unproven,
 )
 from linesmith.analyzer.report.markdown import markdown_row
-from linesmith.analyzer.report.prose import WIDTH, in_columns, listed, widest
+from linesmith.analyzer.report.prose import WIDTH, in_columns, widest
 
 MOST_OUTLIERS = 6
 EXPLORED = "explored, on the runs of the search"

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import excerpt
-from linesmith.analyzer.report.prose import WIDTH, counted, listed, prose
+from linesmith.analyzer.report.prose import WIDTH, counted, prose
 from linesmith.analyzer.report.slab import SlabAnswer, machine_object, machine_row
 
 LABEL = 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Layout, Simulation, StepTable
 from linesmith.analyzer.report.answer import (
@@ -29,7 +30,7 @@ from linesmith.analyzer.report.candidate import (
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
-from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, listed, prose, row, widest
+from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, prose, row, widest
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 LABEL = 12

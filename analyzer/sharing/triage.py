@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CacheLine,
     ConflictPair,
@@ -331,10 +332,9 @@ def _object_reasons(tops: Sequence[TopMember], objects: Sequence[LineObject]) ->
     """That a line holds several objects, and whether one of them makes another one wait."""
     if len(objects) < 2:
         return ()
-    listed = ", ".join(f"{one.type or one.variable or 'an object'} at {one.start:#x}" for one in objects[:MOST_OBJECTS])
-    more = f" and {len(objects) - MOST_OBJECTS} more" if len(objects) > MOST_OBJECTS else ""
+    places = listed((f"{one.type or one.variable or 'an object'} at {one.start:#x}" for one in objects), MOST_OBJECTS)
     written = {top.begin for top in tops if top.written}
     waiting = {top.begin for top in tops if top.contended}
     between = any(one != other for one in written for other in waiting)
     remedy = "; aligning each to a line parts them, which moving members does not" if between else ""
-    return (f"{len(objects)} objects lie on this line: {listed}{more}{remedy}",)
+    return (f"{len(objects)} objects lie on this line: {places}{remedy}",)

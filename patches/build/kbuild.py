@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from linesmith.analyzer.base.child import Command
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import shortened
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kconfig import architecture, own_configuration
 from linesmith.patches.build.options import Flags, from_cmd_file
@@ -86,7 +86,7 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuil
     changed = changed_symbols(own)
     if not changed:
         return ready
-    remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {listed(changed, 5)}"
+    remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {shortened(changed, 5)}"
     return replace(ready, remarks=(*ready.remarks, remark))
 
 

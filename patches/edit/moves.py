@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from linesmith.analyzer.base.errors import EditRefused
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
@@ -195,7 +195,7 @@ def _refuse_companions(body: Body, candidate: Candidate, name: str | None) -> No
     atom = next((one for one in body.home.atoms if name in one.names), None)
     others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
     if atom and others:
-        reason = f"`{name}` is in {atom.kind.value} with {listed(others, _SHOWN)}, which can only move together"
+        reason = f"`{name}` is in {atom.kind.value} with {shortened(others, _SHOWN)}, which can only move together"
         raise body.origin.refuse(whole(atom), atom.start, reason, OTHER_CANDIDATE)
 
 

@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import VerificationFailed
-from linesmith.analyzer.base.text import paragraph
+from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.aftermath import aftermath, left_behind
@@ -144,8 +144,7 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     several = len(checks) > 1
     rest = [replace(one, records=tuple(r for r in one.records if several and r.record != own)) for one in checks]
     left = never_compiled(inlined.series, checks)
-    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-    units = f"; {', '.join(left[:_SHOWN])}{more}, which none of these compile" if left else ""
+    units = f"; {listed(left, _SHOWN)}, which none of these compile" if left else ""
     nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
     blocks = (_cost(inlined, checks), paragraphs(rest, title), nobody)
     return replace(inlined, series=with_results(inlined.series, checks, blocks))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import gcd
 
-from linesmith.analyzer.base.text import WIDTH, few, paragraph
+from linesmith.analyzer.base.text import WIDTH, listed, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
 
 # Holders and complaints that are listed; a reader of a message wants no more.
@@ -122,7 +122,7 @@ def _holders(done: Sequence[ConfigurationCheck], title: str) -> str:
         return f"Others that change with it:\n\n{_columns(shown)}{more}"
     held = {record.record: record for one in done for record in one.records if record.holder}
     slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
-    unchanged = f"What embeds {title} keeps its size{slabs} under all of them: {few(sorted(held), _SHOWN)}."
+    unchanged = f"What embeds {title} keeps its size{slabs} under all of them: {listed(sorted(held), _SHOWN)}."
     return paragraph(unchanged) if held else ""
 
 
@@ -134,7 +134,7 @@ def _worse(done: Sequence[ConfigurationCheck]) -> str:
         for pair in one.residuals
         if pair.after > pair.before
     ]
-    return paragraph(f"More starts than before have {few(pairs, _SHOWN)}.") if pairs else ""
+    return paragraph(f"More starts than before have {listed(pairs, _SHOWN)}.") if pairs else ""
 
 
 def _users(checks: Sequence[ConfigurationCheck]) -> str:

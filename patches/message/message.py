@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
-from linesmith.analyzer.base.text import WIDTH, few, paragraph, visible
+from linesmith.analyzer.base.text import WIDTH, listed, paragraph, visible
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -32,7 +32,7 @@ from linesmith.patches.message.paragraphs import (
     change_text,
     expectation,
     line_sizes,
-    listed,
+    message_rows,
     pair_rows,
     reasons,
     resized_holders,
@@ -137,13 +137,13 @@ def _members(finding: Finding) -> str:
         sampled = "sampled loads and stores" if finding.stores else "sampled loads (no store was sampled)"
         head = f"Seen on the line, with {sampled}:"
     rows = [_member(one, with_stores=bool(finding.stores or finding.simulated)) for one in finding.members]
-    return "\n\n".join((head, *([listed(rows)] if rows else [])))
+    return "\n\n".join((head, *([message_rows(rows)] if rows else [])))
 
 
 def _member(member: LineMember, *, with_stores: bool) -> str:
     ranked = sorted(member.functions, key=lambda one: one.contended + one.stores, reverse=True)
     names = list(dict.fromkeys(one.name for one in ranked))
-    where = f" in {few(names, _FUNCTIONS)}" if names else ""
+    where = f" in {listed(names, _FUNCTIONS)}" if names else ""
     inferred = f" (written: {member.write_inferred})" if member.write_inferred and not member.writes else ""
     counts = [(member.reads, "load"), *([(member.writes, "store")] if with_stores else [])]
     seen = ", ".join(f"{count:,} {thing}{'s' * (count != 1)}" for count, thing in counts)
@@ -176,13 +176,15 @@ def _phases(candidate: Candidate, title: str, finding: Finding, seen: Verificati
     # The slab caches that do not keep to the alignment, where that is why objects start elsewhere.
     loose = ""
     if candidate.loose and seen.granules[1] != seen.after.granule:
-        loose = f" The alignment of {seen.after.granule} bytes is not kept in slabs of {few(candidate.loose, _CACHES)}."
+        loose = (
+            f" The alignment of {seen.after.granule} bytes is not kept in slabs of {listed(candidate.loose, _CACHES)}."
+        )
     head = paragraph(
         f"Which members share a line also depends on where an object starts; {starts}.{loose} "
         "The members meet in these shares of the possible starts, "
         f"before -> after, on {' and on '.join(f'{size} bytes' for size in line_sizes(seen.residuals))}:"
     )
-    return f"{head}\n\n{listed(pair_rows(seen.residuals, seen.granules))}"
+    return f"{head}\n\n{message_rows(pair_rows(seen.residuals, seen.granules))}"
 
 
 def _verified(candidate: Candidate, seen: Confirmation) -> str:

@@ -15,7 +15,7 @@ from itertools import groupby
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import few, paragraph
+from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -119,7 +119,7 @@ def move_clause(move: Move) -> str:
     return f"move {move.member}{whole} {f'behind {move.after}' if move.after else 'to the front'}"
 
 
-def listed(rows: Iterable[str]) -> str:
+def message_rows(rows: Iterable[str]) -> str:
     """Rows of a message, one below the other."""
     return "\n".join(paragraph(f"{INDENT}{row}", then=3 * INDENT) for row in rows)
 
@@ -179,7 +179,7 @@ def reasons(tables: Sequence[StepTable]) -> str:
     for now, then in (pair for one in helped for pair in zip(one.before, one.after, strict=True)):
         access = f"{now.function or 'somebody'} {'writes' if now.writes else 'reads'} {now.member}"
         rows.append(f"{now.cpu}: {access}: {_result(now)} -> {_result(then)}")
-    return f"{paragraph(_WHY)}\n\n{listed(dict.fromkeys(rows))}" if rows else ""
+    return f"{paragraph(_WHY)}\n\n{message_rows(dict.fromkeys(rows))}" if rows else ""
 
 
 def _result(step: CoherenceStep) -> str:
@@ -307,7 +307,7 @@ def _places(places: Sequence[Dependency]) -> str:
         of = f" of {', '.join(one.members[:_PLACES])}" if one.members else ""
         rows.append(f"{one.place}: {one.kind.value}{of}")
     more = [f"{INDENT}{len(places) - _PLACES} more"] if len(places) > _PLACES else []
-    return "\n".join((listed(rows), *more))
+    return "\n".join((message_rows(rows), *more))
 
 
 def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
@@ -348,7 +348,7 @@ def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], fi
     head = "Kept off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "Kept away from"
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
-    names = few(others, _NAMES)
+    names = listed(others, _NAMES)
     if len(others) <= _NAMES:
         names = " and ".join(filter(None, (", ".join(others[:-1]), others[-1])))
     if finding.objects and finding.objects[0].doubt:

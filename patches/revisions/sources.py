@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
@@ -187,7 +187,7 @@ def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
     """What the deadline left out."""
     if files:
         counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
-        names = listed(files, _SHOWN)
+        names = shortened(files, _SHOWN)
         yield f"{counted} not judged within {deadline.seconds:g} s: {names}; --deadline gives more time"
 
 

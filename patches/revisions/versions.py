@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 
 from linesmith.analyzer.base.errors import TreeError
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
@@ -151,7 +151,7 @@ def _remarks(
 
 
 def _counted(names: Sequence[str], one: str) -> str:
-    return f"{len(names)} {one}{'s' if len(names) > 1 else ''} ({listed(names, 1)})"
+    return f"{len(names)} {one}{'s' if len(names) > 1 else ''} ({shortened(names, 1)})"
 
 
 def uncommitted(git: Git) -> Iterator[str]:

@@ -15,7 +15,7 @@ from linesmith.patches.build.probe import compiled
 from linesmith.patches.edit.patch import Confirmed, edits
 from linesmith.patches.edit.verify import Located, locate, measure, starts_of
 from linesmith.patches.message.message import subject
-from linesmith.patches.message.paragraphs import change_text, line_sizes, listed, pair_rows, style
+from linesmith.patches.message.paragraphs import change_text, line_sizes, message_rows, pair_rows, style
 from linesmith.patches.source.tree import Tree
 
 
@@ -111,4 +111,4 @@ def _remaining(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
         return ""
     sizes = " and on ".join(f"{size} bytes" for size in line_sizes(changed))
     head = f"Shares of the possible starts in which members meet, before -> after, on {sizes}:"
-    return paragraph(head) + "\n\n" + listed(pair_rows(changed, granules))
+    return paragraph(head) + "\n\n" + message_rows(pair_rows(changed, granules))

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.grammar import unreadable
@@ -117,7 +117,7 @@ def _fitting(found: Iterable[Declared]) -> list[Declared]:
 def _only(found: list[Declared], name: str) -> Declared:
     if len(found) == 1:
         return found[0]
-    places = listed([one.place for one in found], _SHOWN)
+    places = shortened([one.place for one in found], _SHOWN)
     reason = (
         f"{name} is declared {len(found)} times with the same members ({places}), and the debug information "
         "does not say which one is meant"

@@ -20,6 +20,7 @@ from pathlib import Path
 from linesmith.analyzer.base.child import Command, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
 from linesmith.analyzer.base.files import replace_file
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
@@ -212,8 +213,7 @@ def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     job.run(_make(job.recipe, source, "olddefconfig"))
     result = config.read_text()
     if lost := lost_options(_start_configuration(job.recipe), result):
-        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
-        job.tell(f"options that Kconfig decided otherwise: {', '.join(lost[:_MOST_LOST])}{more}")
+        job.tell(f"options that Kconfig decided otherwise: {listed(lost, _MOST_LOST)}")
     if "DEBUG_INFO" not in options(result):
         job.tell("vmlinux will have no DWARF; set CONFIG_DEBUG_INFO_DWARF5=y in the configuration")
     replace_file(mark, origin.encode())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from linesmith.analyzer.base.text import few
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
@@ -254,7 +254,7 @@ def bases(record: RuledRecord) -> Iterator[RuleRemark]:
         if not one.member.offset and one.holder.name and one.holder.kind is RecordKind.STRUCT
     )
     if named:
-        reason = f"in {few(list(named), _MOST_NAMED)} the other members move when it changes size"
+        reason = f"in {listed(list(named), _MOST_NAMED)} the other members move when it changes size"
         yield RuleRemark(Constraint(ConstraintKind.BASE, record.layout.title, reason, "C11 6.7.2.1p15"))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.base.text import few
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
@@ -65,7 +65,7 @@ def split(target: ContendedRecord, option: Option) -> str:
                 _straddling_share(start, member.size, size, objects) for start, objects in ((old, now), (new, then))
             )
             found += [f"{member.name} (in {after:.0%} of the phases, {before:.0%} before)"] if after > before else []
-    return f"Puts on two cache lines: {few(found, MOST_NAMED)}." if found else ""
+    return f"Puts on two cache lines: {listed(found, MOST_NAMED)}." if found else ""
 
 
 def _unchecked(target: ContendedRecord) -> str:
@@ -138,13 +138,13 @@ def _size(target: ContendedRecord, option: Option) -> Iterator[str]:
         )
         loose = target.heat.mixes.loose(option.granule, option.size - target.layout.size)
         if loose:
-            yield f"Not so in {few(loose, MOST_NAMED)}: they are not created with that alignment."
+            yield f"Not so in {listed(loose, MOST_NAMED)}: they are not created with that alignment."
 
 
 def _origins(finding: Finding, target: ContendedRecord) -> Iterator[str]:
     """What the record is part of, and which alignments the debug information does not say."""
     if containers := finding.objects[0].containers:
-        yield f"Also part of {few(containers, MOST_NAMED)}, whose objects decide the phase."
+        yield f"Also part of {listed(containers, MOST_NAMED)}, whose objects decide the phase."
     if target.inferred:
         names = ", ".join(name or "an anonymous member" for name in target.inferred)
         yield f"The alignment of {names} is inferred from the offsets; the source may ask for less."

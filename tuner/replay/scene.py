@@ -106,14 +106,9 @@ def holder_around(outer: Layout, inner: Mapping[int, Relocation]) -> Layout:
             member = resized[position]
             alignment = max(member.natural_alignment, one.new_alignment)
             resized[position] = replace(member, size=elements(member) * _stride(one), natural_alignment=alignment)
-    members = tuple(resized)
-    if outer.kind is RecordKind.UNION:
-        alignment = max(member.natural_alignment for member in members)
-        size = round_up(max(member.size for member in members), alignment)
-        return replace(outer, members=members, natural_alignment=alignment, size=size)
-    if reason := refusal(outer):
+    if outer.kind is not RecordKind.UNION and (reason := refusal(outer)):
         raise NotSimulated(f"{outer.title} cannot be laid out around a member of another size: {reason}")
-    return lay_out(outer, members)
+    return lay_out(outer, tuple(resized))
 
 
 def elements(member: Member) -> int:

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 
 from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
 from linesmith.patches.message.paragraphs import move_clause
@@ -190,11 +191,10 @@ def proposals(
 def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
     """The records that become larger, those that do so most."""
     larger = [one for one in holders if one.after > one.before]
-    worst = sorted(larger, key=lambda one: one.before - one.after)[:MOST_HOLDERS]
+    worst = sorted(larger, key=lambda one: one.before - one.after)
     if worst:
-        sizes = ", ".join(f"{one.record} from {one.before} to {one.after} bytes" for one in worst)
-        more = f" and {len(larger) - MOST_HOLDERS} more" if len(larger) > MOST_HOLDERS else ""
-        yield f"around it grow {sizes}{more}"
+        sizes = listed((f"{one.record} from {one.before} to {one.after} bytes" for one in worst), MOST_HOLDERS)
+        yield f"around it grow {sizes}"
 
 
 def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordProposals:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from linesmith.analyzer.base.errors import StructureRefused
-from linesmith.analyzer.base.text import few
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import lay_out, refusal, round_up
@@ -45,7 +45,7 @@ def known_members(name: str, names: Sequence[str]) -> str:
     if near := get_close_matches(name, known, 3, 0.6):
         return f"did you mean {', '.join(near)}?"
     inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
-    return f"its members are {few(known, _MOST_NAMED)}{inside}"
+    return f"its members are {listed(known, _MOST_NAMED)}{inside}"
 
 
 def without(layout: Layout, names: Collection[str]) -> Layout:
@@ -128,12 +128,7 @@ def laid_out_around(outer: Layout, changed: Layout, layouts: Layouts, depth: int
     if depth > DEPTH or not holds(outer, layouts, frozenset((changed.id,))):
         return outer
     whole = outer if outer.kind is RecordKind.UNION else explained(outer)
-    members = tuple(_resized(member, changed, layouts, depth + 1) for member in whole.members)
-    if outer.kind is not RecordKind.UNION:
-        return lay_out(whole, members)
-    natural = max(member.natural_alignment for member in members)
-    size = round_up(max(member.size for member in members), natural)
-    return replace(outer, members=members, natural_alignment=natural, size=size)
+    return lay_out(whole, tuple(_resized(member, changed, layouts, depth + 1) for member in whole.members))
 
 
 def _resized(member: Member, changed: Layout, layouts: Layouts, depth: int) -> Member:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.line_map.heat import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
@@ -43,7 +44,7 @@ from linesmith.analyzer.report.html.candidate import (
     figure,
 )
 from linesmith.analyzer.report.map_words import level, where
-from linesmith.analyzer.report.prose import counted, listed, short
+from linesmith.analyzer.report.prose import counted, short
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.accounts import type_of
 

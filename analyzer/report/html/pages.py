@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.candidate import Suggested, saved, short_change
 from linesmith.analyzer.report.figures import merged, unchecked
@@ -16,7 +17,6 @@ from linesmith.analyzer.report.html.drawings import Forest, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, ChangedRecord, finding_section
 from linesmith.analyzer.report.html.page import render_page
 from linesmith.analyzer.report.map_svg import LINE_MAP_STYLE
-from linesmith.analyzer.report.prose import listed
 from linesmith.analyzer.report.run import (
     COSTLY,
     EXPLORED,
