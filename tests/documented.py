@@ -31,7 +31,7 @@ def obeys(document: object, name: str) -> None:
 
 def page_of(command: str) -> str:
     """The section of ``docs/json.md`` on the command."""
-    _, found, behind = (DOCS / "json.md").read_text().partition(f"\n## `linesmith {command} --format json`\n")
+    _, found, behind = (DOCS / "json.md").read_text().partition(f"\n## `linesmith {command}` as JSON\n")
     assert found, command
     return behind.partition("\n## ")[0]
 
