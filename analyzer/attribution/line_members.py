@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
+from linesmith.analyzer.attribution.doubts import weight
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
 from linesmith.analyzer.attribution.lock import has_lock, takes_lock, waits_for_lock
@@ -21,6 +22,7 @@ from linesmith.analyzer.model import (
     AccessCounts,
     Agreement,
     CacheLine,
+    Layout,
     Leaf,
     LineMember,
     LineObject,
@@ -68,6 +70,32 @@ def agrees(touches: CodeTouches, access: Access, one: LineObject, containment: C
     if one.layout is None or access.offset is None:
         return False
     return bool(touching_leaves(touches, _ANY_KIND, one.layout, access.offset - one.start, containment))
+
+
+def agreement_with(outer: Layout, start: int, seen: Sequence[Access], evidence: CodeEvidence) -> float:
+    """Share of the accesses whose instruction touches the type there; 1 where no code is known.
+
+    Where only the function is known it must work on a record that the type has at that place, or touch that very
+    place, as code does whose only way to a variable is its address.
+    """
+    agreeing = judged = 0
+    whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
+    for access in seen:
+        instruction = instruction_of(access, evidence)
+        if instruction is not None:
+            judged += weight(access)
+            agreeing += weight(access) * agrees(instruction, access, whole, evidence.containment)
+            continue
+        known = evidence_of(access, evidence)
+        touching = agrees(known.touches, access, whole, evidence.containment)
+        if not known.records and not touching:
+            continue
+        leaves = evidence.containment.leaves(outer.id, (access.offset or 0) - start)
+        judged += weight(access)
+        names = {name for leaf in leaves for name, _ in leaf.chain}
+        if touching or names & known.records.keys() or (has_lock(names) and takes_lock(access.function or "")):
+            agreeing += weight(access)
+    return agreeing / judged if judged else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.attribution.votes import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
@@ -222,11 +223,10 @@ class RecordedMembers:
         self._objects = ObjectMap(profile.areas)
         self._containment = Containment(layouts)
         self._found = {one.address: one for one in found}
-        self._holders: dict[str, list[tuple[int, int]]] = {}
+        self._holders: dict[int, list[tuple[int, int]]] = {}
         for layout in layouts.variants(type_)[:1]:
             for place in self._containment.places(layout.id):
-                holder = layouts.by_id(place.container).name
-                self._holders.setdefault(holder, []).append((layout.id, place.offset))
+                self._holders.setdefault(place.container, []).append((layout.id, place.offset))
 
     def on(self, line: CacheLine) -> MemberAt:
         """What lies on this line."""
@@ -234,10 +234,11 @@ class RecordedMembers:
 
     def _by_address(self, line: CacheLine, offset: int) -> str | None:
         found = self._objects.at((line.address or 0) + offset)
-        if found is None or not found.area.types:
+        record = record_of(found.area, self._containment) if found is not None else None
+        if found is None or record is None:
             return None
         place = (line.address or 0) + offset - found.start
-        members = (self._member(id_, place - start) for id_, start in self._holders.get(found.area.types[0], ()))
+        members = (self._member(id_, place - start) for id_, start in self._holders.get(record.id, ()))
         return next(filter(None, members), None)
 
     def _by_finding(self, line: CacheLine, offset: int) -> str | None:
