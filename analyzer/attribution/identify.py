@@ -14,7 +14,7 @@ from dataclasses import replace
 from linesmith.analyzer.attribution.attribute import attribute_at
 from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_record, weight
 from linesmith.analyzer.attribution.evidence import CodeEvidence
-from linesmith.analyzer.attribution.line_members import agreement_with
+from linesmith.analyzer.attribution.line_members import against_widths, agreement_with
 from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
 from linesmith.analyzer.attribution.votes import ARRAY, BY_VOTE, record_of
 from linesmith.analyzer.layouts.containment import Containment
@@ -83,7 +83,7 @@ def _object(
     slab = area.kind is ObjectKind.SLAB
     if not slab and area.kind not in _TYPELESS:
         found = attribute_at(start, area.size, line, neighbours)
-        sure = found is not None and found.outcome is Outcome.RESOLVED
+        sure = found is not None and found.outcome is Outcome.RESOLVED and not against_widths(found, seen, evidence)
         vote = replace(_moved(found, -start, line), reason=BY_VOTE) if found is not None and sure else None
     if vote is not None:
         rival = vote.runner_up and _moved(vote.runner_up, start, line)

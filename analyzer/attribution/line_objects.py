@@ -19,6 +19,7 @@ from linesmith.analyzer.attribution.evidence import CodeEvidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
+from linesmith.analyzer.attribution.line_members import KNOWN, against_widths
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
@@ -113,7 +114,15 @@ class _Knowledge:
         if line.accesses and not own.accesses:
             outcome = Outcome.USER_SPACE if self.kernel else Outcome.NO_EVIDENCE
             return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
-        return identify(own, self.objects, self.neighbours, self.votes) or attribute(own, self.neighbours)
+        if identified := identify(own, self.objects, self.neighbours, self.votes):
+            return identified
+        return tuple(self._doubted(one, own) for one in attribute(own, self.neighbours))
+
+    def _doubted(self, one: LineObject, line: CacheLine) -> LineObject:
+        """An object that code tells; not known where the widths of accesses speak against it."""
+        known = one.outcome in KNOWN
+        doubt = against_widths(one, line.accesses, self.neighbours.evidence) if known else ""
+        return replace(one, outcome=Outcome.CANNOT_TELL, reason=doubt) if doubt else one
 
     def reaching(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
         """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.attribution.attribute import attribute_at
 from linesmith.analyzer.attribution.doubts import BUILDING_BLOCK, NEARLY_ALL, Neighbourhood, weight
 from linesmith.analyzer.attribution.evidence import CodeEvidence
-from linesmith.analyzer.attribution.line_members import agreement_with, instruction_of
+from linesmith.analyzer.attribution.line_members import KNOWN, against_widths, agreement_with, instruction_of
 from linesmith.analyzer.attribution.variables import ObjectMap
-from linesmith.analyzer.layouts.collection import bare_name
+from linesmith.analyzer.layouts.collection import Layouts, bare_name
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, CacheLine, Layout, LineObject, ObjectArea, ObjectKind, Outcome, Profile
+from linesmith.analyzer.slab.allocation import Kernel, found_cache
 
 # Objects that are voted on, those with the most contended accesses.
 MOST_OBJECTS = 4000
@@ -60,6 +61,20 @@ def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
     return exact[0] if len(exact) == 1 else found
 
 
+def with_found_caches(kernel: Kernel, profile: Profile, layouts: Layouts) -> Kernel:
+    """The kernel with the slab caches in which objects of its records were found, the one with most objects of each."""
+    containment = Containment(layouts)
+    counted: dict[str, Counter[tuple[str, int, int]]] = {}
+    records: dict[str, Layout] = {}
+    for area in profile.areas:
+        layout = record_of(area, containment) if area.kind is ObjectKind.SLAB and area.detail != ARRAY else None
+        if layout is not None:
+            records[layout.name] = layout
+            counted.setdefault(layout.name, Counter())[area.name, area.size, area.stride] += area.count
+    places = {name: seen.most_common(1)[0][0] for name, seen in counted.items()}
+    return replace(kernel, found={name: found_cache(records[name], *place, kernel) for name, place in places.items()})
+
+
 def open_objects(profile: Profile, kernel: bool) -> tuple[CacheLine, ...]:
     """The slab objects of which a snapshot does not name just one type, most contended first, each as one long line.
 
@@ -93,6 +108,8 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
         if record_of(area, evidence.containment) is not None:
             types[start] = _agreed(area, one, evidence).name
         elif (vote := attribute_at(0, one.bytes, one, neighbours)) is not None:
+            if doubt := against_widths(vote, one.accesses, evidence) if vote.outcome in KNOWN else "":
+                vote = replace(vote, outcome=Outcome.CANNOT_TELL, reason=doubt)
             votes[start] = vote
             if vote.outcome is Outcome.RESOLVED and vote.start == 0:
                 types[start], votes[start] = vote.type, replace(vote, reason=BY_VOTE)

@@ -61,8 +61,9 @@ def findings(
     objects = joint_objects(explained, profile, evidence, kernel, votes)
     attributed = []
     for line, held in zip(explained, objects, strict=True):
-        members = infer_writers(line_members(line, held, evidence), profile)
-        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
+        apart = _unsampled(line)
+        members = infer_writers(line_members(line, held, evidence, apart), profile)
+        unseen = line_members(replace(line, accesses=apart), held, evidence, line.accesses)
         attributed.append(_AttributedLine(line, held, members, unseen))
     by_address: dict[int, list[CacheLine]] = {}
     for line in profile.lines:

@@ -269,7 +269,8 @@ class SimulatedBenchmark:
             reading = read_layouts(elf)
             if self.question.type:  # what its objects are
                 found = explain(reading, profile, map_of=accesses_if_any)
-                places = RecordedMembers(self.question.type, found.profile, reading.layouts, found.findings)
+                named = frozenset().union(*self.question.pairs)
+                places = RecordedMembers(self.question.type, found.profile, reading.layouts, found.findings, named)
             else:
                 places = RecordedMembers("", profile, reading.layouts)
             values = simulated_metrics(profile, places, self.question, self.evidence.operations)
