@@ -90,23 +90,6 @@ def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, .
     return first, second
 
 
-def attribute_as(wanted: str, line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
-    """As ``attribute``, but for the ``wanted`` type where that explains a line too.
-
-    That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
-    """
-    found = attribute(line, neighbours)
-    if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
-        return found
-    only = [layout.id for layout in neighbours.evidence.containment.layouts.variants(wanted)]
-    clues = clues_of(line.accesses, neighbours.evidence)
-    best = _LineClues(clues, line, neighbours).best(lambda layouts, _, __: np.isin(layouts, only))
-    if best is None or best.score < MOSTLY:
-        return found
-    reason = f"because {wanted} was asked for; {best.reason}".strip("; ")
-    return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason, asked_for=True),)
-
-
 def attribute_to(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
     """The object ``one``, sure from elsewhere, if it explains most of the line too; else ``None``."""
     whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)

@@ -153,17 +153,15 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
                 yield leaf, number
 
 
-def as_nested_record(
-    one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment, wanted: str | None
-) -> LineObject:
+def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment) -> LineObject:
     """The object as the nested record that says most, with the outer one as its container.
 
-    ``seen`` are the accesses to it. A ``wanted`` record is named, if it is the object or one in it.
+    ``seen`` are the accesses to it.
     """
-    if one.layout is None or one.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY) or one.type == wanted:
+    if one.layout is None or one.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY):
         return one
     outer = containment.layouts.by_id(one.layout)
-    layout, begin = _innermost(outer, one.start, seen, containment, wanted)
+    layout, begin = _innermost(outer, one.start, seen, containment)
     if layout.id == outer.id:
         return one
     start = one.start + begin
@@ -173,11 +171,15 @@ def as_nested_record(
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:
         where = replace(where, outcome=Outcome.RESOLVED, reason="")
-    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
+    # The records around it, the innermost first.
+    chain = next((leaf.chain for leaf in containment.leaves(outer.id, begin) if (layout.name, begin) in leaf.chain), ())
+    around = dict.fromkeys(name for name, _ in reversed(chain[: chain.index((layout.name, begin))] if chain else ()))
+    containers = tuple(dict.fromkeys((*around, outer.name, *one.containers)))
+    return replace(where, type=layout.name, layout=layout.id, containers=containers)
 
 
 def as_nested_records(
-    objects: Sequence[LineObject], line: CacheLine, containment: Containment, wanted: str | None
+    objects: Sequence[LineObject], line: CacheLine, containment: Containment
 ) -> tuple[LineObject, ...]:
     """The objects of a line that no snapshot knows, each as the nested record that says most."""
     found = []
@@ -185,7 +187,7 @@ def as_nested_records(
         if one.layout is not None and not one.origin:
             held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
             seen = [access for access in line.accesses if access.offset in held]
-            found.append(as_nested_record(one, seen, line, containment, wanted))
+            found.append(as_nested_record(one, seen, line, containment))
         else:
             found.append(one)
     return tuple(found)
@@ -196,10 +198,8 @@ def weight(access: Access) -> int:
     return access.contended + access.stores or access.records or 0
 
 
-def _innermost(
-    outer: Layout, start: int, seen: Sequence[Access], containment: Containment, wanted: str | None
-) -> tuple[Layout, int]:
-    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
+def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
+    """The smallest record in it longer than a line that holds nearly all accesses; and its offset."""
     enclosed: Counter[tuple[str, int]] = Counter()
     for access in seen:
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
@@ -209,8 +209,6 @@ def _innermost(
     best = outer, 0
     for (name, begin), held in enclosed.items():
         smaller = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
-        if name == wanted:
-            return containment.layouts.variants(name)[0], begin
         if smaller and held >= NEARLY_ALL * total and not is_lock(name):
             best = smaller[0], begin
     return best

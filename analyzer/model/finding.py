@@ -141,7 +141,7 @@ class LineObject:
     Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
     the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
-    object which is taken for known all the same; ``asked_for`` tells that it is one because its type was asked for.
+    object which is taken for known all the same.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
     ``row`` are the objects of the variable that it is, or is part of.
     """
@@ -161,7 +161,6 @@ class LineObject:
     size: int | None = None
     by_address: bool = False
     doubt: str = ""
-    asked_for: bool = False
     misfits: tuple[int, ...] = ()
     row: VariableRow | None = None
 
