@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
 from linesmith.analyzer.attribution.line_members import KNOWN
@@ -36,10 +37,11 @@ MOST_QUIET = 100
 class Explanation:
     """Findings of a profile, hottest first.
 
-    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
-    known to hold another type than the one asked for are not among them. ``profile`` is the one ``given``, with its
-    addresses as in the ELF file, if they are of the ``same_build``. ``reading`` is that of the ELF file, ``accesses``
-    its access map, where one can be made. ``reports`` counts those of the profile's text.
+    ``left_out`` are lines that were not looked at: those below the hottest and, unless a type was asked for, those that
+    emulation makes hot; lines whose memory is known to hold another type than the one asked for are not among them.
+    ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``.
+    ``reading`` is that of the ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of
+    the profile's text.
     """
 
     findings: tuple[Finding, ...]
@@ -98,7 +100,8 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
         return ()
     reading = found.reading
     containment = Containment(reading.layouts)
-    left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
+    apart = lines_apart(found.profile)
+    left = replace(found.profile, lines=tuple(line for line in found.left_out if line.address not in apart))
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
@@ -166,16 +169,16 @@ def _hottest(
     Of a recording half of them are those of which a layout can remove most, for of the hottest few can be helped.
     Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
     """
-    counting = tuple(line for line in profile.lines if not line.apart)
+    apart = {} if wanted else lines_apart(profile)
     if wanted and profile.areas:
-        able = lines_that_may_hold(wanted, replace(profile, lines=counting), Containment(reading.layouts))
+        able = lines_that_may_hold(wanted, profile, Containment(reading.layouts))
         kept = able[:top] if profile.recording else able
     else:
-        able = kept = counting
+        able = kept = tuple(line for line in profile.lines if line.address not in apart)
     if not wanted:
         # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
         hottest = range(min(len(able), top - top // 2))
         ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
         kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
     others = set(map(id, able)) - set(map(id, kept))
-    return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
+    return kept, tuple(line for line in profile.lines if line.address in apart or id(line) in others)
