@@ -199,7 +199,7 @@ def _not_held(found: Explanation, record: str) -> str:
 
     That are types recognised on a line, and those of variables and caches that lie on one.
     """
-    from linesmith.analyzer.attribution.variables import object_totals
+    from linesmith.analyzer.attribution.by_object import object_totals
     from linesmith.analyzer.layouts.collection import nearest_names
 
     absent = ""

@@ -201,9 +201,9 @@ class CacheLine:
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
-    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom,
-    ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot), and ``misses`` are all of the
-    line's, by kind; only recordings have them. ``pid`` is the process that an address of user space is of.
+    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom, and
+    ``misses`` are all of the line's, by kind; only recordings have them. ``pid`` is the process that an address of
+    user space is of.
     """
 
     rank: int
@@ -224,7 +224,6 @@ class CacheLine:
     nominal: bool = False
     taken: int | None = None
     conflicts: tuple[Conflict, ...] = ()
-    apart: str = ""
     misses: Misses | None = None
     pid: int | None = None
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.variables import object_totals
+from linesmith.analyzer.attribution.by_object import apart_sentence, lines_apart, object_totals
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     Agreement,
@@ -155,7 +155,8 @@ def _finding(finding: Finding, accesses: str, columns: int) -> str:
     if sharings := sharing_rows(finding.cost, columns):
         rows += [*sharings, ""]
     rows.append(prose(finding.triage.sentence, "  ", "      ", columns))
-    reasons = (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
+    apart = (apart_sentence(finding.apart),) if finding.apart else ()
+    reasons = (*apart, *lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
     return "\n".join([*rows, *(prose(reason, "    - ", "      ", columns) for reason in reasons)])
 
 
@@ -246,13 +247,17 @@ SCHEMA_VERSION = 1
 def render_json(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
     """The findings as one JSON document, indented, with a newline at the end.
 
-    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the reason. The outcomes of
+    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the owner. The outcomes of
     the ``accounts`` add up to all samples (accesses of a recording).
     """
     profile = shown.profile
-    ended = accounts(profile, found, shown.left_out)
+    ended, apart = accounts(profile, found, shown.left_out), lines_apart(profile)
     left_out = [
-        {"rank": one.rank, "address": hexadecimal(one.address), "contended": one.contended, "apart": one.apart}
+        {
+            **fields_of(one, "rank", "contended"),
+            "address": hexadecimal(one.address),
+            "apart": "" if one.address is None else apart.get(one.address, ""),
+        }
         for one in shown.left_out
     ]
     return json_text(

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
 from linesmith.analyzer.attribution.line_members import KNOWN
@@ -39,12 +40,12 @@ MOST_COLDER = 200
 class Explanation:
     """Findings of a profile, hottest first.
 
-    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest. ``profile`` is the one
-    ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with what its objects are.
-    ``votes`` are those of the code on these, by their first address. ``reading`` is that of the ELF file, ``accesses``
-    its access map, where one can be made. ``reports`` counts those of the profile's text. Narrowed to a type,
-    ``others`` are the findings about lines that hold none, ``colder`` those about lines below the hottest that do;
-    ``unseen`` are the lines that were left out before.
+    ``left_out`` are lines that were not looked at: those that emulation makes hot, and those below the hottest.
+    ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
+    what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
+    ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
+    Narrowed to a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
+    that do; ``unseen`` are the lines that were left out before.
     """
 
     findings: tuple[Finding, ...]
@@ -108,7 +109,7 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     """
     containment = Containment(found.reading.layouts)
     held = holding(found.findings, record, containment)
-    left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
+    left, apart = replace(found.profile, lines=found.left_out), lines_apart(found.profile)
     lines = left.lines
     if found.profile.recording is not None:
         lines = lines_known_to_hold(record, left, containment)
@@ -116,10 +117,10 @@ def narrowed(found: Explanation, record: str) -> Explanation:
             lines = (*lines, *lines_of_unknown_memory(left))
         lines = lines[:MOST_COLDER]
     colder = holding(_explained(found, lines), record, containment) if lines else ()
-    apart = tuple(line for line in found.left_out if line.apart)
+    hidden = tuple(line for line in found.left_out if line.address in apart and line not in lines)
     others = tuple(one for one in found.findings if one not in held)
     shown, behind = (held, colder) if held else (colder, ())
-    return replace(found, findings=shown, others=others, colder=behind, left_out=apart, unseen=found.left_out)
+    return replace(found, findings=shown, others=others, colder=behind, left_out=hidden, unseen=found.left_out)
 
 
 def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
@@ -132,8 +133,9 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
     if not found.profile.areas or not records:
         return ()
-    containment = Containment(found.reading.layouts)
-    left = replace(found.profile, lines=tuple(line for line in found.unseen or found.left_out if not line.apart))
+    containment, apart = Containment(found.reading.layouts), lines_apart(found.profile)
+    quiet = tuple(line for line in found.unseen or found.left_out if line.address not in apart)
+    left = replace(found.profile, lines=quiet)
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
@@ -212,10 +214,11 @@ def _hottest(profile: Profile, top: int) -> tuple[tuple[CacheLine, ...], tuple[C
 
     Half of them are those of which a layout can remove most, for of the hottest few can be helped.
     """
-    able = tuple(line for line in profile.lines if not line.apart)
+    apart = lines_apart(profile)
+    able = tuple(line for line in profile.lines if line.address not in apart)
     # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
     hottest = range(min(len(able), top - top // 2))
     ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
     kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
     others = set(map(id, able)) - set(map(id, kept))
-    return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
+    return kept, tuple(line for line in profile.lines if line.address in apart or id(line) in others)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.code_touches import by_function, by_instruction
 from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
@@ -70,7 +71,7 @@ def findings(
         if line.address is not None:
             by_address.setdefault(line.address, []).append(line)
     contended = sum(line.contended for line in profile.lines)
-    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
+    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address, lines_apart(profile))
     others = {one.line.address: one for one in attributed}
     return tuple(_finding(one, evidence, _buddies(one.line, others, whole), whole) for one in attributed)
 
@@ -87,12 +88,16 @@ class _AttributedLine:
 
 @dataclass(frozen=True, slots=True)
 class _WholeProfile:
-    """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where."""
+    """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where.
+
+    ``apart`` are the lines that emulation makes hot, by address, with the owner of what lies there.
+    """
 
     profile: Profile
     contended: int
     waited: float
     by_address: Mapping[int, Sequence[CacheLine]]
+    apart: Mapping[int, str]
 
     def pair(self, address: int | None) -> tuple[CacheLine, ...]:
         """The lines at an address, and then those of the other half of its 128-byte pair."""
@@ -167,7 +172,7 @@ def _finding(
         triage(line, objects, members, replace(profile, lines=near), straddles, one.unseen),
         line.bytes,
         tuple(sorted(outcomes.items())),
-        line.apart,
+        "" if line.address is None else whole.apart.get(line.address, ""),
         f"{len(recording.nodes)} CPUs under {recording.on}" if recording else "",
         agreements(line, objects, evidence),
         tuple(sorted((outcome, count) for outcome, count in samples.items() if count)),

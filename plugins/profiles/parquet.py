@@ -28,6 +28,8 @@ _REST = b"profile"
 # Lines go into row groups of about so many accesses and conflicts, so that writing takes the memory of one group.
 _GROUP = 65_536
 _ADDRESSES = frozenset(("address", "code_address", "writer_code_address"))
+# Columns of files that an earlier linesmith wrote; what was in them is not needed any more.
+_FORMER = frozenset(("apart",))
 _PLAIN = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
 
 
@@ -81,7 +83,7 @@ def records_of(kind: type[Any], array: pa.StructArray) -> list[Any]:
     described = _fields_of(kind)
     names = [one.name for one in array.type]
     needed = {one.name for one in described if one.default is MISSING}
-    if not needed <= set(names) <= {one.name for one in described} or len(set(names)) < len(names):
+    if not needed <= set(names) <= {one.name for one in described} | _FORMER or len(set(names)) < len(names):
         raise ValueError(f"its columns are not those of a {kind.__name__}")
     if array.null_count:
         raise ValueError(f"it has a {kind.__name__} that is null")

@@ -14,7 +14,6 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import LinesmithError, NotRecorded
 from linesmith.analyzer.model import Order, Profile, Recorded, Recording, Remark
 from linesmith.plugins.api import SnapshotSource
-from linesmith.plugins.recording.emulation import apart_by_objects
 
 _HEAD = "linesmith-recording 1"
 _END = "end"
@@ -176,4 +175,4 @@ def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable
         remark = Remark(f"objects are not known: {error}")
         return replace(profile, remarks=(*profile.remarks, remark))
     remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
-    return apart_by_objects(replace(profile, areas=snapshot.areas, remarks=remarks))
+    return replace(profile, areas=snapshot.areas, remarks=remarks)

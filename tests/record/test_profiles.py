@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the text of a recording to a profile: what is added up, set apart, kept and left out, and how it is named."""
+"""From the text of a recording to a profile: what is added up, kept and left out, and how it is named."""
 
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from linesmith.analyzer.base.errors import NotRecorded
-from linesmith.analyzer.model import Access, CacheLine, Conflict, ObjectArea, ObjectKind, Order, Profile
+from linesmith.analyzer.model import Access, Conflict, Order, Profile
 from linesmith.plugins.machines.symbols import data_symbols
-from linesmith.plugins.recording.emulation import apart_by_objects, set_apart
 from linesmith.plugins.recording.names import scoped_name
 from linesmith.plugins.recording.profile import CodeName, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
@@ -116,66 +114,6 @@ def test_a_damaged_recording_is_one_sentence(tmp_path: Path, text: str, message:
 def test_no_recording_at_all_means_that_the_region_was_not_reached(tmp_path: Path) -> None:
     with pytest.raises(NotRecorded, match="the region of interest was never reached"):
         read_recording(tmp_path / "absent")
-
-
-def line(**contended: int) -> CacheLine:
-    """A line with so many contended accesses by each function."""
-    accesses = (Access(0, function, hitm_local=count) for function, count in contended.items())
-    return CacheLine(1, 0xFFFFFFFF82000000, tuple(accesses))
-
-
-@pytest.mark.parametrize(
-    ("accesses", "kind"),
-    [
-        ({"tick_do_update_jiffies64": 20, "ktime_get": 70}, "timekeeping"),
-        ({"rcu_sched_clock_irq": 30, "note_gp_changes": 30}, "timekeeping"),
-        ({"update_sd_lb_stats.constprop.0": 20, "idle_cpu": 8, "_raw_spin_lock": 3}, "scheduler"),
-        ({"find_idlest_group": 10, "tick_nohz_next_event": 2}, "scheduler"),
-        ({"vma_interval_tree_insert": 50, "down_write": 20, "ktime_get": 9}, ""),
-        ({"_raw_spin_lock": 90, "native_queued_spin_lock_slowpath": 80}, ""),
-        ({"_raw_spin_lock": 90, "dup_fd": 1}, ""),
-        ({}, ""),
-    ],
-)
-def test_the_functions_that_miss_decide(accesses: dict[str, int], kind: str) -> None:
-    assert set_apart(line(**accesses), None).apart == kind
-
-
-def test_a_known_variable_decides_alone() -> None:
-    assert set_apart(line(some_driver_poll=50), "jiffies_64").apart == "timekeeping"
-    assert set_apart(line(get_ucounts=50), "init_ucounts").apart == ""
-    before = line(ktime_get=9)
-    assert replace(set_apart(before, None), apart="") == before
-
-
-def kind_beside(*areas: ObjectArea) -> str:
-    """What a line that kfree misses on is marked as, with these objects on it."""
-    profile = Profile("kernel", "", "hitm", (line(kfree=9),), areas=areas)
-    return apart_by_objects(profile).lines[0].apart
-
-
-def per_cpu(name: str, address: int, size: int = 8) -> ObjectArea:
-    return ObjectArea(ObjectKind.PER_CPU, name, address, size, size)
-
-
-@pytest.mark.parametrize(
-    ("areas", "kind"),
-    [
-        ([per_cpu("runqueues", 0xFFFFFFFF81FFF000, 0x1100)], "scheduler"),
-        ([per_cpu("tk_core.timekeeper", 0xFFFFFFFF82000008)], "timekeeping"),  # a part counts as the variable
-        ([per_cpu("runqueues", 0xFFFFFFFF82000000), per_cpu("files", 0xFFFFFFFF82000020)], ""),
-        ([per_cpu("runqueues", 0xFFFFFFFF81FFFFF8)], ""),  # ends before the line
-    ],
-)
-def test_the_objects_on_a_line_decide(areas: list[ObjectArea], kind: str) -> None:
-    assert kind_beside(*areas) == kind
-
-
-def test_the_load_average_of_a_task_group_is_real() -> None:
-    marked = set_apart(line(update_load_avg=50), None)
-    group = ObjectArea(ObjectKind.SLAB, "kmalloc-512", 0xFFFFFFFF82000000, 512, 512, types=("task_group",))
-    profile = Profile("kernel", "", "hitm", (marked,), areas=(group,))
-    assert (marked.apart, apart_by_objects(profile).lines[0].apart) == ("scheduler", "")
 
 
 def many_lines(lines: int, pairs: bool = False) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.attribution.by_object import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
@@ -34,6 +35,7 @@ def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: s
     whole = (spot.name for spot in locks if target.layout.members[spot.member].size <= CACHE_LINE_BYTES)
     return (
         *filter(None, (in_doubt,)),
+        *([f"This is {apart_sentence(finding.apart)}."] if finding.apart else []),
         *_phases(target, option),
         *_new_contacts(target, option),
         *filter(None, (torn,)),

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.attribution.votes import record_of
 from linesmith.analyzer.base.errors import NotSimulated
@@ -275,8 +276,8 @@ def simulated_metrics(
 ) -> tuple[tuple[str, float], ...]:
     """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
 
-    ``misses`` and ``cycles`` are of all lines that are not set apart, ``type`` is of the misses for which a writer is
-    to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
+    ``misses`` and ``cycles`` are of all lines but those that emulation makes hot, ``type`` is of the misses for which a
+    writer is to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
     """
     everything = _counting(profile)
     met = _met(profile, places, question)
@@ -288,7 +289,7 @@ def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) ->
     counts = Counter({"type": 0, "pair": 0})
     for line in profile.lines:
         member_at = places.on(line)
-        for one in () if line.apart else line.conflicts:
+        for one in line.conflicts:
             victim = member_at(one.offset)
             if victim is not None:
                 counts["type"] += one.misses
@@ -297,9 +298,9 @@ def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) ->
 
 
 def _counting(profile: Profile) -> Misses:
-    """All misses of the recording but those on lines set apart."""
-    counts = dict(profile.recording.counts) if profile.recording else {}
-    apart = [line.misses or Misses() for line in profile.lines if line.apart]
+    """All misses of the recording but those on lines that emulation makes hot."""
+    counts, owners = dict(profile.recording.counts) if profile.recording else {}, lines_apart(profile)
+    apart = [line.misses or Misses() for line in profile.lines if line.address in owners]
 
     def left(name: str, counted: str) -> int:
         of_apart: int = sum(getattr(one, name) for one in apart)
