@@ -67,8 +67,8 @@ _NAMES = {
         "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
     ),
     "profile": (
-        "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild Profile "
-        "ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
+        "Access CallPath Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild "
+        "Profile ProfileChange Recording Remark SampleOutcome Sampling CacheLine MOST_CALLERS MOST_CALL_PATHS"
     ),
     "run": (
         "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "

@@ -6,8 +6,10 @@ What changed between two of them: which members still meet, which do so no more,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 from linesmith.analyzer.model.finding import Bounds
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
@@ -145,6 +147,30 @@ class Conflict:
         return self.local + self.remote
 
 
+# Call paths of one access, and functions of one of them: enough to lead out of the helpers of locks and lists.
+MOST_CALL_PATHS = 8
+MOST_CALLERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CallPath:
+    """Contended accesses whose code was reached the same way: ``functions`` from the one that called it outwards.
+
+    ``returns`` are the addresses where they go on, as they ran, where only these are known.
+    """
+
+    functions: tuple[str, ...]
+    count: int
+    returns: tuple[int, ...] = ()
+
+    def named(self, name: Callable[[int], str | None]) -> CallPath:
+        """The same path with the functions that ``name`` finds at the addresses, up to the first without a name."""
+        if not self.returns:
+            return self
+        found = tuple(takewhile(bool, map(name, self.returns)))
+        return replace(self, functions=tuple(filter(None, found)), returns=()) if found else self
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One row of a profile: accesses by one instruction (or function) to one offset of one line.
@@ -152,7 +178,8 @@ class Access:
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
     ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
     atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
-    ``by_cpu`` are the same samples by CPU, where the source has them one by one.
+    ``by_cpu`` are the same samples by CPU, where the source has them one by one. ``call_paths`` say who called the code
+    of the contended ones, the most frequent first; those of further callers, or of none that is known, are the rest.
     """
 
     offset: int | None
@@ -177,10 +204,10 @@ class Access:
     kernel: bool | None = None
     symbol_cut: bool = False
     text_line: int | None = None
-    callers: tuple[str, ...] = ()
     width: int | None = None
     taken: int | None = None
     by_cpu: tuple[CpuCounts, ...] = ()
+    call_paths: tuple[CallPath, ...] = ()
 
     @property
     def contended(self) -> int:
