@@ -6,11 +6,10 @@ What changed between two of them: which members still meet, which do so no more,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from itertools import takewhile
 
+from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.finding import Bounds
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
 from linesmith.analyzer.model.prediction import Misses
@@ -145,30 +144,6 @@ class Conflict:
     def misses(self) -> int:
         """Misses of both kinds."""
         return self.local + self.remote
-
-
-# Call paths of one access, and functions of one of them: enough to lead out of the helpers of locks and lists.
-MOST_CALL_PATHS = 8
-MOST_CALLERS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class CallPath:
-    """Contended accesses whose code was reached the same way: ``functions`` from the one that called it outwards.
-
-    ``returns`` are the addresses where they go on, as they ran, where only these are known.
-    """
-
-    functions: tuple[str, ...]
-    count: int
-    returns: tuple[int, ...] = ()
-
-    def named(self, name: Callable[[int], str | None]) -> CallPath:
-        """The same path with the functions that ``name`` finds at the addresses, up to the first without a name."""
-        if not self.returns:
-            return self
-        found = tuple(takewhile(bool, map(name, self.returns)))
-        return replace(self, functions=tuple(filter(None, found)), returns=()) if found else self
 
 
 @dataclass(frozen=True, slots=True)

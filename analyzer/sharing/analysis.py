@@ -83,7 +83,7 @@ def explain(
             profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
     kept, left_out = _hottest(profile, wanted, reading, top)
     found = _explained(reading, profile, kept, wanted, accesses, same_build)
-    locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
+    locks = name_locks(found, reading.layouts, accesses, partial(touched, elf), profile)
     return Explanation(locks, left_out, profile, same_build, reading, given, accesses)
 
 
