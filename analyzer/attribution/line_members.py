@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
 from linesmith.analyzer.attribution.doubts import MOST_MISFITS, weight
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
-from linesmith.analyzer.attribution.lock import has_lock, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import has_lock, is_helper, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
+    MOST_CALL_PATHS,
     Access,
     AccessCounts,
     Agreement,
     CacheLine,
+    CallPath,
     Layout,
     Leaf,
     LineMember,
@@ -37,6 +40,8 @@ _NOTHING = AccessCounts()
 _DEPTH = 4
 # What an access counts for a member that alone fits it.
 _WHOLE = 60
+# Functions of a way to a member: who came to it, and who called that.
+_CALLERS = 2
 _ANY_KIND = SampledKinds(loaded=False, stored=False)
 
 
@@ -266,6 +271,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
         functions,
         lock=lock,
         write_inferred=inferred,
+        callers=_callers(group),
     )
 
 
@@ -296,6 +302,16 @@ def _writing_code(spot: _AccessPlace, accesses: Iterable[Access], evidence: Code
         if any(name in named and place in known.stores for name, place in spot.within):
             return f"{access.function} has a store at this displacement"
     return ""
+
+
+def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
+    """Who wanted the member: the first on each call path that is no helper, with who called it."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for access in accesses:
+        for one in access.call_paths:
+            path = (access.function or "", *one.functions)
+            counts[tuple(dropwhile(is_helper, path))[:_CALLERS] or path[-1:]] += one.count
+    return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS))
 
 
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:

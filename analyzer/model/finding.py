@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 
 
@@ -183,7 +184,8 @@ class LineMember:
 
     ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
     the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
-    there in the ELF file, but what was sampled is probably another one.
+    there in the ELF file, but what was sampled is probably another one. ``callers`` are who came to it, by contended
+    accesses: not the helpers that take its lock or link it, but who called these, and who called that.
     """
 
     path: str
@@ -197,6 +199,7 @@ class LineMember:
     write_inferred: str = ""
     instructions: tuple[str, ...] = ()
     doubted: bool = False
+    callers: tuple[CallPath, ...] = ()
 
     @property
     def called(self) -> str:
@@ -271,9 +274,9 @@ class Protected:
 class ContendedLock:
     """A lock that a line's cost comes from: a member of ``type``, itself a ``record``.
 
-    ``members`` are what it probably protects; ``holders`` are functions that take it and write them, ``taken_by`` the
-    inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of the
-    structure that can help where moving members cannot.
+    ``members`` are what it probably protects; ``holders`` are functions that ran, take it and write them, ``taken_by``
+    the inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of
+    the structure that can help where moving members cannot.
     """
 
     type: str

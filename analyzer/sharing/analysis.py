@@ -97,7 +97,7 @@ def explain(
     known = identified(profile, objects, evidence)
     profile = replace(profile, areas=known.areas)
     found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
-    locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf))
+    locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf), profile)
     return replace(found, findings=locked)
 
 
@@ -117,7 +117,8 @@ def narrowed(found: Explanation, record: str) -> Explanation:
             lines = (*lines, *lines_of_unknown_memory(left))
         lines = lines[:MOST_COLDER]
     colder = holding(_explained(found, lines), record, containment) if lines else ()
-    hidden = tuple(line for line in found.left_out if line.address in apart and line not in lines)
+    looked_at = set(map(id, lines))
+    hidden = tuple(line for line in found.left_out if line.address in apart and id(line) not in looked_at)
     others = tuple(one for one in found.findings if one not in held)
     shown, behind = (held, colder) if held else (colder, ())
     return replace(found, findings=shown, others=others, colder=behind, left_out=hidden, unseen=found.left_out)
