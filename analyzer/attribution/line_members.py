@@ -67,7 +67,7 @@ def agrees(touches: CodeTouches, access: Access, one: LineObject, containment: C
     """Whether what the code touches is what the object has at the place of the access."""
     if one.layout is None or access.offset is None:
         return False
-    return bool(touching_leaves(touches, _ANY_KIND, one.layout, access.offset - one.start, containment))
+    return bool(touching_leaves(touches, _ANY_KIND, one.layout, one.place(access.offset), containment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeE
 def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
-        place = offset - one.start
+        place = one.place(offset)
         leaf = _leaf(access, one, evidence)
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
@@ -130,7 +130,7 @@ def _leaf(access: Access, one: LineObject, evidence: CodeEvidence) -> Leaf | Non
     """The member of the object that an access met, by what its function touches."""
     if one.layout is None or one.outcome not in KNOWN:
         return None
-    place, containment = (access.offset or 0) - one.start, evidence.containment
+    place, containment = one.place(access.offset or 0), evidence.containment
     leaves = containment.leaves(one.layout, place)
     known = evidence_of(access, evidence)
     met = touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)
