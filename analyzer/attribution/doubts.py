@@ -66,7 +66,7 @@ def one_offset(clues: Sequence[Clue]) -> str:
 def contradiction(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [clue for clue in certain if quality(clue, one.layout, clue.offset - one.start) <= POINTS_INTO_ANOTHER]
+    against = [clue for clue in certain if quality(clue, one.layout, one.place(clue.offset)) <= POINTS_INTO_ANOTHER]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return misfit_words([against[0].offset])
@@ -90,15 +90,21 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue]) -> tuple[int, ...]:
     against: Counter[int] = Counter()
     for clue in certain:
         samples[clue.offset] += clue.samples
-        known = bool(clue.spots) and clue.mapped >= WELL_KNOWN
-        if known and not touched(clue, one.layout, clue.offset - one.start):
+        known = bool(clue.spots) and (clue.mapped >= WELL_KNOWN or _works_on(clue, one.layout))
+        if known and not touched(clue, one.layout, one.place(clue.offset)):
             against[clue.offset] += clue.samples
     return tuple(offset for offset in sorted(samples) if 2 * against[offset] > samples[offset])
 
 
+def _works_on(clue: Clue, layout: int) -> bool:
+    """Whether the code is known to touch some place of the record."""
+    touched = {record for record, _ in (*clue.touches.spots, *clue.touches.inside)}
+    return layout in touched or any(holder in touched for holder, _ in clue.containment.embeddings(layout))
+
+
 def hearsay(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: no function is known to work on what it has there, at most to be able to."""
-    surest = max(quality(clue, one.layout, clue.offset - one.start) for clue in _certain(clues))
+    surest = max(quality(clue, one.layout, one.place(clue.offset)) for clue in _certain(clues))
     return "" if surest >= RETURNED else "the functions seen are not known to work on it"
 
 
@@ -139,7 +145,7 @@ def _building_blocks(one: Hypothesis, clues: Sequence[Clue], containment: Contai
 
 def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator[tuple[Leaf, int]]:
     """The leaves that the clue's function works on, with the number along ``entered`` of the record that it knows."""
-    offset = clue.offset - one.start
+    offset = one.place(clue.offset)
     if quality(clue, one.layout, offset) <= POINTS_INTO_ANOTHER:
         return
     if clue.spots:
@@ -166,7 +172,8 @@ def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, c
         return one
     start = one.start + begin
     row = one.row and replace(one.row, address=one.row.address + begin)
-    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row)
+    ways = tuple((offset, way + begin) for offset, way in one.ways)
+    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row, ways=ways)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:

@@ -79,7 +79,7 @@ def agrees(touches: CodeTouches, access: Access, one: LineObject, containment: C
     """Whether what the code touches is what the object has at the place of the access."""
     if one.layout is None or access.offset is None:
         return False
-    return bool(touching_leaves(touches, _ANY_KIND, one.layout, access.offset - one.start, containment))
+    return bool(touching_leaves(touches, _ANY_KIND, one.layout, one.place(access.offset), containment))
 
 
 def agreement_with(outer: Layout, start: int, seen: Sequence[Access], evidence: CodeEvidence) -> float:
@@ -157,7 +157,7 @@ def line_members(
 def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence, arms: _Arms) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
-        place = offset - one.start
+        place = one.place(offset)
         # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
         possible = _leaves(access, one, evidence)
         leaf = max(possible, key=lambda leaf: (*_votes(leaf, one, arms), not leaf.member.dimensions), default=None)
@@ -206,7 +206,7 @@ def _leaves(access: Access, one: LineObject, evidence: CodeEvidence) -> list[Lea
     """
     if one.layout is None or one.outcome not in KNOWN or access.offset is None:
         return []
-    place, containment, known = access.offset - one.start, evidence.containment, evidence_of(access, evidence)
+    place, containment, known = one.place(access.offset), evidence.containment, evidence_of(access, evidence)
     width = access.width or known.touches.width
     leaves = [
         leaf for leaf in containment.leaves(one.layout, place) if fits(leaf, one.layout, place, width, containment)
@@ -237,7 +237,7 @@ def against_widths(one: LineObject, accesses: Iterable[Access], evidence: CodeEv
     containment, judged = evidence.containment, 0
     against: list[tuple[int, int]] = []
     for access in accesses:
-        place, width = (access.offset or 0) - one.start, access.width or evidence_of(access, evidence).touches.width
+        place, width = one.place(access.offset or 0), access.width or evidence_of(access, evidence).touches.width
         leaves = containment.leaves(one.layout, place) if one.layout is not None and width and place >= 0 else ()
         judged += bool(leaves)
         if (

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
 from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_records, ill_fitting, misfit_words
+from linesmith.analyzer.attribution.drift import open_offsets
 from linesmith.analyzer.attribution.evidence import CodeEvidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
 from linesmith.analyzer.attribution.identify import identify
@@ -140,13 +141,13 @@ class _Knowledge:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
         if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
             return one
-        place = Hypothesis(one.layout, one.start)
+        place = Hypothesis(one.layout, one.start, one.ways)
         clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
-        misfits = ill_fitting(place, held)
-        against = misfit_words(misfits) if misfits else ""
+        misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer, self.containment)}
+        against = misfit_words(sorted(misfits)) if misfits else ""
         reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
-        return replace(one, reason=reason, doubt=doubt, misfits=misfits)
+        return replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
 
 
 def _own(line: CacheLine, kernel: bool) -> CacheLine:
@@ -186,7 +187,7 @@ def _is_unsure(objects: Objects) -> bool:
 
 def _start_of(line: CacheLine, objects: Objects) -> Iterator[PlacedStart]:
     """The first object of a line by its address, where that is known."""
-    if line.address is not None and objects[0].layout is not None:
+    if line.address is not None and objects[0].layout is not None and not objects[0].ways:
         yield PlacedStart(objects[0].layout, line.address + objects[0].start)
 
 

@@ -144,7 +144,8 @@ class LineObject:
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
     object which is taken for known all the same.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
-    ``row`` are the objects of the variable that it is, or is part of.
+    ``row`` are the objects of the variable that it is, or is part of. Of one that is laid out otherwise in the build of
+    the report, ``ways`` has the offsets of the line, each with where it would begin if it were laid out as here.
     """
 
     type: str
@@ -164,6 +165,11 @@ class LineObject:
     doubt: str = ""
     misfits: tuple[int, ...] = ()
     row: VariableRow | None = None
+    ways: tuple[tuple[int, int], ...] = ()
+
+    def place(self, offset: int) -> int:
+        """Where an offset of the line is in the object as it is laid out here."""
+        return offset - next((start for one, start in self.ways if one == offset), self.start)
 
 
 @dataclass(frozen=True, slots=True)
