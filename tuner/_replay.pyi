@@ -109,7 +109,7 @@ class Course:
     """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""
 
     def __init__(
-        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, accesses: int, seed: int
+        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, ending: float, accesses: int, seed: int
     ) -> None: ...
     @property
     def counts(self) -> list[Events]:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from random import Random
 
 from linesmith.analyzer.attribution.lock import takes_lock, waits_for_lock
-from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch
+from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch, TouchKind
 
-# How likely another CPU goes on after an access: bounds of what is drawn.
-LEAST_HANDOVER, MOST_HANDOVER = 0.1, 0.6
 # How likely code that no sample shows is reached.
 REACHED = 0.5
 # How likely a function joins a task that is there.
@@ -41,11 +39,13 @@ class DrawnTask:
 class Draw:
     """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
 
-    ``targets`` are samples of each touch as another run might have them, loads and stores.
+    ``handover`` and ``ending`` are where the fit begins. ``targets`` are samples of each touch as another run might
+    have them, loads and stores.
     """
 
     tasks: tuple[DrawnTask, ...]
     handover: float
+    ending: float
     per_store: float
     targets: tuple[tuple[float, float], ...]
     seed: int
@@ -57,25 +57,26 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     used = [
         number
         for number, one in enumerate(evidence.touches)
-        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.often, 4)
+        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
     ]
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number in used:
-        groups[evidence.touches[number].function, evidence.touches[number].address].append(number)
-    tasks: list[list[list[int]]] = []
+        groups[evidence.touches[number].function, evidence.touches[number].base].append(number)
+    tasks: list[list[int]] = []
     for group in groups.values():
         fitting = [task for task in tasks if _fits(evidence, task, group)]
         if fitting and draw.random() < JOINS:
-            draw.choice(fitting).append(group)
+            draw.choice(fitting).extend(group)
         else:
-            tasks.append([group])
+            tasks.append(group)
     targets = tuple(
         (_another(one.hitm, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
         for one in evidence.touches
     )
     return Draw(
         tuple(_task(evidence, task, draw) for task in tasks),
-        draw.uniform(LEAST_HANDOVER, MOST_HANDOVER),
+        draw.uniform(0.1, 0.6),
+        draw.choice((0.0, 0.3, 1.0)),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         targets,
         seed,
@@ -87,23 +88,34 @@ def _another(count: float, draw: Random, exact: bool) -> float:
     return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
 
 
-def _fits(evidence: Evidence, task: Sequence[Sequence[int]], group: Sequence[int]) -> bool:
+def _fits(evidence: Evidence, task: Sequence[int], group: Sequence[int]) -> bool:
     """Whether a function touches the same object as the task, and ran on about as many CPUs."""
-    one, other = evidence.touches[task[0][0]], evidence.touches[group[0]]
+    one, other = evidence.touches[task[0]], evidence.touches[group[0]]
     first, second = one.cpus or USUAL_CPUS, other.cpus or USUAL_CPUS
-    return one.address == other.address and max(first, second) <= 2 * min(first, second)
+    return one.base == other.base and max(first, second) <= 2 * min(first, second)
 
 
-def _task(evidence: Evidence, groups: list[list[int]], draw: Random) -> DrawnTask:
-    touches = evidence.touches
-    draw.shuffle(groups)
-    groups.sort(key=lambda group: not takes_lock(touches[group[0]].function))
-    waiting = [one for group in groups for one in group if waits_for_lock(touches[one].function)]
-    doing = [one for group in groups for one in group if one not in waiting] or waiting
-    cpus = max((touches[number].cpus or USUAL_CPUS for group in groups for number in group), default=USUAL_CPUS)
+def _task(evidence: Evidence, numbers: Sequence[int], draw: Random) -> DrawnTask:
+    order = {number: _lateness(evidence.touches[number]) + draw.gauss(0.0, 0.3) for number in numbers}
+    waiting = {one for one in numbers if waits_for_lock(evidence.touches[one].function)}
+    doing = sorted(set(numbers) - waiting or waiting, key=order.__getitem__)
+    cpus = max((evidence.touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
     return DrawnTask(
-        _cpus(cpus, touches[doing[0]], len(evidence.nodes), draw), tuple(doing), often=draw.choice((0.5, 1.0, 1.0, 2.0))
+        _cpus(cpus, evidence.touches[doing[0]], len(evidence.nodes), draw),
+        tuple(doing),
+        often=draw.choice((0.5, 1.0, 1.0, 2.0)),
     )
+
+
+def _lateness(one: SampledTouch) -> float:
+    """From 0 to 1: how much it looks like a touch that comes late in its turn, when others have fetched the line."""
+    if not one.sampled:
+        return 1.0
+    if takes_lock(one.function):
+        return 0.0
+    if one.missed is not None and one.stores:
+        return 1 - min(one.missed / one.stores, 1.0)
+    return 0.5 if one.kind is TouchKind.LOAD else 0.7
 
 
 def _cpus(count: int, touch: SampledTouch, there: int, draw: Random) -> tuple[int, ...]:

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 from linesmith.tuner.reconstruction.draw import Draw, DrawnTask
 from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
-from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask
+from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
 
-ROUNDS = 10
+ROUNDS = 12
 TRIAL_ACCESSES = 6_000
 ACCESSES = 20_000
 # How far one round goes towards the rate that would give the counts if nothing else changed.
 STEP = 0.7
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
+LEAST_HANDOVER = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +36,29 @@ class FittedRun:
 def fitted(draw: Draw, evidence: Evidence) -> FittedRun:
     """The run of a draw."""
     rates = [_first_rate(one, target) for one, target in zip(evidence.touches, draw.targets, strict=True)]
+    handover = draw.handover
     for number in range(ROUNDS):
-        run = _run(draw, evidence, rates, TRIAL_ACCESSES, number)
-        shown = _shown(run, evidence, draw)
-        rates = [
-            _next_rate(*row, evidence.exact) for row in zip(rates, evidence.touches, draw.targets, shown, strict=True)
-        ]
-    run = _run(draw, evidence, rates, ACCESSES, ROUNDS)
-    return FittedRun(run, _misfit(draw, evidence, _shown(run, evidence, draw)))
+        run = _run(draw, evidence, rates, handover, TRIAL_ACCESSES, number)
+        counts = run.counts(len(evidence.touches))
+        shown = _shown(counts, evidence, draw)
+        rates = [_next_rate(*row) for row in zip(rates, evidence.touches, draw.targets, shown, strict=True)]
+        handover = _next_handover(handover, counts, evidence)
+    run = _run(draw, evidence, rates, handover, ACCESSES, ROUNDS)
+    return FittedRun(run, _misfit(draw, evidence, _shown(run.counts(len(evidence.touches)), evidence, draw)))
 
 
 def _first_rate(touch: SampledTouch, target: tuple[float, float]) -> float:
-    if touch.done is not None and touch.done > 0 and touch.sampled:
+    if touch.done and touch.sampled:
         return touch.done
     return max(target[0] * (1.0 if touch.kind is TouchKind.LOAD else 0.0), target[1], 0.3)
 
 
-def _run(draw: Draw, evidence: Evidence, rates: Sequence[float], accesses: int, number: int) -> MadeRun:
+def _run(
+    draw: Draw, evidence: Evidence, rates: Sequence[float], handover: float, accesses: int, number: int
+) -> MadeRun:
     tasks = [_task(task, evidence, rates) for task in draw.tasks]
-    return MadeRun(evidence.nodes, tasks, draw.handover, accesses, draw.seed * (ROUNDS + 1) + number)
+    ending = max(draw.ending, handover)
+    return MadeRun(evidence.nodes, tasks, handover, ending, accesses, draw.seed * (ROUNDS + 1) + number)
 
 
 def _task(task: DrawnTask, evidence: Evidence, rates: Sequence[float]) -> RunTask:
@@ -65,7 +70,7 @@ def _task(task: DrawnTask, evidence: Evidence, rates: Sequence[float]) -> RunTas
         for number in touches:
             one = evidence.touches[number]
             often = min(max(rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
-            found.append(RunStep(one.address + one.offset, one.width, int(one.kind), number, often))
+            found.append(RunStep(one.address, one.width, int(one.kind), number, often))
         return tuple(found)
 
     return RunTask(task.cpus, each / len(task.cpus), task.lock, steps(task.touches), steps(task.waits))
@@ -75,20 +80,30 @@ def _task(task: DrawnTask, evidence: Evidence, rates: Sequence[float]) -> RunTas
 _Shown = tuple[float, float]
 
 
-def _shown(run: MadeRun, evidence: Evidence, draw: Draw) -> list[_Shown]:
+def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> list[_Shown]:
     """The samples that a report would have of each touch, as many in all as the profile has."""
     found: list[_Shown] = []
-    for one, counts in zip(evidence.touches, run.counts(len(evidence.touches)), strict=True):
+    for one, counts in zip(evidence.touches, counted, strict=True):
         stores = counts.total if one.kind is not TouchKind.LOAD else 0
         modified = counts.modified if one.kind is not TouchKind.STORE else 0
+        if evidence.exact:
+            modified = counts.total - stores
         found.append((float(modified), stores * draw.per_store))
-    samples = sum(loads + stores for loads, stores in draw.targets)
-    counted = sum(loads + stores for loads, stores in found)
-    scale = samples / counted if counted else 1.0
+    targets = [_target(one, target) for one, target in zip(evidence.touches, draw.targets, strict=True)]
+    samples = sum(loads + stores for loads, stores in targets)
+    together = sum(loads + stores for loads, stores in found)
+    scale = samples / together if together else 1.0
     return [(loads * scale, stores * scale) for loads, stores in found]
 
 
-def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown, exact: bool) -> float:
+def _target(touch: SampledTouch, target: tuple[float, float]) -> tuple[float, float]:
+    """What the report is to show: of a recording all loads, of samples those of modified lines."""
+    if touch.done is not None and touch.sampled and touch.stores is not None and False:
+        return touch.done - touch.stores, touch.stores
+    return target
+
+
+def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
     if not touch.sampled:
         # Nothing was seen of it: it may be made as often as leaves it unseen.
         expected = 0.0 if touch.quiet else shown[0] + shown[1]
@@ -98,6 +113,21 @@ def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], sh
     else:
         ratio = (target[0] + 0.5) / (shown[0] + 0.5)
     return float(rate * min(max(ratio, 0.1), 10.0) ** STEP)
+
+
+def _next_handover(handover: float, counts: Sequence[SiteCounts], evidence: Evidence) -> float:
+    """Less often where more accesses missed than did in the profile."""
+    if evidence.missing is None:
+        return handover
+    known = [
+        count
+        for one, count in zip(evidence.touches, counts, strict=True)
+        if one.sampled and (evidence.exact or (one.missed is not None and one.kind is not TouchKind.LOAD))
+    ]
+    total = sum(one.total for one in known)
+    missed = sum(one.missed + (one.upgrades if evidence.exact else 0) for one in known)
+    ratio = (evidence.missing + 0.005) / (missed / max(total, 1) + 0.005)
+    return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
 
 
 def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown]) -> float:

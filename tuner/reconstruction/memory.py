@@ -19,6 +19,7 @@ from linesmith.analyzer.model import (
     LineObject,
     ObjectArea,
     ObjectKind,
+    Profile,
     SlabPlace,
 )
 from linesmith.analyzer.slab.allocation import Kernel
@@ -29,8 +30,15 @@ from linesmith.tuner.replay.scene import TraceScene, scene
 SLABS_AT = 0xFFFF_8881_0400_0000
 
 
-def sampled_scene(findings: Sequence[Finding], record: Layout, layouts: Layouts, kernel: Kernel | None) -> TraceScene:
-    """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program."""
+def sampled_scene(
+    findings: Sequence[Finding], record: Layout, profile: Profile, layouts: Layouts, kernel: Kernel | None
+) -> TraceScene:
+    """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program.
+
+    A profile that knows its objects has them all.
+    """
+    if profile.areas:
+        return scene(record, profile.areas, layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
         return scene(record, _separate(findings, layouts), layouts)

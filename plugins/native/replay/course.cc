@@ -62,8 +62,9 @@ struct Worker {
 
 class Interleaving {
  public:
-  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, std::uint64_t seed)
-      : machine_(machine), handover_(handover), draws_(seed) {
+  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
+               std::uint64_t seed)
+      : machine_(machine), handover_(handover), ending_(ending), draws_(seed) {
     std::uint32_t sites = 0;
     std::uint32_t locks = 0;
     for (const Task& task : tasks) {
@@ -126,7 +127,8 @@ class Interleaving {
       if (worker.next == worker.turn.size() && !BeginTurn(worker)) return;
       if (worker.next < worker.turn.size()) {
         Access(worker.cpu, *worker.turn[worker.next++]);
-        if (draws_.Next() < handover_) return;
+        const bool done = worker.next == worker.turn.size();
+        if (draws_.Next() < (done ? ending_ : handover_)) return;
       }
     }
   }
@@ -178,6 +180,7 @@ class Interleaving {
 
   const Machine& machine_;
   double handover_;
+  double ending_;
   Draws draws_;
   std::vector<Worker> workers_;
   std::vector<double> speeds_;
@@ -190,11 +193,11 @@ class Interleaving {
 
 }  // namespace
 
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover,
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
                   std::uint64_t accesses, std::uint64_t seed) {
   Check(accesses <= kMostAccesses, "the run is too long");
-  Check(handover > 0 && handover <= 1, "the handover is no probability");
-  return Interleaving(machine, tasks, handover, seed).Run(accesses);
+  Check(handover > 0 && handover <= 1 && ending > 0 && ending <= 1, "the handover is no probability");
+  return Interleaving(machine, tasks, handover, ending, seed).Run(accesses);
 }
 
 }  // namespace linesmith::replay
