@@ -114,6 +114,9 @@ class Course:
     @property
     def counts(self) -> list[Events]:
         """What became of the accesses of each site, at lines of 64 bytes."""
+    @property
+    def shadowed(self) -> list[int]:
+        """By site, accesses to bytes that the CPU had not used since another access of it fetched the line."""
     def open(self, instructions: Sequence[int], scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
         """The same as ``open_trace`` gives of a file; ``instructions`` are addresses by site."""
 

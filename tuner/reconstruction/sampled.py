@@ -6,6 +6,7 @@ What they do besides, by their code, where no sample can show it, comes behind.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -22,7 +23,6 @@ from linesmith.analyzer.model import (
     Finding,
     FunctionCounts,
     Layout,
-    Misses,
     Profile,
     TypeAccesses,
 )
@@ -50,10 +50,11 @@ class TouchKind(IntEnum):
 class SampledTouch:
     """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``hitm`` are loads of a line that another CPU had modified, ``stores`` and ``missed`` stores and those of them that
-    missed: samples, ``None`` where the profile does not say. ``done`` are all accesses of a recording. What only the
-    code tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a
-    line which the profile does not have.
+    ``loads`` are those of a line that another CPU had modified, ``stores`` and ``missed`` stores and those of them that
+    missed: samples, ``None`` where the profile does not say. Of a recording ``loads`` and ``stores`` count once in each
+    stay of the line in a cache, ``missed`` are those that fetched it. What only the code tells is not ``sampled``;
+    ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line which the profile does not
+    have.
     """
 
     base: int
@@ -61,10 +62,9 @@ class SampledTouch:
     width: int
     function: str
     kind: TouchKind
-    hitm: float = 0.0
+    loads: float = 0.0
     stores: float | None = 0.0
     missed: float | None = None
-    done: float | None = None
     cpus: int | None = None
     code: int = 0
     sampled: bool = True
@@ -74,15 +74,15 @@ class SampledTouch:
     @property
     def weight(self) -> float:
         """All of its samples."""
-        return self.hitm + (self.stores or 0.0)
+        return self.loads + (self.stores or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All touches of a record, the sampled ones first; ``nodes`` has the node of each CPU.
 
-    ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is how many of the accesses (of a
-    recording) or of the stores (of samples) that are known to hit or miss did miss; ``None``: of none it is known.
+    ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
+    touches of which ``missed`` is known; ``None``: of none it is.
     """
 
     touches: tuple[SampledTouch, ...]
@@ -108,15 +108,17 @@ def evidence(
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     for one in placed:
-        for touch in _on_line(one, layouts, known.get(one.outer.id) if one.outer else None):
+        rows = _recorded(one) if profile.recording is not None else _on_line(one, known.get(one.outer.id) if one.outer else None, layouts)
+        for touch in rows:
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
-    sampled = sorted(seen.values(), key=lambda one: -(one.done or one.weight))[:MOST_TOUCHES]
-    exact = profile.recording is not None
+    sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
     objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
     by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
-    return Evidence((*sampled, *by_code), _nodes(profile, placed, sampled), exact, _missing(placed, sampled, exact))
+    return Evidence(
+        (*sampled, *by_code), _nodes(profile, placed, sampled), profile.recording is not None, _missing(sampled)
+    )
 
 
 def _placed(
@@ -138,26 +140,54 @@ def _placed(
             yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
 
 
-def _on_line(placed: _Placed, layouts: Layouts, code: TypeAccesses | None) -> Iterator[SampledTouch]:
+def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> Iterator[SampledTouch]:
+    """The samples of a line."""
     for row in placed.line.accesses:
         if row.offset is None:
             continue
         address = placed.address + row.offset
         function = row.function or f"{row.code_address or 0:#x}"
-        stores = float(row.stores)
         yield SampledTouch(
             placed.base,
             address,
             _width(row, address - placed.base, placed.outer, layouts),
             function,
             _kind(row, _counts(code, address - placed.base, function)),
-            float(row.contended - (row.taken or 0)),
-            stores if _has_stores(row) else None,
+            float(row.contended),
+            float(row.stores) if _has_stores(row) else None,
             float(row.stores_l1_miss) if row.stores_l1_miss is not None and row.stores_l1_hit is not None else None,
-            float(row.records) if row.records is not None else None,
             row.cpus,
             row.code_address or 0,
         )
+
+
+def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
+    """What a recording counted on a line: misses, and accesses that would have missed if others had not before."""
+    misses: Counter[tuple[int, int | None]] = Counter()
+    first: Counter[tuple[int, int | None]] = Counter()
+    for one in placed.line.conflicts:
+        misses[one.offset, one.code_address] += one.misses
+        first[one.offset, one.code_address] += one.misses + one.shadowed
+    stays: Counter[str | None] = Counter()
+    for row in placed.line.accesses:
+        stays[row.function] = max(stays[row.function], first[row.offset or 0, row.code_address])
+    for row in placed.line.accesses:
+        key = row.offset or 0, row.code_address
+        # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
+        stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
+        if first[key] or stores:
+            yield SampledTouch(
+                placed.base,
+                placed.address + key[0],
+                min(row.width or 1, CACHE_LINE_BYTES),
+                row.function or f"{row.code_address or 0:#x}",
+                TouchKind.ATOMIC if row.stores else TouchKind.LOAD,
+                0.0 if row.stores else float(first[key]),
+                float(stores),
+                float(misses[key]),
+                row.cpus,
+                row.code_address or 0,
+            )
 
 
 def _width(row: Access, offset: int, outer: Layout | None, layouts: Layouts) -> int:
@@ -181,7 +211,7 @@ def _counts(code: TypeAccesses | None, offset: int, function: str) -> FunctionCo
 
 def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
     """By what was sampled; by the code where its accesses there are all of one kind."""
-    loads, stores = row.contended - (row.taken or 0) > 0, row.stores > 0
+    loads, stores = row.contended > 0, row.stores > 0
     updates = code is not None and code.counts.updates + code.counts.atomics == code.counts.total
     if (loads and stores) or (updates and (loads or stores)):
         return TouchKind.ATOMIC
@@ -196,21 +226,17 @@ def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
 
     return replace(
         one,
-        hitm=one.hitm + other.hitm,
+        loads=one.loads + other.loads,
         stores=added(one.stores, other.stores),
         missed=added(one.missed, other.missed),
-        done=added(one.done, other.done),
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
     )
 
 
-def _missing(placed: Iterable[_Placed], touches: Iterable[SampledTouch], exact: bool) -> float | None:
-    if exact:
-        misses = sum((one.line.misses or Misses()).total for one in placed)
-        return misses / max(sum(one.done or 0.0 for one in touches), 1.0)
-    known = [(one.missed, one.stores) for one in touches if one.missed is not None and one.stores]
-    stores = sum(stores for _, stores in known)
-    return sum(missed for missed, _ in known) / stores if stores else None
+def _missing(touches: Iterable[SampledTouch]) -> float | None:
+    known = [(one.missed, one.weight) for one in touches if one.missed is not None]
+    total = sum(weight for _, weight in known)
+    return sum(missed for missed, _ in known) / total if total else None
 
 
 def _nodes(profile: Profile, placed: Iterable[_Placed], touches: Sequence[SampledTouch]) -> tuple[int, ...]:
@@ -242,5 +268,5 @@ def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], sho
             if kind is TouchKind.LOAD or quiet:
                 width = min(max(member.size, 1), WORD_BYTES)
                 yield SampledTouch(
-                    base, address, width, one.function, kind, cpus=one.cpus, sampled=False, quiet=quiet, ways=counts.total
+                    base, address, width, one.function, kind, missed=None, cpus=one.cpus, sampled=False, quiet=quiet, ways=counts.total
                 )

@@ -125,12 +125,14 @@ class SiteCounts:
     """What became of the accesses of one site.
 
     ``modified`` found the line so in another cache, ``missed`` had no copy, ``upgrades`` are stores to a shared one.
+    ``shadowed`` hit bytes that the CPU had not used since another access of it fetched the line.
     """
 
     total: int
     modified: int
     missed: int
     upgrades: int
+    shadowed: int
 
 
 class MadeRun:
@@ -147,8 +149,8 @@ class MadeRun:
 
     def counts(self, sites: int) -> list[SiteCounts]:
         """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""
-        found = [_site_counts(one) for one in self._native.counts]
-        return found + [SiteCounts(0, 0, 0, 0)] * (sites - len(found))
+        found = [_site_counts(*one) for one in zip(self._native.counts, self._native.shadowed, strict=True)]
+        return found + [SiteCounts(0, 0, 0, 0, 0)] * (sites - len(found))
 
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
@@ -159,10 +161,10 @@ def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float]]:
     return [(one.address, one.width, one.kind, one.site, one.often) for one in steps]
 
 
-def _site_counts(one: _replay.Events) -> SiteCounts:
+def _site_counts(one: _replay.Events, shadowed: int) -> SiteCounts:
     modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
     missed = modified + one.shared_miss + one.cold_miss
-    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade)
+    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed)
 
 
 def _rows(scenes: Sequence[TraceScene]) -> list[list[tuple[int, int, int, int]]]:

@@ -34,6 +34,8 @@ struct Task {
 struct Course {
   std::vector<trace_event> events;
   std::vector<coherence_events> counts;  // by site, at lines of 64 bytes; an access counts where it begins
+  // By site, accesses to bytes that the CPU had not used since another access of it fetched the line.
+  std::vector<std::uint64_t> shadowed;
 };
 
 // `accesses` accesses of the tasks, interleaved: another CPU goes on with the probability `handover` after

@@ -164,6 +164,7 @@ class MadeCourse {
   }
 
   const std::vector<coherence_events>& Counts() const { return course_.counts; }
+  const std::vector<std::uint64_t>& Shadowed() const { return course_.shadowed; }
 
   Replayer Open(const std::vector<std::uint64_t>& instructions,
                 const std::vector<std::vector<RowTuple>>& scenes,
@@ -226,6 +227,7 @@ NB_MODULE(_replay, module) {
                     double, double, std::uint64_t, std::uint64_t>(),
            "nodes"_a, "tasks"_a, "handover"_a, "ending"_a, "accesses"_a, "seed"_a)
       .def_prop_ro("counts", &linesmith::replay::MadeCourse::Counts)
+      .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
       .def("open", &linesmith::replay::MadeCourse::Open, "instructions"_a, "scenes"_a, "line_sizes"_a);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
 }
