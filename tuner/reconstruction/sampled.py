@@ -108,7 +108,11 @@ def evidence(
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     for one in placed:
-        rows = _recorded(one) if profile.recording is not None else _on_line(one, known.get(one.outer.id) if one.outer else None, layouts)
+        rows = (
+            _recorded(one)
+            if profile.recording is not None
+            else _on_line(one, known.get(one.outer.id) if one.outer else None, layouts)
+        )
         for touch in rows:
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
@@ -121,9 +125,7 @@ def evidence(
     )
 
 
-def _placed(
-    findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene
-) -> Iterator[_Placed]:
+def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
     """The lines of the scene's objects: by address where the profile knows its objects, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
     found = {finding.rank: finding for finding in findings}
@@ -134,7 +136,9 @@ def _placed(
         return
     spans = sorted((area.address, area.end) for kind in here.kinds for area in kind.areas)
     for line in profile.lines:
-        if line.address is not None and any(low < line.address + line.bytes and line.address < high for low, high in spans):
+        if line.address is not None and any(
+            low < line.address + line.bytes and line.address < high for low, high in spans
+        ):
             about = found[line.rank].objects[0] if line.rank in found else None
             base = line.address + (about.start if about else 0)
             yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
@@ -268,5 +272,14 @@ def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], sho
             if kind is TouchKind.LOAD or quiet:
                 width = min(max(member.size, 1), WORD_BYTES)
                 yield SampledTouch(
-                    base, address, width, one.function, kind, missed=None, cpus=one.cpus, sampled=False, quiet=quiet, ways=counts.total
+                    base,
+                    address,
+                    width,
+                    one.function,
+                    kind,
+                    missed=None,
+                    cpus=one.cpus,
+                    sampled=False,
+                    quiet=quiet,
+                    ways=counts.total,
                 )
