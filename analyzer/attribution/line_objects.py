@@ -14,10 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
-from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_records, ill_fitting, misfit_words
+from linesmith.analyzer.attribution.doubts import (
+    NEIGHBOURHOOD,
+    Neighbourhood,
+    as_nested_records,
+    ill_fitting,
+    misfit_words,
+)
 from linesmith.analyzer.attribution.drift import open_offsets
 from linesmith.analyzer.attribution.evidence import CodeEvidence
-from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place, within
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
 from linesmith.analyzer.attribution.line_members import KNOWN, against_widths
@@ -33,6 +39,8 @@ from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_wit
 NO_OTHER = 0.99
 # Objects that begin last before a line, and may reach onto it.
 _NEAREST = 4
+# Parts of memory in which objects that overlap a large one are looked for.
+_MOST_PARTS = 1024
 _UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
 _IN_USER_SPACE = "every access comes from user space, but the ELF file is a kernel"
 _IN_KERNEL = (
@@ -68,8 +76,9 @@ def joint_objects(
         known = _Knowledge.of(profile, evidence, learnt, votes)
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line) for line, one in pairs)
-    told = zip(lines, _with_sure_ones(lines, found, known, learnt), strict=True)
-    named = ((line, as_nested_records(objects, line, containment)) for line, objects in told)
+    told = _without_overlaps(lines, tuple(_with_sure_ones(lines, found, known, learnt)), known)
+    pairs = zip(lines, told, strict=True)
+    named = ((line, as_nested_records(objects, line, containment)) for line, objects in pairs)
     return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
 
 
@@ -216,6 +225,60 @@ def _with_sure_ones(
     elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, starts)
     for line, objects in pairs:
         yield elsewhere.of(line, objects)
+
+
+def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge) -> Iterator[Objects]:
+    """The objects on each line; of two that claim the same bytes the surer one has them, on both lines."""
+    claimed = _ClaimedMemory(known.containment)
+    settled: dict[int, list[LineObject]] = {}
+    for at in sorted(range(len(lines)), key=lambda at: (not found[at][0].origin, -found[at][0].margin, at)):
+        line = lines[at]
+        settled[at] = []
+        for one in found[at]:
+            sure = line.address is not None and one.layout is not None and one.outcome is Outcome.RESOLVED
+            rival = claimed.rival(one, line) if sure and not one.origin else None
+            if rival is not None:
+                whole = known.reaching(rival, line)
+                reason = f"{one.type} would overlap an object that is surer, on a line close by"
+                doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
+                settled[at].append(doubted if whole is None else replace(whole, reason=_REACHES))
+                continue
+            if sure:
+                claimed.add(one, line)
+            settled[at].append(one)
+    return (tuple(settled[at]) for at in range(len(lines)))
+
+
+class _ClaimedMemory:
+    """The bytes that sure objects take, by process and part of memory."""
+
+    def __init__(self, containment: Containment) -> None:
+        self._containment = containment
+        self._parts: dict[tuple[int | None, int], set[Hypothesis]] = {}
+
+    def add(self, one: LineObject, line: CacheLine) -> None:
+        """Take the bytes of an object of a line."""
+        claim = _claim(one, line)
+        for part in self._parts_of(claim, line):
+            self._parts.setdefault(part, set()).add(claim)
+
+    def rival(self, one: LineObject, line: CacheLine) -> Hypothesis | None:
+        """Another object that has some of the bytes, seen from the line; none that is the same piece of memory."""
+        claim = _claim(one, line)
+        near = {other for part in self._parts_of(claim, line) for other in self._parts.get(part, ())}
+        rivals = (other for other in sorted(near) if overlap(claim, other, self._containment))
+        found = next((other for other in rivals if not same_place(claim, other, self._containment)), None)
+        return found and Hypothesis(found.layout, found.start - (line.address or 0))
+
+    def _parts_of(self, claim: Hypothesis, line: CacheLine) -> Iterator[tuple[int | None, int]]:
+        first = claim.start // NEIGHBOURHOOD
+        last = (claim.start + max(self._containment.layouts.by_id(claim.layout).size, 1) - 1) // NEIGHBOURHOOD
+        return ((line.pid, part) for part in range(first, min(last, first + _MOST_PARTS) + 1))
+
+
+def _claim(one: LineObject, line: CacheLine) -> Hypothesis:
+    """The object by its address."""
+    return Hypothesis(one.layout or 0, (line.address or 0) + one.start)
 
 
 class _SureElsewhere:

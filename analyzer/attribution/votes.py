@@ -46,10 +46,9 @@ class IdentifiedObjects:
 def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
     """The record that the objects of an area are, the likeliest of several; ``None`` where nothing says so.
 
-    Where a cache is merged with others, and its own type is not known, those of the others do not tell. drgn tells a
-    type in a C++ namespace without it: the one record of just that size with such a last name is meant.
+    drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
     """
-    if not area.types or area.types[0] in area.merged:
+    if not area.types:
         return None
     layouts, name = containment.layouts, bare_name(area.types[0])
     found = next((one for one in layouts.variants(name) if 0 < one.size <= area.size), None)
@@ -80,7 +79,7 @@ def open_objects(profile: Profile, kernel: bool) -> tuple[CacheLine, ...]:
 
     Accesses are those of kernel code for a ``kernel``, of other code for a program.
     """
-    several = (one for one in profile.areas if len(one.types) != 1 or one.types[0] in one.merged)
+    several = (one for one in profile.areas if len(_of_its_own(one).types) != 1)
     known = ObjectMap(area for area in several if area.kind is ObjectKind.SLAB)
     met: dict[tuple[int, int], list[Access]] = {}
     for line in profile.lines:
@@ -105,7 +104,7 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
     placed = [(one, place) for one in objects if (place := known.at(one.address or 0)) is not None]
     for one, place in placed:
         start, area = place.start, place.area
-        if record_of(area, evidence.containment) is not None:
+        if record_of(_of_its_own(area), evidence.containment) is not None:
             types[start] = _agreed(area, one, evidence).name
         elif (vote := attribute_at(0, one.bytes, one, neighbours)) is not None:
             if doubt := against_widths(vote, one.accesses, evidence) if vote.outcome in KNOWN else "":
@@ -125,6 +124,11 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
             elements[start] = element
             votes.pop(start, None)
     return IdentifiedObjects(tuple(_refined(profile.areas, types, elements)), votes)
+
+
+def _of_its_own(area: ObjectArea) -> ObjectArea:
+    """The area; those of the others do not tell what a cache holds that is merged with them and is of no known type."""
+    return replace(area, types=()) if area.types and area.types[0] in area.merged else area
 
 
 def _agreed(area: ObjectArea, one: CacheLine, evidence: CodeEvidence) -> Layout:
@@ -164,7 +168,7 @@ def _refined(
 ) -> Iterator[ObjectArea]:
     """The areas, objects by objects where ``types`` or ``elements`` tell more of those that begin there."""
     begin = sorted({*types, *elements})
-    for area in areas:
+    for area in map(_of_its_own, areas):
         told = begin[bisect_left(begin, area.address) : bisect_left(begin, area.end)]
         more = [one for one in told if one in elements or (types[one],) != area.types[:1]]
         named = {(one - area.address) // area.stride: (types[one],) if one in types else () for one in more}

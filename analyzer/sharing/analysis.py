@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.evidence import function_names
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import is_kernel
@@ -20,7 +21,7 @@ from linesmith.analyzer.attribution.votes import identified, open_objects
 from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
-from linesmith.analyzer.model import CacheLine, Finding, LineObject, Operand, Profile, Touched
+from linesmith.analyzer.model import CacheLine, Finding, LineObject, Operand, Outcome, Profile, Touched
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
@@ -116,12 +117,33 @@ def narrowed(found: Explanation, record: str) -> Explanation:
         if not is_kernel(found.reading.layouts):
             lines = (*lines, *lines_of_unknown_memory(left))
         lines = lines[:MOST_COLDER]
-    colder = holding(_explained(found, lines), record, containment) if lines else ()
+    colder = _apart(holding(_explained(found, lines), record, containment) if lines else (), found, containment)
     looked_at = set(map(id, lines))
     hidden = tuple(line for line in found.left_out if line.address in apart and id(line) not in looked_at)
     others = tuple(one for one in found.findings if one not in held)
     shown, behind = (held, colder) if held else (colder, ())
     return replace(found, findings=shown, others=others, colder=behind, left_out=hidden, unseen=found.left_out)
+
+
+def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
+    """The colder findings whose objects claim no bytes of an object of the hottest lines that is not the same."""
+    pids = {line.rank: line.pid for line in found.profile.lines}
+
+    def sure(one: Finding) -> Iterator[tuple[int | None, Hypothesis]]:
+        for it in one.objects if one.address is not None else ():
+            if it.layout is not None and it.outcome is Outcome.RESOLVED:
+                yield pids.get(one.rank), Hypothesis(it.layout, (one.address or 0) + it.start)
+
+    taken = [claim for one in found.findings for claim in sure(one)]
+
+    def free(one: Finding) -> bool:
+        return not any(
+            pid == other_pid and overlap(claim, other, containment) and not same_place(claim, other, containment)
+            for pid, claim in sure(one)
+            for other_pid, other in taken
+        )
+
+    return tuple(filter(free, colder))
 
 
 def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
