@@ -173,7 +173,7 @@ def as_nested_record(
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:
         where = replace(where, outcome=Outcome.RESOLVED, reason="")
-    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
+    return replace(where, type=layout.name, layout=layout.id, containers=(one.type, *one.containers))
 
 
 def as_nested_records(

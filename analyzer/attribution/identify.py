@@ -10,6 +10,7 @@ the snapshot says of their memory tells as well which lines of a recording may h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from linesmith.analyzer.attribution.attribute import attribute_at
@@ -100,19 +101,15 @@ def _object(place: PlacedObject, seen: Sequence[Access], line: CacheLine, neighb
 
 
 def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
-    """The layout of the only type that a snapshot names, if the ELF file has one that fits.
-
-    drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
-    """
+    """The layout of the only type that a snapshot names, or DWARF, if the ELF file has one that fits."""
+    if area.layout is not None:
+        with suppress(KeyError):
+            described = containment.layouts.by_id(area.layout)
+            return described if described.size <= area.size else None
     if len(area.types) != 1:
         return None
-    fitting = [layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size]
-    if fitting and fitting[0].size == area.size:
-        return fitting[0]
-    exact = []
-    for name in containment.by_last_name.get(area.types[0], ()):
-        exact += [layout for layout in containment.layouts.variants(name) if layout.size == area.size][:1]
-    return exact[0] if len(exact) == 1 else next(iter(fitting), None)
+    fitting = (layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size)
+    return next(fitting, None)
 
 
 def _typed(
@@ -121,7 +118,8 @@ def _typed(
     agreement = _agreement(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
     return LineObject(
-        outer.name,
+        # A record without a name is that of the variable.
+        outer.name or area.name.partition("[")[0],
         outer.id,
         start,
         start % line.bytes,

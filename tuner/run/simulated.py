@@ -33,7 +33,6 @@ from linesmith.analyzer.model import (
     Evidence,
     Failure,
     FailureKind,
-    Finding,
     Guest,
     Metric,
     Order,
@@ -45,7 +44,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.analysis import explain, holding
 from linesmith.plugins.api import Recorder, Tell
 from linesmith.plugins.machines.steps import words_of
-from linesmith.plugins.recording.text import with_objects
+from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
@@ -232,10 +231,11 @@ def recorded(
     chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
         raise errors.NotRecorded(f"nothing can be recorded here: {reason}")
+    vmlinux = order.guest.vmlinux if order.guest else None
+    refuse_unnamed_objects(vmlinux, snapshot_source("drgn"))
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
         outcome = chosen.record(order, Path(scratch), tell)
         tell("looking up objects")
-        vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(outcome, vmlinux, partial(snapshot_source, "drgn"))
     if profile is None:
         raise errors.NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")
@@ -268,17 +268,18 @@ class SimulatedBenchmark:
             tell("counting misses")
             elf = built.product(self.evidence.elf)
             reading = read_layouts(elf)
-            places = RecordedMembers(self.question.type, profile, reading.layouts, self._holding(profile, reading))
+            places = self._places(profile, reading)
             values = simulated_metrics(profile, places, self.question, self.evidence.operations)
             files.replace_file(kept, msgspec.json.encode(values))
             return values
 
-    def _holding(self, profile: Profile, reading: Reading) -> tuple[Finding, ...]:
-        """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
+    def _places(self, profile: Profile, reading: Reading) -> RecordedMembers:
+        """Where the record lies: by the objects of the recording or, where it has none, of its explanation."""
         if not self.question.type or any(area.types for area in profile.areas):
-            return ()
-        found = explain(reading, profile, self.question.type, map_of=accesses_if_any).findings
-        return holding(found, self.question.type)
+            return RecordedMembers(self.question.type, profile, reading.layouts)
+        found = explain(reading, profile, self.question.type, map_of=accesses_if_any)
+        held = holding(found.findings, self.question.type)
+        return RecordedMembers(self.question.type, found.profile, reading.layouts, held)
 
 
 def simulated_block(
