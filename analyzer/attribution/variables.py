@@ -25,6 +25,8 @@ from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectAre
 Shift = Callable[[int, int | None], int | None]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
+# The longest line, in bytes; of so many threads the own variables are named, on so many lines each.
+_LONGEST_LINE, _MOST_BLOCKS, _MOST_LINES = 256, 1024, 4096
 # Of a mangled name: internal linkage, scopes. Source: the Itanium C++ ABI, 5.1.2 and 5.1.4.
 _INTERNAL, _NESTED = "_ZL", "_ZN"
 _LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
@@ -40,11 +42,7 @@ def variable_areas(
     Those of a CPU or of a thread are known where its own instructions show where its copy begins.
     """
     plain = _Variables(symbols, layouts, accesses, of_threads=False)
-    copies: dict[int, int] = {}
-    blocks: frozenset[int] = frozenset()
-    if accesses is not None:
-        copies, blocks = (_copies(profile, symbols, accesses), blocks) if kernel else ({}, _blocks(profile, accesses))
-    own = _Variables(symbols, layouts, accesses, of_threads=True)
+    copies = _copies(profile, symbols, accesses) if kernel and accesses is not None else {}
     begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
     section = range(begin or 0, end or 0)
     found: dict[int, ObjectArea] = {}
@@ -56,9 +54,22 @@ def variable_areas(
             if address - distance in section:
                 areas = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in plain.on(line, distance))
                 found |= {area.address: area for area in areas}
-        for distance in blocks:
-            found |= {area.address: replace(area, detail="of a thread") for area in own.on(line, distance)}
+    if not kernel and accesses is not None:
+        found |= _of_threads(profile, _Variables(symbols, layouts, accesses, of_threads=True), accesses)
     return tuple(found[address] for address in sorted(found))
+
+
+def _of_threads(profile: Profile, own: _Variables, accesses: AccessMap) -> dict[int, ObjectArea]:
+    """The variables that threads have of their own, by address, in every block that is known."""
+    lines = sorted((one for one in profile.lines if one.address is not None), key=lambda one: one.address or 0)
+    addresses = [line.address or 0 for line in lines]
+    found: dict[int, ObjectArea] = {}
+    for distance in _blocks(profile, accesses):
+        first = bisect_right(addresses, distance + own.span.start - _LONGEST_LINE)
+        last = bisect_right(addresses, distance + own.span.stop - 1)
+        for line in lines[first : min(last, first + _MOST_LINES)]:
+            found |= {area.address: replace(area, detail="of a thread") for area in own.on(line, distance)}
+    return found
 
 
 class _Variables:
@@ -76,15 +87,22 @@ class _Variables:
             self._rows = np.flatnonzero(placed).tolist()
             self._starts = accesses.static_address[self._rows].tolist()
 
+    @property
+    def span(self) -> range:
+        """From the first of them to the end of the last."""
+        if self._accesses is None or not self._rows:
+            return range(0)
+        return range(self._starts[0], self._starts[-1] + int(self._accesses.static_bytes[self._rows[-1]]))
+
     def on(self, line: CacheLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
         end = begin + line.bytes
         symbols = {one.address: one for one in self._symbols.variables(begin, end)} if self._symbols else {}
-        first = max(bisect_right(self._starts, begin) - 1, 0)
-        for number in self._rows[first : bisect_right(self._starts, end - 1)] if self._accesses else ():
-            area = _described(self._accesses, number, symbols, self._layouts)
-            if begin < area.end and area.size:
+        first, last = max(bisect_right(self._starts, begin) - 1, 0), bisect_right(self._starts, end - 1)
+        for row in self._rows[first:last]:
+            area = self._accesses and _described(self._accesses, row, symbols, self._layouts)
+            if area and area.size and begin < area.end:
                 symbols.pop(area.address, None)
                 yield replace(area, address=area.address + distance)
         for one in symbols.values():
@@ -132,25 +150,23 @@ def _parts(mangled: str) -> tuple[list[str], str]:
     return parts, mangled
 
 
-def _blocks(profile: Profile, accesses: AccessMap) -> frozenset[int]:
+def _blocks(profile: Profile, accesses: AccessMap) -> list[int]:
     """How far the blocks of threads' own variables are above the offsets in them, by instructions that touched one.
 
     A variable whose name several threads' variables have tells nothing, nor does an array.
     """
-    own = {}
+    own: dict[str, int | None] = {}
     for row in np.flatnonzero(accesses.static_of_thread).tolist():
         plain = accesses.static_bytes[row] == accesses.static_element[row]
         name = accesses.statics[row]
         own[name] = int(accesses.static_address[row]) if plain and name not in own else None
-    if not own:
-        return frozenset()
-    found = set()
-    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU):
+    votes: Counter[int] = Counter()
+    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU) if own else ():
         address = own.get(accesses.variables[int(accesses.variable[row])])
         if address is not None:
             into = int(accesses.place_offset[accesses.place[row]])
-            found.add((line.address or 0) + (access.offset or 0) - address - into)
-    return frozenset(found)
+            votes[(line.address or 0) + (access.offset or 0) - address - into] += 1
+    return [distance for distance, _ in votes.most_common(_MOST_BLOCKS)]
 
 
 def _rows_met(profile: Profile, accesses: AccessMap, outcome: AccessOutcome) -> Iterator[tuple[CacheLine, Access, int]]:
