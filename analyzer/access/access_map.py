@@ -69,6 +69,9 @@ class AccessMap:
     ``place_rows`` are all rows by place, those of place ``p`` between ``place_starts[p]`` and ``place_starts[p + 1]``;
     ``function_rows`` likewise. ``entry_*`` are sorted by layout: bytes of ``entry_offset`` into the record, which may
     be negative for a wide access, and under which path the type of the place holds it.
+    ``static_*`` are variables with static storage, called as in ``statics``, by address (those of threads last, with
+    their offset in the thread's block): their ``bytes`` (0: an open array), and of what they are arrays of, or of
+    themselves, the bytes (``element``) and the record (``layout``, -1: none).
     """
 
     address: NDArray[np.uint64]
@@ -96,11 +99,17 @@ class AccessMap:
     function_rows: NDArray[np.uint32]
     chain_starts: NDArray[np.uint64]
     chain_functions: NDArray[np.uint32]
+    static_address: NDArray[np.uint64]
+    static_bytes: NDArray[np.uint64]
+    static_element: NDArray[np.uint64]
+    static_layout: NDArray[np.int64]
+    static_of_thread: NDArray[np.uint8]
     functions: NameTable
     inlined: NameTable
     files: NameTable
     types: NameTable
     variables: NameTable
+    statics: NameTable
     place_path: NameTable
     paths: NameTable
 

@@ -30,7 +30,7 @@ from linesmith.analyzer.layouts.leaves import leaves_within
 from linesmith.analyzer.model import ElfIdentity, Entered, Layout
 
 # Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
-FORMAT = b"linesmith-map-02"
+FORMAT = b"linesmith-map-03"
 SUFFIX = ".access"
 ALIGNMENT = 64
 MACHINES = ("x86-64", "aarch64")
@@ -133,11 +133,17 @@ def build(table: dwarf.AccessTable, layouts: Layouts) -> AccessMap:
         function_rows=function_rows,
         chain_starts=chain_starts,
         chain_functions=chain_functions,
+        static_address=table.static_address,
+        static_bytes=table.static_bytes,
+        static_element=table.static_element,
+        static_layout=table.static_layout,
+        static_of_thread=table.static_of_thread,
         functions=NameTable.of(functions),
         inlined=inlined,
         files=NameTable.of(table.files),
         types=NameTable.of(table.types),
         variables=NameTable.of(table.variables),
+        statics=NameTable.of(table.statics),
         place_path=NameTable.of(path for path, _ in content),
         paths=paths,
     )

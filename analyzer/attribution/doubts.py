@@ -181,7 +181,7 @@ def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, c
     # The records around it, the innermost first.
     chain = next((leaf.chain for leaf in containment.leaves(outer.id, begin) if (layout.name, begin) in leaf.chain), ())
     around = dict.fromkeys(name for name, _ in reversed(chain[: chain.index((layout.name, begin))] if chain else ()))
-    containers = tuple(dict.fromkeys((*around, outer.name, *one.containers)))
+    containers = tuple(dict.fromkeys((*around, one.type, *one.containers)))
     return replace(where, type=layout.name, layout=layout.id, containers=containers)
 
 

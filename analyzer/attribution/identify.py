@@ -114,7 +114,8 @@ def _typed(
     agreement = agreement_with(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
     return LineObject(
-        outer.name,
+        # A record without a name is that of the variable.
+        outer.name or area.name.partition("[")[0],
         outer.id,
         start,
         start % line.bytes,

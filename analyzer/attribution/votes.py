@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.attribution.attribute import attribute_at
@@ -48,6 +49,10 @@ def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
 
     drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
     """
+    if area.layout is not None:
+        with suppress(KeyError):
+            described = containment.layouts.by_id(area.layout)
+            return described if described.size <= area.size else None
     if not area.types:
         return None
     layouts, name = containment.layouts, bare_name(area.types[0])

@@ -262,17 +262,18 @@ def choose(machine: str, order: Order) -> Recorder:
 def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
     from linesmith.plugins.profiles.recorded import can_hold, encode_for
-    from linesmith.plugins.recording.text import with_objects
+    from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
     from linesmith.plugins.registry import snapshot_source
 
     can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
+    vmlinux = order.guest.vmlinux if order.guest else None
+    refuse_unnamed_objects(vmlinux, snapshot_source(_SNAPSHOT_SOURCE))
     with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
         recorded = recorder.record(replace(order, trace=trace), folder, _tell)
         if recorded.memory is not None:
             _tell("looking up objects in the memory dump")
-        vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
         if trace and order.trace:
             with trace.open("rb") as file:  # it may be larger than memory

@@ -147,7 +147,8 @@ class ObjectArea:
     A slab page is one area of many objects, a variable an area of one. ``name`` is the slab cache, the symbol, or
     what else the memory is called. ``types`` are the record types that the objects may have, likeliest first; none
     where nothing says so. ``merged`` names further caches that share this one. ``cpu`` is the CPU of a per-CPU
-    variable. Addresses are virtual, all sizes in bytes.
+    variable. ``layout`` is the record of the objects in the reading of the ELF file, where DWARF says it; in no file.
+    Addresses are virtual, all sizes in bytes.
     """
 
     kind: ObjectKind
@@ -160,6 +161,7 @@ class ObjectArea:
     merged: tuple[str, ...] = ()
     cpu: int | None = None
     detail: str = ""
+    layout: int | None = None
 
     @property
     def end(self) -> int:

@@ -38,10 +38,11 @@ _ENTRY = re.compile(r"asm_|entry_|el[01]t?_|el[01]t?h?_\d+_|ret_from_|vectors$|e
 
 @dataclass(frozen=True, slots=True)
 class CodeName:
-    """Where an instruction lies: its function and file, as far as symbols say."""
+    """Where an instruction lies: its function and file, as far as symbols say, and how far above its place there."""
 
     function: str | None = None
     object_file: str | None = None
+    moved: int = 0
 
 
 Naming = Callable[[int], CodeName]
@@ -204,7 +205,7 @@ def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int], reac
         stores_l1_miss=0 if loads else missed,
         records=hits + missed + hitm_local + hitm_remote,
         cpus=len(cpus),
-        code_address=first.ip,
+        code_address=first.ip - place.moved,
         object_file=place.object_file,
         nodes=",".join(map(str, sorted({nodes[cpu] for cpu in cpus if cpu < len(nodes)}))),
         kernel=first.ip >= _KERNEL_HALF,
@@ -215,18 +216,19 @@ def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int], reac
 
 
 def _conflict(row: PairRow, names: Naming) -> Conflict:
+    victim, writer = names(row.ip), names(row.writer_ip)
     return Conflict(
         offset=row.offset,
         width=row.width,
-        function=names(row.ip).function,
+        function=victim.function,
         writer_offset=row.writer_offset,
         writer_width=row.writer_width,
-        writer_function=names(row.writer_ip).function,
+        writer_function=writer.function,
         true_sharing=row.true_sharing,
         local=row.local,
         remote=row.remote,
         shadowed=row.shadowed,
         stores=row.kind != "L",
-        code_address=row.ip,
-        writer_code_address=row.writer_ip,
+        code_address=row.ip - victim.moved,
+        writer_code_address=row.writer_ip - writer.moved,
     )

@@ -180,6 +180,12 @@ def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_i
         raise NotRecorded(f"the recording lacks a setting ({error}); reinstall linesmith and record again") from error
 
 
+def refuse_unnamed_objects(vmlinux: Path | None, source: SnapshotSource) -> None:
+    """Raise ``NotRecorded`` before anything runs where the memory of a kernel could not be read afterwards."""
+    if vmlinux is not None and (reason := source.obstacle()):
+        raise NotRecorded(f"--vmlinux is to name the kernel's objects, and {reason}")
+
+
 def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable[[], SnapshotSource]) -> Profile | None:
     """The profile with the objects that lay on its lines, where there is a memory dump to look at.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
-from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, object_told, profile_of
+from find.lines import Built, Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
 from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.access.store import read_accesses
@@ -50,20 +50,6 @@ def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path
     profile = profile_of(line_of(accesses("0x10 take")), areas=areas_of("global totals 0 32 totals"))
     (one,) = explained(unit, profile, accesses=read_accesses(unit).accesses)[0].objects
     assert (one.score, one.reason) == (1.0, "")
-
-
-@pytest.mark.parametrize(
-    ("type_", "size", "meant"),
-    [
-        ("node", 8, "node at 0"),
-        ("node", 32, "app::node at 0"),
-        ("queue<app::node>", 64, "app::queue<app::node> at 0"),
-        pytest.param("peer", 8, "? at 0 (no type)", id="two of that size"),
-    ],
-)
-def test_a_type_without_its_namespace_is_known_by_its_size(type_: str, size: int, meant: str, built: Built) -> None:
-    profile = profile_of(line_of(accesses("0 -")), areas=areas_of(f"global one 0 {size} {type_}"))
-    assert object_told(explained(built("scoped.cc", "-c", compiler="g++"), profile)[0].objects[0]) == meant
 
 
 MAPPING = struct("mapping", scalar("tree"))

@@ -44,7 +44,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.analysis import explain
 from linesmith.plugins.api import Recorder, Tell
 from linesmith.plugins.machines.steps import words_of
-from linesmith.plugins.recording.text import with_objects
+from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
@@ -231,10 +231,11 @@ def recorded(
     chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
         raise errors.NotRecorded(f"nothing can be recorded here: {reason}")
+    vmlinux = order.guest.vmlinux if order.guest else None
+    refuse_unnamed_objects(vmlinux, snapshot_source("drgn"))
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
         outcome = chosen.record(order, Path(scratch), tell)
         tell("looking up objects")
-        vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(outcome, vmlinux, partial(snapshot_source, "drgn"))
     if profile is None:
         raise errors.NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")

@@ -11,6 +11,7 @@
 #include "access/access_rows.h"
 #include "access/outer_types.h"
 #include "access/program_index.h"
+#include "access/static_variables.h"
 #include "access/type_inference.h"
 #include "debug_search.h"
 #include "record_scan.h"
@@ -231,7 +232,9 @@ AccessMap MapAccesses(const std::string& path, const std::vector<std::string>& d
   std::vector<WorkerRows> rows;
   for (const std::unique_ptr<Mapper>& mapper : crew) rows.push_back(mapper->rows());
   if (progress) progress(2 * info->bytes, 2 * info->bytes);
-  return MergeRows(rows, scan->set);
+  AccessMap map = MergeRows(rows, scan->set);
+  map.statics = StaticVariables(index, *rows.front().graph, scan->set);
+  return map;
 }
 
 }  // namespace linesmith
