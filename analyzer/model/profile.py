@@ -95,7 +95,7 @@ class Recording:
     ``on`` is ``qemu`` or ``qemu-user``. ``nodes`` holds the NUMA node of each CPU. ``cache_bytes`` is the size of
     the private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is
     ``exact`` (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses,
-    instructions) and everything that was dropped, by name.
+    instructions) and everything that was dropped, by name. ``trace`` is the digest of the trace recorded with it.
     """
 
     on: str
@@ -113,6 +113,7 @@ class Recording:
     build_id: str | None = None
     versions: tuple[tuple[str, str], ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
