@@ -28,9 +28,16 @@ def digest_of(trace: Path) -> str:
 
 
 def with_trace(profile: Profile, trace: Path) -> Profile:
-    """The profile of a recording that knows ``trace`` as its own; raises ``TraceError`` when it cannot be read."""
-    recording = profile.recording
-    return replace(profile, recording=replace(recording, trace=digest_of(trace))) if recording else profile
+    """The profile of a recording that knows ``trace`` as its own, which is whole then.
+
+    Raises ``TraceError`` when the trace cannot be read or is damaged.
+    """
+    from linesmith.tuner.replay.replayer import add_totals  # the native replayer, which readers do without
+
+    if profile.recording is None:
+        return profile
+    add_totals(trace)
+    return replace(profile, recording=replace(profile.recording, trace=digest_of(trace)))
 
 
 def trace_of(recording: Recording | None, profile: Path, named: Path | None = None) -> Path | None:

@@ -120,6 +120,11 @@ Replayer OpenTrace(const std::string& path, const std::vector<std::vector<RowTup
   return Replayer(ReadTrace(path, std::move(maps), line_sizes, HandleSignals));
 }
 
+void AddTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes) {
+  const nb::gil_scoped_release release;
+  AppendTotals(path, line_sizes, HandleSignals);
+}
+
 void BindCounts(nb::module_& module) {
   nb::class_<coherence_events>(module, "Events")
       .def_ro("hitm_local", &coherence_events::hitm_local)
@@ -163,4 +168,5 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("nodes", &Replayer::Nodes)
       .def_prop_ro("totals", &Replayer::Totals);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
+  module.def("add_totals", &linesmith::replay::AddTotals, "path"_a, "line_sizes"_a);
 }
