@@ -122,3 +122,6 @@ class Course:
 
 def open_trace(path: str, scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
     """Read the trace once; raises ``TraceError``, ``ValueError`` for rows that overlap, ``MemoryError``."""
+
+def add_totals(path: str, line_sizes: Sequence[int]) -> None:
+    """Write the totals for these line sizes behind the end of the trace; raises as ``open_trace`` does."""

@@ -21,6 +21,7 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
     ProfileError,
     ProfileWithoutOffsets,
+    TraceError,
 )
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
 
@@ -214,12 +215,25 @@ def _not_held(found: Explanation, record: str) -> str:
     return f"no line of {found.profile.source} was found to hold {record}{absent}; {instead}"
 
 
-def check_save(save: Path | None, output: Path | None) -> None:
-    """Raise ``OutputError`` or ``ToolMissing`` where ``save_profile`` would, before any work is done."""
-    from linesmith.plugins.profiles.recorded import can_hold
+def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:
+    """The trace that belongs to the recording in ``profile``, found beside it unless it is ``named``.
 
+    Where none is found a remark says why. Raises ``TraceError`` for one that is named and is another's.
+    """
+    from linesmith.tuner.replay.recorded_trace import trace_of
+
+    try:
+        return trace_of(found.given.recording, profile, named)
+    except TraceError as error:
+        if named is not None:
+            raise
+        remark(f"no candidate is replayed: {error}")
+        return None
+
+
+def check_save(save: Path | None, output: Path | None) -> None:
+    """Raise ``OutputError`` where ``save_profile`` would, before any work is done."""
     if save is not None:
-        can_hold(save)
         check_destinations([place for place in (save, output) if place], _RESULTS)
 
 

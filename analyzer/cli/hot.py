@@ -24,8 +24,8 @@ from linesmith.analyzer.cli import options
     "--save",
     metavar="FILE",
     type=options.NEW_FILE,
-    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as Parquet if its "
-    "name ends in .parquet, otherwise as JSON.",
+    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as JSON if its "
+    "name ends in .json.",
 )
 def command(
     elf: Path,

@@ -23,7 +23,7 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
 )
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import analyse, kernel_of, load
+from linesmith.analyzer.cli.analysis import analyse, kernel_of, load, trace_to_replay
 from linesmith.analyzer.cli.options import USUAL_MACHINE
 from linesmith.analyzer.cli.output import check_destinations
 from linesmith.analyzer.cli.premises import scan_findings
@@ -180,6 +180,7 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     check_destinations([request.html], ("html",))
     section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
     found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
+    of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, of_profile.trace))
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
     shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
     report = ProfileSection(found.profile, section, found.reports, found.left_out)
@@ -190,7 +191,7 @@ def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
     if of_profile.trace is None:
-        yield "what a replay says of the candidates: no trace was given (--trace)"
+        yield "what a replay says of the candidates: there is no trace of this profile (--trace)"
     if of_profile.sources.tree is None:
         yield (
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "

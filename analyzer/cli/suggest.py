@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--shard",
     metavar="MEMBER,...",
-    help="With --type and --trace: replay copies of these members, a lock and what it protects.",
+    help="With --type and a trace: replay copies of these members, a lock and what it protects.",
 )
 @click.option(
     "--ways", metavar="N", type=click.IntRange(2, 64), default=2, show_default=True, help="Copies for --shard."
@@ -76,12 +76,13 @@ def command(
     Of each line the recommended change is shown in full, the others in a table; `patch` takes their names.
     As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
-    from linesmith.analyzer.cli.analysis import analyse
+    from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
     from linesmith.tuner.propose.candidates import reasons
 
     found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+    trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
     known = basis.premises_of(found, scan_findings(sources, found), sources)
     made = offered(found, known, trace)
@@ -224,7 +225,7 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
     from linesmith.tuner.structure.replayed import simulate_shards
 
     if type_ is None or trace is None:
-        raise click.UsageError("--shard needs --type, the record of the members, and --trace, the accesses to replay")
+        raise click.UsageError("--shard needs --type, the record of the members, and a trace, the accesses to replay")
     members = tuple(name.strip() for name in shard.split(",") if name.strip())
     if not members:
         raise click.UsageError("--shard names no member; give those of a lock and what it protects")

@@ -97,7 +97,7 @@ class Recording:
     the private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is
     ``exact`` (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses,
     instructions) and everything that was dropped, by name. ``moved`` is by how many bytes a program lay above the
-    addresses in its file; those of its code are as in the file.
+    addresses in its file; those of its code are as in the file. ``trace`` is the digest of the trace recorded with it.
     """
 
     on: str
@@ -116,6 +116,7 @@ class Recording:
     versions: tuple[tuple[str, str], ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     moved: int | None = None
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ import pytest
 from linesmith_command import LINESMITH, linesmith
 from record.programs import TWO_THREADS, compile_c, functions_of, profile_of, recording_of
 
+from linesmith.tuner.replay.recorded_trace import trace_of
+
 USER = ("record", "--on", "qemu-user")
 
 
@@ -30,6 +32,7 @@ def test_the_line_where_two_threads_meet_is_the_hottest(tmp_path: Path, kind: tu
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     hottest = profile_of(tmp_path / "profile").lines[0]
     assert {"add_left", "add_right"} <= {access.function for access in hottest.accesses if access.taken}
+    assert trace_of(recording_of(tmp_path / "profile"), tmp_path / "profile") == tmp_path / "profile.trace"
     shown = linesmith("hot", program, tmp_path / "profile").stdout
     assert re.search(r"false sharing of (left with right|right with left), which is written", shown)
 

@@ -131,7 +131,7 @@ def test_what_is_missing_of_a_trace_is_told(tmp_path: Path) -> None:
     trace = write_trace(tmp_path / "trace", contended(0, 8), (0, 0))
     for content in (trace.read_bytes()[:-10], b"no trace at all\n"):
         trace.write_bytes(content)
-        with pytest.raises(TraceError, match=r"is no whole trace: .*; record it again with --trace"):
+        with pytest.raises(TraceError, match=r"is no whole trace: .*; record it again"):
             open_trace(trace, [])
 
 

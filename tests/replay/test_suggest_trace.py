@@ -15,9 +15,10 @@ from linesmith_command import linesmith
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.demo import program
-from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.analyzer.model import ObjectArea, ObjectKind, Recording
 from linesmith.plugins.profiles import recorded
 from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.replay.recorded_trace import place_of_trace, with_trace
 
 pytestmark = pytest.mark.xdist_group("suggest-trace")
 INDEX = 0x4050C0
@@ -122,6 +123,59 @@ def test_what_a_trace_cannot_tell_is_said(
     assert sentence in " ".join(said.split())
 
 
+@pytest.fixture
+def recording(example: Path, tmp_path: Path) -> Path:
+    """A profile that was recorded with the trace beside it."""
+    (profile,) = read_profiles(example / "profile.json")
+    of_program = replace(profile, recording=Recording("qemu-user", ("bench",), (0, 0), "x86_64"))
+    place = tmp_path / "storm"
+    trace = write_trace(place_of_trace(place), CONFLICT, (0, 0))
+    place.write_bytes(recorded.encode_for(with_trace(of_program, trace), place))
+    return place
+
+
+def replays(example: Path, profile: Path, *words: str | Path) -> tuple[bool, str]:
+    """Whether ``suggest`` replays a trace, and what it says on standard error."""
+    done = linesmith("suggest", example / "bench", profile, *words)
+    assert done.returncode == 0, done.stderr
+    return "  simulated   64-byte lines: 199 -> 0 misses" in done.stdout, done.stderr
+
+
+def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(example: Path, recording: Path) -> None:
+    assert replays(example, recording) == (True, "")
+    moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))
+    assert replays(example, recording, "--trace", moved) == (True, "")
+    nowhere = (
+        f"linesmith: no candidate is replayed: {place_of_trace(recording)}, the trace of {recording}, is not there; "
+    )
+    assert replays(example, recording) == (False, f"{nowhere}name its place with --trace\n")
+
+
+@pytest.mark.parametrize("kind", ["foreign", "cut"])
+def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path, recording: Path, kind: str) -> None:
+    place = place_of_trace(recording)
+    place.write_bytes(place.read_bytes()[:-8])
+    if kind == "foreign":
+        write_trace(place, CONFLICT + ELSEWHERE, (0, 0))
+    replayed, said = replays(example, recording)
+    assert (replayed, said.count("\n")) == (False, 1)
+    assert f"no candidate is replayed: {place} is not the trace of {recording}: it is of another recording, or " in said
+    done = linesmith("suggest", example / "bench", recording, "--trace", place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        f"{place} is not the trace of {recording}: it is of another recording, or damaged; name the right "
+        in done.stderr
+    )
+
+
+def test_a_profile_that_knows_no_trace_takes_none_unless_it_is_named(example: Path, recording: Path) -> None:
+    (profile,) = read_profiles(recording)
+    assert profile.recording is not None
+    recording.write_bytes(recorded.encode(replace(profile, recording=replace(profile.recording, trace=""))))
+    assert replays(example, recording) == (False, "")
+    assert replays(example, recording, "--trace", place_of_trace(recording)) == (True, "")
+
+
 def test_a_trace_is_never_written_over_and_a_damaged_one_is_one_sentence(example: Path, tmp_path: Path) -> None:
     word, path = trace(tmp_path, CONFLICT)
     before = path.read_bytes()
@@ -130,7 +184,7 @@ def test_a_trace_is_never_written_over_and_a_damaged_one_is_one_sentence(example
     path.write_bytes(before[:-8])
     done = suggest(example, word, path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "record it again with --trace" in done.stderr
+    assert "record it again" in done.stderr
 
 
 def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: Path) -> None:
@@ -148,7 +202,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--shard guard", "--shard needs --type, the record of the members, and --trace"),
+        ("--shard guard", "--shard needs --type, the record of the members, and a trace"),
         ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
         ("--type session_index --shard ,", "--shard names no member; give those of a lock and what it protects"),
         ("--type session_index --shard guard", "are on one node and would use one copy; say --by cpu"),

@@ -277,7 +277,7 @@ class RungLadder:
         pairs = question_of(*record.lines).pairs if self.metric == "pair" else frozenset()
         try:
             if seen.trace is None:
-                raise NotSimulated("the recorder wrote no trace")
+                raise NotSimulated("there is no trace of the profile")
             trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts, pairs)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")

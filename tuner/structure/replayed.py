@@ -70,7 +70,7 @@ def with_gains(
     if not records:
         return tuple(advised)
     known = tuple(areas)
-    replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
+    replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()), line_sizes=())
     benches = {
         record: _ReplayedScene(replay, number, outcomes(replay, number, unchanged(here)), layouts)
         for number, (record, here) in enumerate(zip(records, replay.scenes, strict=True))

@@ -153,7 +153,7 @@ static const char *conflict(const struct options *options, const struct guest *g
 
 static struct options defaults(const struct guest *guest) {
   return (struct options){
-      .trace_bytes = 256ULL << 20,
+      .trace_bytes = 64ULL << 20,
       .quantum = 1000,
       .seed = 1,
       .ring = guest->system ? RING_KERNEL : RING_USER,

@@ -179,6 +179,11 @@ class MadeCourse {
   Course course_;
 };
 
+void AddTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes) {
+  const nb::gil_scoped_release release;
+  AppendTotals(path, line_sizes, HandleSignals);
+}
+
 void BindCounts(nb::module_& module) {
   nb::class_<coherence_events>(module, "Events")
       .def_ro("hits", &coherence_events::hits)
@@ -230,4 +235,5 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
       .def("open", &linesmith::replay::MadeCourse::Open, "instructions"_a, "scenes"_a, "line_sizes"_a);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
+  module.def("add_totals", &linesmith::replay::AddTotals, "path"_a, "line_sizes"_a);
 }

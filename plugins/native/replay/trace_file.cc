@@ -24,8 +24,8 @@ struct DestroyReader {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 using Reader = std::unique_ptr<trace_reader, DestroyReader>;
 
-File Open(const std::string& path) {
-  File file(std::fopen(path.c_str(), "rbe"));
+File Open(const std::string& path, const char* mode = "rbe") {
+  File file(std::fopen(path.c_str(), mode));
   if (!file) throw TraceError(path + " cannot be opened: " + std::strerror(errno));
   return file;
 }
@@ -38,10 +38,23 @@ Machine MachineOf(const trace_reader* reader) {
   return machine;
 }
 
-void Feed(const trace_event& event, std::vector<Scene>& scenes, std::vector<LineTotals>& totals) {
-  for (LineTotals& total : totals)
-    total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
-  for (Scene& scene : scenes) scene.Add(event);
+// Pages of all scenes, so that most events are passed over by one look.
+std::vector<bool> PagesOf(const std::vector<Scene>& scenes) {
+  std::vector<bool> pages(ObjectMap::kPageBits);
+  for (const Scene& scene : scenes) scene.objects().AddPages(pages);
+  return pages;
+}
+
+// The known totals for these line sizes; none where one of them is not known.
+std::vector<Total> Chosen(const std::vector<Total>& known, const std::vector<std::uint32_t>& line_sizes) {
+  std::vector<Total> chosen;
+  for (const std::uint32_t line_bytes : line_sizes) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const Total& total) { return total.line_bytes == line_bytes; });
+    if (found == known.end()) return {};
+    chosen.push_back(*found);
+  }
+  return chosen;
 }
 
 std::vector<LineTotals> TotalsOf(const Machine& machine, const std::vector<std::uint32_t>& line_sizes) {
@@ -64,22 +77,28 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
   TraceFile trace;
   for (ObjectMap& map : maps) trace.scenes.emplace_back(std::move(map));
   const File file = Open(path);
+  trace.totals = Chosen(TotalsBehind(file.get()), line_sizes);
   const Reader reader(trace_reader_create(file.get()));
   if (!reader) throw std::bad_alloc();
   trace_event event{};
   trace_status status = trace_next(reader.get(), &event);
   if (status != TRACE_DAMAGED) trace.machine = MachineOf(reader.get());
-  std::vector<LineTotals> totals = TotalsOf(trace.machine, line_sizes);
+  std::vector<LineTotals> totals;
+  if (trace.totals.empty()) totals = TotalsOf(trace.machine, line_sizes);
+  const std::vector<bool> pages = PagesOf(trace.scenes);
   for (std::uint64_t read = 1; status == TRACE_EVENT; ++read) {
-    Feed(event, trace.scenes, totals);
+    for (LineTotals& total : totals)
+      total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
+    if (ObjectMap::MayHold(pages, event.address, event.width))
+      for (Scene& scene : trace.scenes) scene.Add(event);
     if (read % kEventsPerPulse == 0) pulse();
     status = trace_next(reader.get(), &event);
   }
   if (status == TRACE_DAMAGED) {
     throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) +
-                     "; record it again with --trace");
+                     "; record it again");
   }
-  trace.totals = Summed(totals);
+  if (!totals.empty()) trace.totals = Summed(totals);
   std::uint32_t sites = 0;
   const std::uint64_t* instructions = trace_reader_ips(reader.get(), &sites);
   trace.instructions.assign(instructions, instructions + sites);
@@ -102,9 +121,21 @@ TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine
                   .bytes = 0};
   trace.machine.slices = static_cast<std::uint32_t>(trace.counts.slices);
   std::vector<LineTotals> totals = TotalsOf(machine, line_sizes);
-  for (const trace_event& event : events) Feed(event, trace.scenes, totals);
+  for (const trace_event& event : events) {
+    for (LineTotals& total : totals)
+      total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
+    for (Scene& scene : trace.scenes) scene.Add(event);
+  }
   trace.totals = Summed(totals);
   return trace;
+}
+
+void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
+                  const std::function<void()>& pulse) {
+  const std::vector<Total> totals = ReadTrace(path, {}, line_sizes, pulse).totals;
+  const File file = Open(path, "abe");
+  WriteTotals(file.get(), totals);
+  if (std::fflush(file.get()) != 0) throw TraceError(path + " cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace linesmith::replay
