@@ -88,7 +88,7 @@ def command(
     new = analyse(after_elf or elf, after, second, top=_EVERY, trust=trust)
     _refuse_mixed(old.profile, new.profile)
     looked_at = [ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)]
-    found = compare(*looked_at, operations)
+    found = compare(looked_at[0], looked_at[1], operations)
     if after_elf is not None:
         found = replace(found, blame=_blamed(old, new, found.exposure))
     if type_ is not None:
@@ -114,13 +114,13 @@ def _blamed(old: Explanation, new: Explanation, looked: Exposure) -> LayoutBlame
     from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame
     from linesmith.analyzer.comparison.sums import sums
 
-    builds = (
+    builds = [
         ProfiledBuild(
             one.reading.layouts, read_symbols(one.reading.identity), sums(one.findings), one.profile.recording
         )
         for one in (old, new)
-    )
-    return blame(*builds, looked)
+    ]
+    return blame(builds[0], builds[1], looked)
 
 
 def _second(profiles: tuple[Path, Path], section: int, after_section: int | None) -> int:

@@ -9,7 +9,7 @@ what the verdicts rest on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -63,7 +63,10 @@ def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float,
     sides = sums(old.findings), sums(new.findings)
     looked = replace(looked, scatter=_scatter(sides, looked, exact))
     unplaced = sides[0].unplaced(sides[1]), sides[1].unplaced(sides[0])
-    judge = _Judge(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks)
+    by_victim: dict[str, list[Meeting]] = {}
+    for key in dict.fromkeys((*sides[0].meetings, *sides[1].meetings)):
+        by_victim.setdefault(key.victim.type, []).append(key)
+    judge = _Judge(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
     objects = [judge.object(name) for name in dict.fromkeys((*sides[0].objects, *sides[1].objects))]
     doubtful = any(map(is_vague, (*old.findings, *new.findings))) or any(types for types, _ in judge.unplaced)
     known, total = judge.known(), judge.change(old.contended, new.contended)
@@ -163,6 +166,7 @@ class _Judge:
     sides: tuple[ProfileSums, ProfileSums]
     unplaced: tuple[tuple[frozenset[str], Counter[str]], tuple[frozenset[str], Counter[str]]]
     locks: frozenset[Place]
+    by_victim: Mapping[str, Sequence[Meeting]]
 
     def change(self, before: int, after: int, places: Iterable[Place] = ()) -> Change:
         """A change of accesses to these places."""
@@ -170,8 +174,8 @@ class _Judge:
 
     def known(self) -> Change:
         """What became of all objects that are known."""
-        counts = [sum(one.contended for name, one in side.objects.items() if name) for side in self.sides]
-        return self.change(*counts)
+        before, after = (sum(one.contended for name, one in side.objects.items() if name) for side in self.sides)
+        return self.change(before, after)
 
     def object(self, type_: str) -> ObjectChange:
         """All objects of a record, or a variable; of what is not known nobody can say what became of it."""
@@ -192,18 +196,18 @@ class _Judge:
 
     def _meetings(self, type_: str) -> Iterator[MemberChange]:
         """The exact counts of who waits for whom in a record."""
-        for key in dict.fromkeys(key for side in self.sides for key in side.meetings if key.victim.type == type_):
-            counts = [round(side.meetings[key].most) if key in side.meetings else 0 for side in self.sides]
+        for key in self.by_victim.get(type_, ()):
+            before, after = (round(side.meetings[key].most) if key in side.meetings else 0 for side in self.sides)
             functions = [side.functions.get(key, _NOBODY) for side in self.sides]
-            yield self._row(key.victim, self.change(*counts, (key.victim, key.writer)), functions, key)
+            yield self._row(key.victim, self.change(before, after, (key.victim, key.writer)), functions, key)
 
     def _waits(self, type_: str, old: ObjectSum, new: ObjectSum) -> Iterator[MemberChange]:
         """The samples of each member of a record."""
         for member in dict.fromkeys((*old.waits, *new.waits)):
             functions = [side.waits.get(member, _NOBODY) for side in (old, new)]
-            change = self.change(*(counts.total() for counts in functions))
             if any(functions):
-                yield self._row(Place(type_, member), change, functions)
+                before, after = (counts.total() for counts in functions)
+                yield self._row(Place(type_, member), self.change(before, after), functions)
 
     def functions(self) -> Iterator[MemberChange]:
         """The samples of each function over all lines, whatever they hold."""

@@ -59,9 +59,16 @@ class ProfiledBuild:
         found = named(layout, self.layouts, place.member.replace("[]", "")) if layout else None
         return found.span if found else None
 
-    def addresses(self, names: Iterable[str]) -> tuple[int, ...]:
+    def addresses(self, names: set[str]) -> tuple[int, ...]:
         """Where the variables of these names lie."""
-        return tuple(one.address for name in sorted(names) for one in self.symbols.objects(name))
+        for name in names - self._known.keys():
+            self._known[name] = tuple(one.address for one in self.symbols.objects(name))
+        return tuple(address for name in sorted(names) for address in self._known[name])
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[int, ...]]:
+        """Addresses by name, as far as they were looked up."""
+        return {}
 
     @cached_property
     def upgrades(self) -> int:
