@@ -105,11 +105,14 @@ def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBla
         total += Bounds(more, more)
         for cause, gain in _adjacent_causes(builds, more):
             causes.setdefault(cause, []).append(gain)
+    hidden = [one.sums.of("").contended for one in (old, new)]
+    unknown = change_of(hidden[0], hidden[1], looked, exact).fate in (Fate.NEW, Fate.ROSE)
     made = [_cause(subject, differences, group, total) for (subject, differences), group in causes.items()]
     return LayoutBlame(
         total,
         tuple(sorted(made, key=lambda one: (-one.gained.most, -one.gained.least, one.subject))),
         tuple(_named(one.pair) for one in sorted(unexplained, key=lambda one: -one.gained.most)),
+        round(hidden[1] - hidden[0] * looked.after / looked.before) if unknown else 0,
     )
 
 

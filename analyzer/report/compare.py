@@ -145,21 +145,22 @@ class _Table:
 
     def blame(self, one: LayoutBlame) -> Iterator[str]:
         """The layout differences that made contention, or that none did."""
-        if not one.gained.most:
+        if one.gained.most:
+            yield f"which layout change did it: {self._amount(one.gained)} contended accesses gained"
+        else:
             yield "which layout change did it: no pair of members gained contention beyond what two runs differ by"
-            return
-        yield f"which layout change did it: {self._amount(one.gained)} contended accesses gained"
-        if not one.causes:
-            yield f"  no layout difference explains it: {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
-            return
-        rows = [(self._amount(cause.gained), _share(cause.share), cause.subject) for cause in one.causes[:MOST_CAUSES]]
-        widths = widest([("gained", "share", ""), *rows])
-        yield "  " + in_columns(("gained", "share", "layout difference, and who meets now"), widths, ">><").rstrip()
-        for cause, row in zip(one.causes, rows, strict=False):
-            yield "  " + in_columns((*row[:2], f"{row[2]}: {_difference(cause)}"), widths, ">><")
-        yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
+        if one.causes:
+            rows = [(self._amount(it.gained), _share(it.share), _difference(it)) for it in one.causes[:MOST_CAUSES]]
+            widths = widest([("gained", "share", ""), *rows])
+            head = ("gained", "share", "layout difference, and who meets now")
+            yield from (f"  {in_columns(row, [*widths[:2], 0], '>><')}" for row in (head, *rows))
+            yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
         if one.unexplained:
-            yield f"  no layout difference explains {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
+            what = "" if one.causes else " it"
+            yield f"  no layout difference explains{what}: {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
+        if one.unknown:
+            more = self._amount(Bounds(one.unknown, one.unknown))
+            yield f"  {more} more are on lines of which the object is not known: no layout can be held against them"
 
     def _amount(self, one: Bounds) -> str:
         unit = self._looked.after if self._looked.unit == "operations" else 1.0
@@ -168,7 +169,7 @@ class _Table:
 
 
 def _difference(cause: LayoutCause) -> str:
-    return f"{'; '.join(cause.differences)}; {listed(map(_pair, cause.pairs), MOST_PAIRS)}"
+    return f"{cause.subject}: {'; '.join(cause.differences)}; {listed(map(_pair, cause.pairs), MOST_PAIRS)}"
 
 
 def _pair(one: object) -> str:
