@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 # Exact counts of a part of the lines could not be compared.
 _EVERY = 1 << 62
+_LEAST, _MOST = 1e-6, 1e18
 
 
 class _Operations(click.ParamType):  # type: ignore[type-arg]
@@ -28,12 +28,12 @@ class _Operations(click.ParamType):  # type: ignore[type-arg]
     name = "N[,M]"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
-        """Both numbers; fails on what is no positive number."""
+        """Both numbers; fails on what is none, or out of reason."""
         try:
             found = [float(one) for one in str(value).split(",")]
         except ValueError:
             found = []
-        if len(found) not in (1, 2) or not all(0 < one < inf for one in found):
+        if len(found) not in (1, 2) or not all(_LEAST <= one <= _MOST for one in found):
             self.fail(
                 f"{value!r} does not say how many operations were done; give one number, or BEFORE,AFTER", param, ctx
             )

@@ -79,10 +79,16 @@ class ProfiledBuild:
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """What a pair has more than before, in accesses of the new run."""
+    """What a pair has more than before, in accesses of the new run; ``rise`` is what the ``victim`` has, whoever wrote.
+
+    Of exact counts the victim is the pair, and both are one. Samples do not name the writer: where a member waits for
+    itself it may wait for another.
+    """
 
     pair: Meeting
+    victim: Place | Meeting
     gained: Bounds
+    rise: Bounds
 
 
 def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBlame:
@@ -91,14 +97,16 @@ def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBla
     gains = list(_exact_gains(old, new, looked) if exact else _sampled_gains(old, new, looked))
     builds = _Builds(old, new)
     causes: dict[tuple[str, tuple[str, ...]], list[_Gain]] = {}
-    unexplained = []
+    blameless = []
     for one in gains:
         cause = builds.cause(one.pair)
         if cause is None:
-            unexplained.append(one)
+            blameless.append(one)
         else:
             causes.setdefault(cause, []).append(one)
-    total = sum((one.gained for one in gains), Bounds())
+    explained = {one.victim for group in causes.values() for one in group}
+    unexplained = [one for one in blameless if one.victim not in explained]
+    total = _risen(gains)
     upgrades = change_of(old.upgrades, new.upgrades, looked, exact=True) if exact else None
     more = round(new.upgrades - old.upgrades * looked.after / looked.before)
     if upgrades and upgrades.fate in (Fate.NEW, Fate.ROSE):
@@ -111,17 +119,25 @@ def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBla
     return LayoutBlame(
         total,
         tuple(sorted(made, key=lambda one: (-one.gained.most, -one.gained.least, one.subject))),
-        tuple(_named(one.pair) for one in sorted(unexplained, key=lambda one: -one.gained.most)),
+        tuple(_named(one.pair) for one in sorted(unexplained, key=_least_gained, reverse=True)),
         round(hidden[1] - hidden[0] * looked.after / looked.before) if unknown else 0,
     )
 
 
 def _cause(subject: str, differences: tuple[str, ...], group: list[_Gain], total: Bounds) -> LayoutCause:
-    gained = sum((one.gained for one in group), Bounds())
-    gained = Bounds(gained.least, min(gained.most, total.most))
+    gained = Bounds(sum(one.gained.least for one in group), min(_risen(group).most, total.most))
     share = Bounds(gained.least / (total.most or 1), min(1.0, gained.most / (total.least or total.most or 1)))
-    pairs = dict.fromkeys(_named(one.pair) for one in sorted(group, key=lambda one: -one.gained.most))
-    return LayoutCause(subject, differences, tuple(pairs), gained, share)
+    pairs = {pair.names: pair for pair in map(_named, (one.pair for one in sorted(group, key=_least_gained)))}
+    return LayoutCause(subject, differences, tuple(reversed(pairs.values())), gained, share)
+
+
+def _least_gained(one: _Gain) -> float:
+    return one.gained.most
+
+
+def _risen(gains: Iterable[_Gain]) -> Bounds:
+    """What all victims have more, each counted once."""
+    return sum({one.victim: one.rise for one in gains}.values(), Bounds())
 
 
 def _named(pair: Meeting) -> MemberPair:
@@ -144,7 +160,7 @@ def _exact_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> It
         waited = not (old.sums.locks | new.sums.locks).isdisjoint((pair.victim, pair.writer))
         if change_of(round(was), round(amount.most), looked, True, waited).fate in (Fate.NEW, Fate.ROSE):
             more = amount.most - was * looked.after / looked.before
-            yield _Gain(pair, Bounds(more, more))
+            yield _Gain(pair, pair, Bounds(more, more), Bounds(more, more))
 
 
 def _unordered(meetings: Mapping[Meeting, Bounds]) -> dict[Meeting, Bounds]:
@@ -163,10 +179,12 @@ def _sampled_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> 
         counts = [one.sums.of(pair.victim.type).waits.get(pair.victim.member) for one in (old, new)]
         was, now = (one.total() if one else 0 for one in counts)
         if change_of(was, now, looked, exact=False).fate in (Fate.NEW, Fate.ROSE):
-            risen = _counted(Bounds(now, now)).most - scale * _counted(Bounds(was, was)).least
+            first, last = _counted(Bounds(was, was)), _counted(Bounds(now, now))
+            rise = Bounds(max(0.0, last.least - scale * first.most), last.most - scale * first.least)
             before, after = _counted(old.sums.meetings.get(pair, Bounds())), _counted(amount)
-            most = min(risen, after.most - scale * before.least)
-            yield _Gain(pair, Bounds(max(0.0, after.least - scale * before.most), max(0.0, most)))
+            most = min(rise.most, after.most - scale * before.least)
+            gained = Bounds(max(0.0, after.least - scale * before.most), max(0.0, most))
+            yield _Gain(pair, pair.victim, gained, rise)
 
 
 def _counted(one: Bounds) -> Bounds:
@@ -363,4 +381,5 @@ def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tu
     for place, count in misses.items():
         for other, cause in builds.neighbours(place) if count >= LEAST_SHARE * more else ():
             pair = Meeting(place, other, False, ADJACENT_LINE_BYTES)
-            yield cause, _Gain(pair, Bounds(0.0, min(more, count)))
+            most = Bounds(0.0, min(more, count))
+            yield cause, _Gain(pair, pair, most, most)

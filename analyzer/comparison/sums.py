@@ -22,6 +22,7 @@ _INDEX = re.compile(r"\[\d+\]")
 # What an offset is called of which no member is known.
 _OFFSET = re.compile(r"(?:lock at )?0x[0-9a-f]+")
 NO_MEMBER = "(no member)"
+MOST_DIGITS = 10
 # A second object of a line: ``the inode at -0x40``.
 _OTHER_OBJECT = re.compile(r"the (.+) at \S+")
 
@@ -185,7 +186,8 @@ def _place(name: str, finding: Finding, owners: Mapping[int, str]) -> Place:
     """The member that a sharing names so: of the line's first object, of another one, or of the neighbouring line."""
     name, _, rank = name.partition(OF_LINE)
     member, _, whose = name.partition(" of ")
-    owner = owners.get(int(rank), "") if rank else type_of(finding)
+    # Names are those of files: one may hold such words itself.
+    owner = owners.get(int(rank), "") if rank.isdecimal() and len(rank) < MOST_DIGITS else type_of(finding)
     if match := _OTHER_OBJECT.fullmatch(whose):
         owner = match[1]
     else:

@@ -81,7 +81,7 @@ def test_a_report_that_the_text_does_not_hold_is_refused(compared: Ran, mail: Pa
     assert not (mail.parent / "cache").exists(), "told before anything is made"
 
 
-@pytest.mark.parametrize("text", ["0", "3,x", "1,2,3", "nan", "-4"])
+@pytest.mark.parametrize("text", ["0", "3,x", "1,2,3", "nan", "-4", "1e-300", "inf"])
 def test_what_is_no_number_of_operations_is_refused(compared: Ran, text: str) -> None:
     status, _, errors = compared("--operations", text)
     assert (status, "does not say how many operations were done" in " ".join(errors.split())) == (2, True)
