@@ -3,17 +3,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import ProfileError
+from linesmith.analyzer.base.errors import NothingToSuggest, ProfileError
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import analyse
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Profile
+    from linesmith.analyzer.model import Exposure, LayoutBlame, Profile
+    from linesmith.analyzer.sharing.analysis import Explanation
+
+# Exact counts of a part of the lines could not be compared.
+_EVERY = 1 << 62
+_LEAST, _MOST = 1e-6, 1e18
+
+
+class _Operations(click.ParamType):  # type: ignore[type-arg]
+    """``N`` or ``N,M``: how many operations the two runs did."""
+
+    name = "N[,M]"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Both numbers; fails on what is none, or out of reason."""
+        try:
+            found = [float(one) for one in str(value).split(",")]
+        except ValueError:
+            found = []
+        if len(found) not in (1, 2) or not all(_LEAST <= one <= _MOST for one in found):
+            self.fail(
+                f"{value!r} does not say how many operations were done; give one number, or BEFORE,AFTER", param, ctx
+            )
+        return found[0], found[-1]
 
 
 @click.command()
@@ -24,7 +48,12 @@ if TYPE_CHECKING:
 @options.type_
 @options.section
 @options.after_section
-@options.top
+@click.option(
+    "--operations",
+    metavar="N[,M]",
+    type=_Operations(),
+    help="Operations that the run of BEFORE did, and that of AFTER: counts are compared and shown per operation.",
+)
 @options.other_build
 @options.format_
 @options.output
@@ -36,27 +65,38 @@ def command(
     type_: str | None,
     section: int,
     after_section: int | None,
-    top: int,
+    operations: tuple[float, float] | None,
     trust: str | None,
     format_: str,
     output: Path | None,
 ) -> None:
     """Compare two profiles: which members still meet on hot lines, which do not any more.
 
-    Lines are matched by type and member, so that addresses and offsets may differ. One text may hold both reports:
-    name it twice.
+    Rows are matched by record or variable, and by member, so that addresses and offsets may differ. With --after-elf
+    it also says which difference of the two builds' layouts made contention. One text may hold both reports: name it
+    twice.
     """
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.comparison.compare import ProfileFindings, compare
+    from linesmith.analyzer.layouts.collection import bare_name
     from linesmith.analyzer.report.compare import render_json, render_text
     from linesmith.analyzer.report.hot import ProfileSection
 
     # Known to be there, before minutes go into the first.
     second = _second((before, after), section, after_section)
-    old = analyse(elf, before, section, type_, top, trust=trust)
-    new = analyse(after_elf or elf, after, second, type_, top, trust=trust)
+    old = analyse(elf, before, section, top=_EVERY, trust=trust)
+    new = analyse(after_elf or elf, after, second, top=_EVERY, trust=trust)
     _refuse_mixed(old.profile, new.profile)
-    found = compare(*(ProfileFindings(one.profile, (*one.findings, *one.colder), one.left_out) for one in (old, new)))
+    looked_at = [ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)]
+    found = compare(looked_at[0], looked_at[1], operations)
+    if after_elf is not None:
+        found = replace(found, blame=_blamed(old, new, found.exposure))
+    if type_ is not None:
+        found = found.of_type(bare_name(type_))
+        if not found.objects:
+            raise NothingToSuggest(
+                f"no line of {before} or {after} was found to hold {type_}; leave --type away to see what they hold"
+            )
     sides = (
         ProfileSection(old.profile, section, old.reports, old.left_out),
         ProfileSection(new.profile, second, new.reports, new.left_out),
@@ -66,6 +106,21 @@ def command(
     else:
         shown = render_text(found, *sides, text_columns(output))
     options.write(shown, output)
+
+
+def _blamed(old: Explanation, new: Explanation, looked: Exposure) -> LayoutBlame:
+    """Which difference of the layouts of the two builds made contention."""
+    from linesmith.analyzer.base.elf import read_symbols
+    from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame
+    from linesmith.analyzer.comparison.sums import sums
+
+    builds = [
+        ProfiledBuild(
+            one.reading.layouts, read_symbols(one.reading.identity), sums(one.findings), one.profile.recording
+        )
+        for one in (old, new)
+    ]
+    return blame(builds[0], builds[1], looked)
 
 
 def _second(profiles: tuple[Path, Path], section: int, after_section: int | None) -> int:

@@ -1,55 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Two profiles side by side: what vanished from the hot lines, what stayed, what is new.
 
-Lines are matched by the type and the members on them, never by address: another boot has other addresses, another
-layout other offsets. What a profile does not tell may be there: nothing has vanished for sure that nobody can place.
-docs/compare.md tells what the verdicts rest on.
+Rows are matched by what ``hot`` calls them, record or variable and member, never by address or by likeness: lines of
+which the object is not known are one row. Counts of recordings are exact; samples have intervals. docs/compare.md says
+what the verdicts rest on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from math import sqrt
 
-from linesmith.analyzer.attribution.by_object import lines_apart
-from linesmith.analyzer.comparison.line_groups import (
-    NAMELESS,
-    NO_MEMBER,
-    Key,
-    LineGroup,
-    change_of,
-    line_groups,
-    loosened,
-    member_changes,
-    together,
-)
+from linesmith.analyzer.comparison.sums import NAMELESS, Meeting, ObjectSum, Place, ProfileSums, is_vague, sums
 from linesmith.analyzer.model import (
     CacheLine,
     Change,
     Exposure,
     Fate,
     Finding,
-    LineChange,
+    MemberChange,
+    ObjectChange,
     Profile,
     ProfileChange,
 )
-from linesmith.analyzer.sharing.statistics import scatter_of, unlisted
+from linesmith.analyzer.sharing.statistics import ratio_of, scatter_of, unlisted, widened
 
-# Lines without a known object are the same when their functions have this share of the samples in common.
-COMMON = 0.3
-SAME_RUN = "runs of the same command"
-_Name = TypeVar("_Name", Key, str)
+OPERATIONS = "operations"
+# Two-sided 99 % of the normal distribution, for many members are compared at once; and 80 %, which is shown.
+Z, SHOWN_Z = 2.575829, 1.281552
+# Unchanged counts of two runs vary by this multiple of chance, as exec storms of a kernel did: docs/compare.md.
+USUAL_SCATTER = 5.0
+# It is fitted so that 95 % of the rows with so many accesses lie within 1.96 deviations; a change is beyond five.
+LEAST_ROWS, LEAST_COUNT = 40, 20
+QUANTILE, QUANTILE_SQUARE = 0.95, 3.841459
+EXACT_Z = 5.0
+# How long CPUs wait for a lock depends on who comes first: by this relative deviation its counts vary besides.
+LOCK_SCATTER = 0.15
+MOST_FUNCTIONS = 6
+_NOBODY: Counter[str] = Counter()
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileFindings:
-    """A profile with its findings; ``left_out`` are lines that were not looked at."""
+    """A profile with its findings; ``set_apart`` are lines that emulation makes hot."""
 
     profile: Profile
     findings: tuple[Finding, ...]
-    left_out: tuple[CacheLine, ...] = ()
+    set_apart: tuple[CacheLine, ...] = ()
+
+    @property
+    def contended(self) -> int:
+        """All contended accesses of the lines that count."""
+        return sum(one.contended for one in self.findings)
 
     def below(self) -> tuple[CacheLine, ...]:
         """The lines that were not looked at, but for those that emulation makes hot."""
@@ -57,129 +61,46 @@ class ProfileFindings:
         return tuple(line for line in self.left_out if line.address not in apart)
 
 
-def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
-    """What changed from the ``old`` profile to the ``new`` one."""
-    before, after = old.profile, new.profile
-    found = line_groups(old.findings), line_groups(new.findings)
-    groups = loosened(*found), loosened(*reversed(found))
-    sums = together(groups[0]).members, together(groups[1]).members
-    scatter = scatter_of([(count, sums[1][key]) for key, count in sums[0].items() if key != NO_MEMBER])
-    looked = replace(exposure(before, after), scatter=scatter)
-    below = old.below(), new.below()
-    hidden = unseen(groups[0], below[0]), unseen(groups[1], below[1])
-    lines = [_line_change(match, groups, looked, hidden) for match in _matches(*groups)]
-    members = member_changes(together(groups[0]), together(groups[1]), looked)
-    total = change_of(sum(one.contended for one in before.lines), sum(one.contended for one in after.lines), looked)
+def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float, float] | None = None) -> ProfileChange:
+    """What changed from the ``old`` profile to the ``new`` one; ``operations`` are how many each run did."""
+    exact = bool(old.profile.recording and new.profile.recording)
+    looked = exposure(old.profile, new.profile, operations)
+    sides = sums(old.findings), sums(new.findings)
+    looked = replace(looked, scatter=_scatter(sides, looked, exact))
+    unplaced = sides[0].unplaced(sides[1]), sides[1].unplaced(sides[0])
+    by_victim: dict[str, list[Meeting]] = {}
+    for key in dict.fromkeys((*sides[0].meetings, *sides[1].meetings)):
+        by_victim.setdefault(key.victim.type, []).append(key)
+    judge = _Judge(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
+    objects = [judge.object(name) for name in dict.fromkeys((*sides[0].objects, *sides[1].objects))]
+    doubtful = any(map(is_vague, (*old.findings, *new.findings))) or any(types for types, _ in judge.unplaced)
+    known, total = judge.known(), judge.change(old.contended, new.contended)
     return ProfileChange(
+        exact,
         looked,
-        total,
-        tuple(sorted(lines, key=lambda one: -max(one.change.before, one.change.after))),
-        tuple(replace(one, change=unless_unseen(one.change, one.functions, hidden, looked)) for one in members),
-        tuple(cautions((before, after), below, looked, hidden)),
+        replace(total, fate=known.fate) if exact else total,
+        known,
+        tuple(sorted(objects, key=_largest)),
+        () if exact or not doubtful else tuple(sorted(judge.functions(), key=_largest)),
+        tuple(cautions((old, new), looked, sides)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """Groups that are taken for the same lines, or one without a counterpart; ``by`` what that was seen."""
-
-    before: LineGroup | None
-    after: LineGroup | None
-    by: str = ""
+def _largest(one: ObjectChange | MemberChange) -> tuple[int, str]:
+    return -max(one.change.before, one.change.after), one.type
 
 
-def _matches(before: Sequence[LineGroup], after: Sequence[LineGroup]) -> Iterator[_Match]:
-    """Pairs of groups, those with most in common first, then groups without a counterpart."""
-    scored = [
-        (score, one, other, by) for one in before for other in after for score, by in [_alike(one, other)] if score
-    ]
-    scored.sort(key=lambda pair: (-pair[0], pair[1].ranks, pair[2].ranks))
-    taken: set[int] = set()
-    for _, one, other, by in scored:
-        if not taken & {id(one), id(other)}:
-            taken |= {id(one), id(other)}
-            yield _Match(one, other, by)
-    yield from (_Match(one, None) for one in before if id(one) not in taken)
-    yield from (_Match(None, other) for other in after if id(other) not in taken)
-
-
-def _alike(one: LineGroup, other: LineGroup) -> tuple[float, str]:
-    """How alike two groups are, weighed by how much they matter, and by what that was seen."""
-    weight = max(one.contended, other.contended, 1)
-    if one.type and other.type:
-        common = _common(one.members, other.members) if one.type == other.type else 0.0
-        met = len(one.touched & other.touched) / max(len(one.touched | other.touched), 1)
-        score = common + met + (one.start == other.start)
-        return score * weight if one.type == other.type else 0.0, "members"
-    common = _common(
-        *(Counter({name: n for name, n in side.functions.items() if name != NAMELESS}) for side in (one, other))
-    )
-    return (common * weight if common >= COMMON else 0.0), "functions"
-
-
-def _common(one: Counter[_Name], other: Counter[_Name]) -> float:
-    """The share of the samples that both have in common, from 0 to 1."""
-    first, second = one.total(), other.total()
-    if not first or not second:
-        return 0.0
-    return sum(min(count / first, other[key] / second) for key, count in one.items())
-
-
-def _line_change(
-    match: _Match,
-    groups: tuple[Sequence[LineGroup], Sequence[LineGroup]],
-    looked: Exposure,
-    hidden: tuple[Unseen, Unseen],
-) -> LineChange:
-    before, after = match.before, match.after
-    known = before if before and before.type else after or before
-    members = []
-    for one in member_changes(before, after, looked, by_function=match.by == "functions"):
-        there = groups[1] if one.change.before else groups[0]
-        gone = one.change.fate in (Fate.VANISHED, Fate.NEW)
-        change = one.change if before and after else unless_unseen(one.change, one.functions, hidden, looked)
-        # Ranks of the other lines on which the member is met.
-        holding = (group for group in there if one.member and (one.type, one.member) in group.touched)
-        ranks = (rank for group in holding if group not in (before, after) for rank in group.ranks)
-        members.append(replace(one, change=change, elsewhere=tuple(sorted(ranks)) if gone else ()))
-    return LineChange(
-        known.type if known else "",
-        before.start if before else None,
-        after.start if after else None,
-        before.ranks if before else (),
-        after.ranks if after else (),
-        match.by,
-        _line_total(match, looked, hidden),
-        tuple(members),
-    )
-
-
-def _line_total(match: _Match, looked: Exposure, hidden: tuple[Unseen, Unseen]) -> Change:
-    """The change of the whole line; where nothing is known of it, nobody can tell its counterpart."""
-    before, after = match.before, match.after
-    change = change_of(before.contended if before else 0, after.contended if after else 0, looked)
-    if before and after:
-        return change
-    alone = before or after
-    if alone is None or not alone.recognisable:
-        return replace(change, fate=Fate.UNSEEN)
-    return unless_unseen(change, alone.functions, hidden, looked)
-
-
-def exposure(before: Profile, after: Profile) -> Exposure:
-    """The best measure of how much both looked at: runs, samples, or samples on shared lines; else nothing."""
-    recordings = before.recording, after.recording
-    if recordings[0] and recordings[1] and recordings[0].command == recordings[1].command:
-        return Exposure(SAME_RUN, 1.0, 1.0)
-    for unit, of in (("accesses", _accesses), ("samples", _samples), ("samples on shared lines", _on_lines)):
+def exposure(before: Profile, after: Profile, operations: tuple[float, float] | None = None) -> Exposure:
+    """By what counts are compared: operations, as counted for recordings, or how much was sampled, if both say so."""
+    if operations:
+        return Exposure(OPERATIONS, *operations)
+    if before.recording:
+        return Exposure("", 1.0, 1.0)
+    for unit, of in (("samples", _samples), ("samples on shared lines", _on_lines)):
         looked = of(before), of(after)
         if all(looked):
             return Exposure(unit, *looked)
     return Exposure("", 1.0, 1.0)
-
-
-def _accesses(one: Profile) -> float:
-    return float(dict(one.recording.counts).get("accesses", 0)) if one.recording else 0.0
 
 
 def _samples(one: Profile) -> float:
@@ -191,76 +112,191 @@ def _on_lines(one: Profile) -> float:
     return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
 
 
+def _scatter(sides: tuple[ProfileSums, ProfileSums], looked: Exposure, exact: bool) -> float:
+    """How far rows differ that did not change: see ``Exposure``."""
+    if not exact:
+        counts = [{key: waits.total() for key, waits in _members(side).items()} for side in sides]
+        return scatter_of([(count, counts[1].get(key, 0)) for key, count in counts[0].items()])
+    rows = [tuple(round(side.meetings[key].most) if key in side.meetings else 0 for side in sides)
+            for key in sides[0].meetings.keys() | sides[1].meetings.keys()]  # fmt: skip
+    squares = sorted(
+        (after / looked.after - before / looked.before) ** 2 / (before / looked.before**2 + after / looked.after**2)
+        for before, after in rows
+        if before + after >= LEAST_COUNT
+    )
+    if len(squares) < LEAST_ROWS:
+        return USUAL_SCATTER
+    return max(1.0, squares[int(QUANTILE * (len(squares) - 1))] / QUANTILE_SQUARE)
+
+
+def _members(side: ProfileSums) -> dict[Place, Counter[str]]:
+    """Contended accesses by function of every member that is known."""
+    held = (
+        (Place(type_, member), counts) for type_, one in side.objects.items() for member, counts in one.waits.items()
+    )
+    return {place: counts for place, counts in held if place.member}
+
+
+def change_of(before: int, after: int, looked: Exposure, exact: bool, waited: bool = False) -> Change:
+    """A change of counts with what it means; ``waited`` tells that it is of a lock, or of who lies on its line."""
+    if exact:
+        rates = before / looked.before, after / looked.after
+        difference, mean = rates[1] - rates[0], sum(rates) / 2
+        variance = looked.scatter * (rates[0] / looked.before + rates[1] / looked.after)
+        variance += 2 * (LOCK_SCATTER * mean) ** 2 if waited else 0.0
+        same = abs(difference) <= EXACT_Z * sqrt(variance)
+        return Change(before, after, _fate(before, after, same, difference < 0))
+    counted = ratio_of(before, after, looked.before, looked.after, Z)
+    shown = ratio_of(before, after, looked.before, looked.after, SHOWN_Z)
+    middle = (after * looked.before) / (before * looked.after) if before else 0.0
+    ratio = widened(counted, middle, looked.scatter, Z)
+    fate = _fate(before, after, ratio.least <= 1 <= ratio.most, ratio.most < 1)
+    return Change(before, after, fate, widened(shown, middle, looked.scatter, SHOWN_Z))
+
+
+def _fate(before: int, after: int, same: bool, fewer: bool) -> Fate:
+    if same:
+        return Fate.STAYED if (before and after) or before == after else Fate.UNCLEAR
+    if not before or not after:
+        return Fate.NEW if after else Fate.VANISHED
+    return Fate.FELL if fewer else Fate.ROSE
+
+
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """Contended accesses that nobody can place: ``by_function`` on lines that were not looked at.
+class _Judge:
+    """Makes the rows of a comparison."""
 
-    ``nameless`` counts those on lines that were looked at of which neither object nor function is known.
-    """
+    exact: bool
+    looked: Exposure
+    sides: tuple[ProfileSums, ProfileSums]
+    unplaced: tuple[tuple[frozenset[str], Counter[str]], tuple[frozenset[str], Counter[str]]]
+    locks: frozenset[Place]
+    by_victim: Mapping[str, Sequence[Meeting]]
 
-    by_function: Counter[str]
-    nameless: int
+    def change(self, before: int, after: int, places: Iterable[Place] = ()) -> Change:
+        """A change of accesses to these places."""
+        return change_of(before, after, self.looked, self.exact, waited=not self.locks.isdisjoint(places))
 
-    def may_hold(self, functions: Iterable[str]) -> int:
-        """The most of these functions' contended accesses that may be among them."""
-        return self.nameless + sum(self.by_function[name] for name in {NAMELESS, *functions})
+    def known(self) -> Change:
+        """What became of all objects that are known."""
+        before, after = (sum(one.contended for name, one in side.objects.items() if name) for side in self.sides)
+        return self.change(before, after)
+
+    def object(self, type_: str) -> ObjectChange:
+        """All objects of a record, or a variable; of what is not known nobody can say what became of it."""
+        old, new = (side.of(type_) for side in self.sides)
+        rows = () if not type_ else self._meetings(type_) if self.exact else self._waits(type_, old, new)
+        places = (Place(type_, member) for side in (old, new) for member in side.waits)
+        change = self.change(old.contended, new.contended, places)
+        functions: Counter[str] = Counter()
+        for counts in (*old.waits.values(), *new.waits.values()):
+            functions.update(counts)
+        return ObjectChange(
+            type_,
+            (old.objects, new.objects),
+            (old.lines, new.lines),
+            self._unless_unseen(change, functions, type_) if type_ else replace(change, fate=Fate.UNSEEN),
+            tuple(sorted(rows, key=_largest)),
+        )
+
+    def _meetings(self, type_: str) -> Iterator[MemberChange]:
+        """The exact counts of who waits for whom in a record."""
+        for key in self.by_victim.get(type_, ()):
+            before, after = (round(side.meetings[key].most) if key in side.meetings else 0 for side in self.sides)
+            functions = [side.functions.get(key, _NOBODY) for side in self.sides]
+            yield self._row(key.victim, self.change(before, after, (key.victim, key.writer)), functions, key)
+
+    def _waits(self, type_: str, old: ObjectSum, new: ObjectSum) -> Iterator[MemberChange]:
+        """The samples of each member of a record."""
+        for member in dict.fromkeys((*old.waits, *new.waits)):
+            functions = [side.waits.get(member, _NOBODY) for side in (old, new)]
+            if any(functions):
+                before, after = (counts.total() for counts in functions)
+                yield self._row(Place(type_, member), self.change(before, after), functions)
+
+    def functions(self) -> Iterator[MemberChange]:
+        """The samples of each function over all lines, whatever they hold."""
+        counts = [Counter[str](), Counter[str]()]
+        for side, sum_ in zip(self.sides, counts, strict=True):
+            for one in side.objects.values():
+                for waits in one.waits.values():
+                    sum_.update(waits)
+        for name in counts[0].keys() | counts[1].keys() - {NAMELESS}:
+            change = self.change(counts[0][name], counts[1][name])
+            hidden = self.sides[1 if change.before else 0].unknown[NAMELESS]
+            gone = change.fate in (Fate.VANISHED, Fate.NEW) and hidden >= max(change.before, change.after)
+            yield MemberChange("", "", replace(change, fate=Fate.UNSEEN) if gone else change, functions=(name,))
+
+    def _row(
+        self, place: Place, change: Change, functions: Sequence[Counter[str]], key: Meeting | None = None
+    ) -> MemberChange:
+        before, after = functions
+        waited = [{name for name, count in counts.items() if count} for counts in functions]
+        writer = key.writer if key else Place("", "")
+        return MemberChange(
+            place.type,
+            place.member,
+            self._unless_unseen(change, functions[0] + functions[1], place.type),
+            writer.type,
+            writer.member,
+            bool(key and key.apart),
+            _most(before if change.before else after, waited[0] | waited[1]),
+            () if key else _most(before, waited[0] - waited[1]),
+            () if key else _most(after, waited[1] - waited[0]),
+        )
+
+    def _unless_unseen(self, change: Change, functions: Counter[str], type_: str) -> Change:
+        """The change; what may be on a line of nothing known has neither vanished nor is it new for sure.
+
+        Of samples it may be there if its functions are: which lines are known differs from one text to the next.
+        """
+        if change.fate not in (Fate.VANISHED, Fate.NEW):
+            return change
+        (here, _), (_, there) = self.unplaced if change.before else self.unplaced[::-1]
+        rate = self.looked.after / self.looked.before if change.before else self.looked.before / self.looked.after
+        named = sum(there[name] for name in functions.keys() - {NAMELESS})
+        enough = named + there[NAMELESS] >= max(change.before, change.after) * rate
+        hidden = enough or (named > 0 and not self.exact)
+        return replace(change, fate=Fate.UNSEEN) if hidden or type_ in here else change
 
 
-def unseen(groups: Iterable[LineGroup], left_out: Iterable[CacheLine]) -> Unseen:
-    """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
-    counts: Counter[str] = Counter()
-    for line in left_out:
-        counts[NAMELESS] += unlisted(line)
-        for access in line.accesses:
-            counts[access.function or NAMELESS] += access.contended
-    # All accesses of a group of which the text has no rows.
-    nameless = (one.functions[NAMELESS] if one.functions else one.contended for one in groups if not one.type)
-    return Unseen(counts, sum(nameless))
-
-
-def unless_unseen(change: Change, functions: Iterable[str], sides: tuple[Unseen, Unseen], looked: Exposure) -> Change:
-    """The change; what may be unseen on the other side has neither vanished nor is it new for sure."""
-    before, after = (side.may_hold(functions) for side in sides)
-    hidden = {
-        Fate.VANISHED: change.before * looked.after <= after * looked.before,
-        Fate.NEW: change.after * looked.before <= before * looked.after,
-    }
-    return replace(change, fate=Fate.UNSEEN) if hidden.get(change.fate) else change
+def _most(counts: Counter[str], names: set[str]) -> tuple[str, ...]:
+    return tuple(name for name, count in counts.most_common() if count and name in names)[:MOST_FUNCTIONS]
 
 
 def cautions(
-    profiles: tuple[Profile, Profile],
-    left_out: tuple[Sequence[CacheLine], Sequence[CacheLine]],
-    looked: Exposure,
-    hidden: tuple[Unseen, Unseen],
+    both: tuple[ProfileFindings, ProfileFindings], looked: Exposure, sides: tuple[ProfileSums, ProfileSums]
 ) -> Iterator[str]:
     """Reasons why a difference between two profiles may not be what it seems."""
-    yield from _about_chance(looked, any(one.recording for one in profiles))
+    profiles = [one.profile for one in both]
+    recordings = [one.recording for one in profiles]
+    if recordings[0] and recordings[1]:
+        yield (
+            "counts are exact, but two runs of one command differ: rows are taken for changed from five times the "
+            f"deviation of unchanged ones on, whose variance is {looked.scatter:.1f} times the count, and more at locks"
+        )
+        differ = recordings[0].command[1:] != recordings[1].command[1:]
+        if differ and looked.unit != OPERATIONS:
+            yield "the commands differ: --operations N,M compares runs that do more or less"
+    else:
+        yield from _about_samples(looked)
     if profiles[0].display != profiles[1].display:
         yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
     if any(line.nominal for one in profiles for line in one.lines):
-        yield "a text without counts has shares only: its counts are as of 10,000 a line, and limits mean nothing"
-    sides = ("before", "after")
-    for when, profile in zip(sides, profiles, strict=True):
-        if missing := sum(map(unlisted, profile.lines)):
+        yield "a text without counts has shares only: its counts are as of 10,000 a line, and intervals mean nothing"
+    for when, one, side in zip(("before", "after"), both, sides, strict=True):
+        if missing := sum(map(unlisted, one.profile.lines)):
             accesses = "access stands" if missing == 1 else "accesses stand"
             yield f"{when}: {missing:,} contended {accesses} in no row, so what seems to have vanished may be there"
-    for when, one in zip(sides, hidden, strict=True):
-        if one.nameless:
-            yield (
-                f"{when}: of {one.nameless:,} contended accesses neither object nor function is known (no names, or "
-                "no rows in the text), so nothing that may be among them has vanished or is new for sure"
-            )
-    for when, lines in zip(sides, left_out, strict=True):
-        if lines:
-            contended = sum(line.contended for line in lines)
-            yield (
-                f"{when}: {len(lines):,} lines were not looked at, with {contended:,} contended accesses together; "
-                "--top looks at more"
-            )
+        if not recordings[0] and (nameless := side.unknown[NAMELESS]):
+            yield f"{when}: of {nameless:,} contended accesses neither object nor function is known"
+        if one.set_apart:
+            hot = sum(line.contended for line in one.set_apart)
+            lines = f"{len(one.set_apart):,} lines with {hot:,} contended accesses"
+            yield f"{when}: {lines} are set apart and not compared, for emulation makes them hot"
 
 
-def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
+def _about_samples(looked: Exposure) -> Iterator[str]:
     if not looked.unit:
         yield (
             "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
@@ -269,12 +305,6 @@ def _about_chance(looked: Exposure, recorded: bool) -> Iterator[str]:
     if looked.scatter:
         yield (
             f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
-            "limits allow for that"
+            "intervals allow for that"
         )
-    elif recorded:
-        yield (
-            "the limits tell what counting leaves to chance; two runs of one system differ by more, so that a "
-            "difference should be seen in several pairs of recordings"
-        )
-    if not recorded:
-        yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
+    yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"

@@ -67,8 +67,8 @@ _NAMES = {
         "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
     ),
     "profile": (
-        "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild "
-        "Profile ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
+        "Access Change Conflict CpuCounts Exposure Fate FileMapping LayoutBlame LayoutCause MemberChange ObjectBuild "
+        "ObjectChange Profile ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
     ),
     "run": (
         "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "

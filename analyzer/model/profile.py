@@ -6,12 +6,12 @@ What changed between two of them: which members still meet, which do so no more,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.finding import Bounds
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 from linesmith.analyzer.model.prediction import Misses
 from linesmith.analyzer.model.slab import ObjectArea
 
@@ -301,7 +301,8 @@ class Fate(StrEnum):
 class Exposure:
     """How much was looked at before and after, in ``unit``; an empty unit means that neither profile says it.
 
-    ``scatter`` is the relative deviation by which rates of unchanged members differ between the two, beyond chance.
+    ``scatter`` is how far unchanged rows differ between the two: of samples the relative deviation of their rates
+    beyond chance, of exact counts the variance of a count as a multiple of it.
     """
 
     unit: str
@@ -312,56 +313,103 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Contended accesses before and after, with limits of the ratio of their rates, and what that means."""
+    """Contended accesses before and after, and what that means.
+
+    ``ratio`` is the 80 % interval of the ratio of their rates; ``None`` where they are exact, not sampled.
+    """
 
     before: int
     after: int
-    ratio: Bounds
     fate: Fate
+    ratio: Bounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MemberChange:
-    """A member of a record, or a function (``member`` empty) where no object is known.
+    """Accesses to a member that waited: of samples all of them, of exact counts those that one writer made wait.
 
-    ``functions`` are those that waited for it before (or do now, where none did), ``gone`` those of them that do not
-    any more, ``come`` those that did not. ``elsewhere`` are ranks of lines of the other profile that hold the member
-    when this line does not.
+    ``type`` and ``member`` are what was accessed, ``writer_type`` and ``writer`` what had been written (both empty
+    for samples). ``elsewhere`` tells that the writer is another object or element of the same name. ``functions``
+    are those that waited before (or do now, where none did), ``gone`` those of them that do not any more, ``come``
+    those that did not. Where only a function is known, everything but ``functions`` is empty.
     """
 
     type: str
     member: str
     change: Change
+    writer_type: str = ""
+    writer: str = ""
+    elsewhere: bool = False
     functions: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     come: tuple[str, ...] = ()
-    elsewhere: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class LineChange:
-    """Lines at one place of the objects of a type, before and after, matched by what lies on them.
+class ObjectChange:
+    """All objects of a record, or a variable; ``type`` is empty for lines whose object is not known.
 
-    ``start_*`` is the byte of the object with which the line begins (``None``: not known, or no such line). Ranks are
-    those of the profiles. ``matched_by`` is ``members``, ``functions``, or empty where there is no counterpart.
+    ``objects`` and ``lines`` are how many were seen before and after.
     """
 
     type: str
-    start_before: int | None
-    start_after: int | None
-    before_ranks: tuple[int, ...]
-    after_ranks: tuple[int, ...]
-    matched_by: str
+    objects: tuple[int, int]
+    lines: tuple[int, int]
     change: Change
     members: tuple[MemberChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileChange:
-    """Two profiles compared: ``lines`` by contended accesses, ``members`` over all lines, and what limits this."""
+class LayoutCause:
+    """A difference of two builds by which members, or variables, meet that were apart.
 
+    ``subject`` is the record or the variables, ``differences`` say what differs, ``pairs`` who meets now.
+    ``gained`` are the contended accesses that these pairs have more than before, ``share`` is that of all gained.
+    """
+
+    subject: str
+    differences: tuple[str, ...]
+    pairs: tuple[MemberPair, ...]
+    gained: Bounds
+    share: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutBlame:
+    """What of the contention ``gained`` from one build to another their layouts explain, most first.
+
+    ``unexplained`` are pairs that gained with no difference of the layout to blame; ``unknown`` accesses are more than
+    before, beyond chance, on lines of which the object is not known: they are not in ``gained``.
+    """
+
+    gained: Bounds
+    causes: tuple[LayoutCause, ...]
+    unexplained: tuple[MemberPair, ...]
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChange:
+    """Two profiles compared: ``objects`` by contended accesses, and what limits this.
+
+    ``exact`` tells that counts are those of recordings. ``known`` is the change of all objects that are known: by it is
+    the fate of an exact ``total``. ``functions`` are of samples alone, over all lines. ``blame``
+    is there where the profiles are of two builds.
+    """
+
+    exact: bool
     exposure: Exposure
     total: Change
-    lines: tuple[LineChange, ...]
-    members: tuple[MemberChange, ...]
+    known: Change
+    objects: tuple[ObjectChange, ...]
+    functions: tuple[MemberChange, ...] = ()
     cautions: tuple[str, ...] = ()
+    blame: LayoutBlame | None = None
+
+    def of_type(self, type_: str) -> ProfileChange:
+        """The rows of one record or variable, and what it is to blame for."""
+        blame = self.blame and replace(
+            self.blame, causes=tuple(one for one in self.blame.causes if type_ in one.subject.split())
+        )
+        objects = tuple(one for one in self.objects if one.type == type_)
+        return replace(self, objects=objects, functions=(), blame=blame)

@@ -3,121 +3,215 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isinf
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isinf
 
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import Change, ElfIdentity, Fate, LineChange, MemberChange, ProfileChange
+from linesmith.analyzer.model import (
+    Bounds,
+    Change,
+    ElfIdentity,
+    Exposure,
+    Fate,
+    LayoutBlame,
+    LayoutCause,
+    MemberChange,
+    ObjectChange,
+    ProfileChange,
+)
 from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns
+from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns, widest
 
-MOST_LINES = 12
+MOST_OBJECTS = 12
 MOST_MEMBERS = 20
-MOST_RANKS = 4
+# Rows that did not change, where counts are exact; and records without a change.
+MOST_UNCHANGED = 3
+MOST_ALIKE = 8
 MOST_FUNCTIONS = 3
-# Columns that names take at least, and at most before a name pushes its own row.
-LEAST_NAME, MOST_NAME = 24, 48
-# A line or member below this share of all contended accesses, before and after, is counted but not shown.
+MOST_PAIRS = 3
+MOST_CAUSES = 12
+# A record or member below this share of all contended accesses, before and after, is counted but not shown.
 LEAST_SHARE = 0.005
+_SAME = (Fate.STAYED, Fate.UNCLEAR)
 
 
 def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSection, columns: int = WIDTH) -> str:
-    """The lines that matter, hottest first, then members over all lines, then what to be careful about."""
-    least = max(1, LEAST_SHARE * max(found.total.before, found.total.after))
-    lines = [one for one in found.lines if max(one.change.before, one.change.after) >= least]
-    blocks = [*map(_line, lines[:MOST_LINES])]
-    blocks += _fewer(len(found.lines) - len(lines[:MOST_LINES]), "line")
-    members = [one for one in found.members if max(one.change.before, one.change.after) >= least]
-    if members and len(found.lines) > 1:
-        rows = _rows([(f"{one.type}.{one.member}" if one.type else one.member, one) for one in members[:MOST_MEMBERS]])
-        blocks.append("\n".join(["over all lines:", *rows, *_fewer(len(found.members) - len(rows), "member", "  ")]))
+    """What made the difference, then records that changed, hottest first, and what to be careful about."""
+    table = _Table(found)
+    blocks = ["\n".join(table.blame(found.blame))] if found.blame else []
+    blocks += table.objects()
     blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
-    return "\n\n".join((_head(found, before, after), fitted("\n\n".join(blocks), columns)))
+    return "\n".join([*table.head(before, after), "", fitted("\n\n".join(blocks), columns)])
 
 
-def _head(found: ProfileChange, before: ProfileSection, after: ProfileSection) -> str:
-    """Both profiles, by what they are made comparable, and the change of all contended accesses."""
-    rows = []
-    for when, part, contended in (("before", before, found.total.before), ("after ", after, found.total.after)):
-        source, lines = part.source, counted(len(part.profile.lines), "line")
-        rows.append(f"{when} {source}: {contended:,} contended accesses on {lines}")
-    looked = found.exposure
-    if not looked.unit:
-        rows.append("compared as counted")
-    elif looked.before == looked.after == 1:
-        rows.append(f"compared by run: both are {looked.unit}")
-    else:
-        rows.append(f"compared by {looked.unit}: {looked.before:,.0f} before, {looked.after:,.0f} after")
-    return "\n".join([*rows, f"all contended accesses: {_words(found.total)}"])
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The rows of a comparison: counts as they are, or per operation."""
+
+    found: ProfileChange
+
+    @property
+    def _looked(self) -> Exposure:
+        return self.found.exposure
+
+    def head(self, before: ProfileSection, after: ProfileSection) -> Iterator[str]:
+        """Both profiles, by what they are made comparable, and the change of all contended accesses."""
+        total, looked = self.found.total, self._looked
+        for when, part, contended in (("before", before, total.before), ("after ", after, total.after)):
+            lines = counted(len(part.profile.lines) - len(part.left_out if self.found.exact else ()), "line")
+            yield f"{when} {part.source}: {contended:,} contended accesses on {lines}"
+        if not looked.unit:
+            yield "exact counts, not sampled" if self.found.exact else "compared as counted"
+        else:
+            exact = "exact counts, " if self.found.exact else ""
+            yield f"{exact}compared by {looked.unit}: {looked.before:,.10g} before, {looked.after:,.10g} after"
+        if self.found.exact:
+            yield f"all contended accesses: {self._counts(total)} ({self._ratio(total)})"
+            yield f"of objects that are known: {self._words(self.found.known)}"
+        else:
+            yield f"all contended accesses: {self._words(total)}"
+
+    def objects(self) -> list[str]:
+        """A block for each record with a change, one for functions, and the others in one sentence."""
+        least = max(1, LEAST_SHARE * max(self.found.total.before, self.found.total.after))
+        shown = [one for one in self.found.objects if max(one.change.before, one.change.after) >= least]
+        changed = [one for one in shown if not self.found.exact or self._changed(one, least)]
+        blocks = ["\n".join(self._object(one, least)) for one in changed[:MOST_OBJECTS]]
+        blocks += _fewer(len(changed) - MOST_OBJECTS, "record or variable changed", "records and variables changed")
+        alike = [f"{one.type} {self._counts(one.change)}" for one in shown if one not in changed]
+        if alike:
+            blocks.append(f"no change beyond what two runs differ by: {listed(alike, MOST_ALIKE)}")
+        if self.found.functions:
+            rows = [one for one in self.found.functions if max(one.change.before, one.change.after) >= least]
+            blocks.append("\n".join(["by function, over all lines:", *self._rows(rows[:MOST_MEMBERS])]))
+        return blocks
+
+    def _changed(self, one: ObjectChange, least: float) -> bool:
+        rows = [row.change for row in one.members if max(row.change.before, row.change.after) >= least]
+        return not one.type or any(change.fate not in _SAME for change in (one.change, *rows))
+
+    def _object(self, one: ObjectChange, least: float) -> Iterator[str]:
+        name = one.type or "object not known"
+        seen = one.objects if one.type else one.lines
+        thing = "object" if one.type else "line"
+        many = f"; {seen[0]:,} -> {seen[1]:,} {thing}s" if max(seen) > 1 else ""
+        # Of what is not known nobody can say what became of it.
+        yield f"{name}: {self._words(one.change) if one.type else self._counts(one.change)}{many}"
+        rows = [row for row in one.members if max(row.change.before, row.change.after) >= least]
+        if self.found.exact:
+            rows.sort(key=lambda row: row.change.fate in _SAME)
+            changed = sum(row.change.fate not in _SAME for row in rows)
+            rows = rows[: max(changed, MOST_UNCHANGED)]
+        yield from self._rows(rows[:MOST_MEMBERS])
+        more = len(one.members) - len(rows[:MOST_MEMBERS])
+        yield from _fewer(more, "row", "rows", "  ")
+
+    def _rows(self, rows: Sequence[MemberChange]) -> list[str]:
+        cells = [(one.change.fate.value, _name(one), self._counts(one.change), self._ratio(one.change)) for one in rows]
+        widths = widest(cells) if cells else []
+        lines = []
+        for one, cell in zip(rows, cells, strict=True):
+            lines.append(f"  {in_columns((*cell, _who(one)), (*widths, 0), '<<><<')}".rstrip())
+        return lines
+
+    def _counts(self, change: Change) -> str:
+        looked = self._looked
+        if looked.unit != "operations":
+            return f"{change.before:,} -> {change.after:,}"
+        rates = change.before / looked.before, change.after / looked.after
+        return " -> ".join(f"{rate:,.3f}" if rate < 100 else f"{rate:,.0f}" for rate in rates)
+
+    def _words(self, change: Change) -> str:
+        each = " an operation" if self._looked.unit == "operations" else ""
+        ratio = self._ratio(change)
+        return f"{self._counts(change)} contended{each}, {change.fate.value}" + (f" ({ratio})" if ratio else "")
+
+    def _ratio(self, change: Change) -> str:
+        """The interval of the ratio; of exact counts the difference; none of what was not seen."""
+        if change.fate is Fate.UNSEEN:
+            return ""
+        if change.ratio is None:
+            looked = self._looked
+            rates = change.before / looked.before, change.after / looked.after
+            if not all(rates):
+                return ""
+            return f"{rates[1] / rates[0] - 1:+.1%}" if rates[1] < 2 * rates[0] else f"x {rates[1] / rates[0]:,.3g}"
+        least, most = change.ratio.least, change.ratio.most
+        if isinf(most):
+            return f"x {least:.2f} or more" if least else ""
+        return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"
+
+    def blame(self, one: LayoutBlame) -> Iterator[str]:
+        """The layout differences that made contention, or that none did."""
+        if one.gained.most:
+            yield f"which layout change did it: {self._amount(one.gained)} contended accesses gained"
+        else:
+            yield "which layout change did it: no pair of members gained contention beyond what two runs differ by"
+        if one.causes:
+            rows = [(self._amount(it.gained), _share(it.share), _difference(it)) for it in one.causes[:MOST_CAUSES]]
+            widths = widest([("gained", "share", ""), *rows])
+            head = ("gained", "share", "layout difference, and who meets now")
+            yield from (f"  {in_columns(row, [*widths[:2], 0], '>><')}" for row in (head, *rows))
+            yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
+        if one.unexplained:
+            what = "" if one.causes else " it"
+            yield f"  no layout difference explains{what}: {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
+        if one.unknown:
+            more = self._amount(Bounds(one.unknown, one.unknown))
+            yield f"  {more} more are on lines of which the object is not known: no layout can be held against them"
+
+    def _amount(self, one: Bounds) -> str:
+        unit = self._looked.after if self._looked.unit == "operations" else 1.0
+        least, most = (f"{count / unit:,.3f}" if unit != 1.0 else f"{count:,.0f}" for count in (one.least, one.most))
+        return most if least == most else f"{least} to {most}"
 
 
-def _line(one: LineChange) -> str:
-    bare = "" if one.members else "; the text has no rows of it"
-    named = [(member.member, member) for member in one.members[:MOST_MEMBERS]]
-    rows = [f"{_title(one)}: {_words(one.change)}{bare}", *_rows(named)]
-    rows += _fewer(len(one.members) - MOST_MEMBERS, "member", "  ")
-    return "\n".join(rows)
+def _difference(cause: LayoutCause) -> str:
+    return f"{cause.subject}: {'; '.join(cause.differences)}; {listed(map(_pair, cause.pairs), MOST_PAIRS)}"
 
 
-def _title(one: LineChange) -> str:
-    if not one.matched_by:
-        when, ranks = ("new", one.after_ranks) if one.after_ranks else ("no counterpart", one.before_ranks)
-        return f"{_lines(ranks)} ({one.type or 'object not known'}), {when}"
-    by = "" if one.matched_by == "members" else f", matched by {one.matched_by}"
-    return f"{_lines(one.before_ranks)} -> {_lines(one.after_ranks)} ({one.type or 'object not known'}{by})"
+def _pair(one: object) -> str:
+    first, second = getattr(one, "first", ""), getattr(one, "second", "")
+    return f"{first} with itself" if first == second else f"{first} with {second}"
 
 
-def _lines(ranks: Sequence[int]) -> str:
-    return f"line{'' if len(ranks) == 1 else 's'} {listed(map(str, ranks), MOST_RANKS)}"
+def _share(one: Bounds) -> str:
+    least, most = f"{one.least:.0%}", f"{one.most:.0%}"
+    return most if least == most else f"{least} to {most}"
 
 
-def _rows(named: Sequence[tuple[str, MemberChange]]) -> list[str]:
-    """A row for each member; the column of names is as wide as they need."""
-    longest = max((len(name) for name, _ in named), default=0)
-    width = min(max(longest, LEAST_NAME), MOST_NAME)
-    rows = []
-    for name, one in named:
-        counts = f"{one.change.before:,} -> {one.change.after:,}"
-        cells = (one.change.fate.value, name or "(unknown)", f"{counts:>18} ", _ratio(one.change), _who(one))
-        rows.append(f"  {in_columns(cells, (15, width, 0, 17, 0), gap=' ')}".rstrip())
-    return rows
+def _name(one: MemberChange) -> str:
+    """The member, and what it waits for where that is known; a function where no member is."""
+    if not one.type:
+        return one.functions[0] if one.functions else "(unknown)"
+    member = one.member or "(unknown)"
+    if not one.writer:
+        return member
+    if (one.writer_type, one.writer) == (one.type, one.member):
+        return f"{member} waits for {f'another {one.writer}' if one.elsewhere else 'itself'}"
+    whose = f" of {one.writer_type}" if one.writer_type not in (one.type, one.writer) else ""
+    return f"{member} waits for {one.writer}{whose}"
 
 
 def _who(one: MemberChange) -> str:
-    """The functions, those that no longer or only now wait, and the lines that hold the member now."""
-    parts = [listed(one.functions, MOST_FUNCTIONS)]
+    """The functions, and those that no longer or only now wait."""
+    parts = [listed(one.functions, MOST_FUNCTIONS)] if one.type else []
     if one.change.before and one.change.after:
         parts += [f"gone: {listed(one.gone, MOST_FUNCTIONS)}"] if one.gone else []
         parts += [f"new: {listed(one.come, MOST_FUNCTIONS)}"] if one.come else []
-    if one.elsewhere:
-        parts.append(f"{'now' if one.change.before else 'before'} on {_lines(one.elsewhere)}")
     return "; ".join(part for part in parts if part)
 
 
-def _words(change: Change) -> str:
-    ratio = _ratio(change)
-    return f"{change.before:,} -> {change.after:,} contended, {change.fate.value}" + (f" ({ratio})" if ratio else "")
-
-
-def _ratio(change: Change) -> str:
-    """The limits of the ratio: ``x 0.14 to 0.16``; none of what was not seen."""
-    least, most = change.ratio.least, change.ratio.most
-    if change.fate is Fate.UNSEEN:
-        return ""
-    if isinf(most):
-        return f"x {least:.2f} or more" if least else ""
-    return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"
-
-
-def _fewer(count: int, thing: str, indent: str = "") -> list[str]:
+def _fewer(count: int, thing: str, things: str, indent: str = "") -> list[str]:
     """What is not shown, counted."""
-    return [f"{indent}… and {count:,} more {thing}{'' if count == 1 else 's'}"] if count > 0 else []
+    return [f"{indent}… and {count:,} more {thing if count == 1 else things}"] if count > 0 else []
 
 
 # The same as JSON (docs/json.md).
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def render_json(
@@ -129,20 +223,19 @@ def render_json(
             "schema": SCHEMA_VERSION,
             "before": _side(*before),
             "after": _side(*after),
-            "exposure": found.exposure,
-            "total": _counts(found.total),
-            "lines": [
+            **fields_of(found, "exact", "exposure"),
+            "total": _change(found.total),
+            "known": _change(found.known),
+            "objects": [
                 {
-                    **fields_of(
-                        one, "type", "start_before", "start_after", "before_ranks", "after_ranks", "matched_by"
-                    ),
-                    "change": _counts(one.change),
-                    "members": [_member_object(member) for member in one.members],
+                    **fields_of(one, "type", "objects", "lines"),
+                    "change": _change(one.change),
+                    "members": list(map(_member_object, one.members)),
                 }
-                for one in found.lines
+                for one in found.objects
             ],
-            "members": [_member_object(one) for one in found.members],
-            "cautions": found.cautions,
+            "functions": list(map(_member_object, found.functions)),
+            **fields_of(found, "blame", "cautions"),
         }
     )
 
@@ -156,13 +249,14 @@ def _side(elf: ElfIdentity, part: ProfileSection) -> Json:
     }
 
 
-def _counts(one: Change) -> Json:
-    """Contended accesses before and after, and the limits of the ratio of their rates (``None``: no upper limit)."""
-    most = None if isinf(one.ratio.most) else one.ratio.most
-    ratio = {"ratio_least": one.ratio.least, "ratio_most": most}
-    return {"before": one.before, "after": one.after, **ratio, "fate": one.fate}
+def _change(one: Change) -> Json:
+    """Contended accesses before and after, with the interval of the ratio of their rates (``None``: no upper limit)."""
+    ratio: Json = {}
+    if one.ratio is not None:
+        ratio = {"ratio_least": one.ratio.least, "ratio_most": None if one.ratio.most == inf else one.ratio.most}
+    return {**fields_of(one, "before", "after"), **ratio, "fate": one.fate}
 
 
 def _member_object(one: MemberChange) -> Json:
-    names = ("functions", "gone", "come", "elsewhere")
-    return {"type": one.type, "member": one.member, "change": _counts(one.change), **fields_of(one, *names)}
+    names = ("type", "member", "writer_type", "writer", "elsewhere")
+    return {**fields_of(one, *names), "change": _change(one.change), **fields_of(one, "functions", "gone", "come")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two profiles compared: lines are the same by what lies on them, and chance is told apart from change."""
+"""Two profiles compared: rows are the same by record and member, exact counts are exact, and chance is no change."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from hand_made import finding, hot, scalar, struct
 
 from linesmith.analyzer.comparison.compare import ProfileFindings, compare
 from linesmith.analyzer.model import (
-    Access,
+    Bounds,
     CacheLine,
     Fate,
     Finding,
+    LineCost,
     LineMember,
     LineObject,
     MemberFunction,
@@ -21,6 +22,8 @@ from linesmith.analyzer.model import (
     Profile,
     ProfileChange,
     Recording,
+    SharingCost,
+    Side,
     Triage,
     TriageKind,
 )
@@ -35,10 +38,22 @@ def explained(*found: Finding, records: int | None = 100_000) -> ProfileFindings
     return ProfileFindings(Profile("test", "", "hitm", lines), found)
 
 
-def mapping(tree: int = 0, lock: int = 0) -> Finding:
+def recorded(*found: Finding, command: tuple[str, ...] = ("./storm", "8")) -> ProfileFindings:
+    one = explained(*found)
+    return replace(one, profile=replace(one.profile, recording=Recording("qemu", command, (0, 0), "m")))
+
+
+def mapping(tree: int = 0, lock: int = 0, rank: int = 0) -> Finding:
     """A line of a mapping with so many contended loads of its members."""
     members = [hot("tree", 0, 8, tree), hot("lock", 8, 8, lock)]
-    return finding(TREE, [one for one in members if one.reads])
+    return finding(TREE, [one for one in members if one.reads], rank=rank)
+
+
+def meeting(misses: int, victim: str = "tree", writer: str = "lock", rank: int = 0) -> Finding:
+    """A line of a recording on which one member waits for another."""
+    exact = Bounds(misses, misses)
+    sharing = SharingCost(Side(victim, misses, 0, ("walk",)), Side(writer, 0, misses), exact, exact)
+    return replace(mapping(misses, rank=rank), cost=LineCost(sharings=(sharing,), exact=True))
 
 
 def unknown(functions: dict[str, int], rank: int = 0) -> Finding:
@@ -52,87 +67,58 @@ def unknown(functions: dict[str, int], rank: int = 0) -> Finding:
     return Finding(rank, None, 1.0, total, 0, (nothing,), members, Triage((TriageKind.UNKNOWN,), (), ""))
 
 
-def left_out(*counts: int, functions: tuple[Access, ...] = ()) -> tuple[CacheLine, ...]:
-    return tuple(CacheLine(9 + at, None, functions, hitm_local=count) for at, count in enumerate(counts))
+def waited_for(one: Finding, *functions: str) -> Finding:
+    """The same line with its members used by these functions."""
+    members = zip(one.members, functions, strict=True)
+    named = (replace(it, functions=(MemberFunction(name, it.reads, 0),)) for it, name in members)
+    return replace(one, members=tuple(named))
 
 
-def members(found: ProfileChange) -> str:
-    """What became of the members of the first line."""
-    changes = {one.member: one.change for one in found.lines[0].members}
+def rows(found: ProfileChange) -> str:
+    """What became of the members of the first object."""
+    changes = {f"{one.member}{one.writer and ' by ' + one.writer}": one.change for one in found.objects[0].members}
     return ", ".join(f"{name} {one.before} -> {one.after} {one.fate.name}" for name, one in sorted(changes.items()))
-
-
-def fates(found: ProfileChange) -> list[tuple[str, Fate]]:
-    return [(one.matched_by or one.type, one.change.fate) for one in found.lines]
 
 
 def test_a_member_that_left_the_line_has_vanished_and_the_others_stayed() -> None:
     after = finding(MOVED, [hot("flags", 8, 8, 90), hot("lock", 16, 8, 5000)])
     found = compare(explained(mapping(700, 5000)), explained(after))
-    assert members(found) == "flags 0 -> 90 NEW, lock 5000 -> 5000 STAYED, tree 700 -> 0 VANISHED"
-    assert found.lines[0].matched_by == "members"
+    assert rows(found) == "flags 0 -> 90 NEW, lock 5000 -> 5000 STAYED, tree 700 -> 0 VANISHED"
 
 
-def test_counts_are_compared_by_samples() -> None:
+def test_samples_are_compared_by_how_many_were_taken_with_an_interval() -> None:
     found = compare(explained(mapping(0, 5000)), explained(mapping(0, 5000), records=200_000))
-    assert (found.exposure.unit, found.lines[0].change.fate) == ("samples on shared lines", Fate.FELL)
-    assert found.lines[0].change.ratio.least < 0.5 < found.lines[0].change.ratio.most
+    change = found.objects[0].change
+    assert (found.exposure.unit, change.fate) == ("samples on shared lines", Fate.FELL)
+    assert change.ratio is not None
+    assert 0.48 < change.ratio.least < 0.5 < change.ratio.most < 0.52  # 80 %
 
 
 def test_a_difference_that_chance_explains_is_none() -> None:
     found = compare(explained(mapping(100, 3)), explained(mapping(120)))
-    assert members(found) == "lock 3 -> 0 UNCLEAR, tree 100 -> 120 STAYED"
+    assert rows(found) == "lock 3 -> 0 UNCLEAR, tree 100 -> 120 STAYED"
 
 
-def test_lines_at_one_place_of_many_objects_are_one() -> None:
-    line = mapping(0, 40)
-    found = compare(explained(*(replace(line, rank=rank) for rank in range(5))), explained(replace(line, rank=3)))
-    assert [(one.before_ranks, one.after_ranks) for one in found.lines] == [((0, 1, 2, 3, 4), (3,))]
-    assert members(found) == "lock 200 -> 40 FELL"
+def test_objects_of_one_record_are_one_row_with_their_number() -> None:
+    found = compare(explained(*(mapping(0, 40, rank) for rank in range(5))), explained(mapping(0, 40, rank=3)))
+    assert [(one.type, one.objects) for one in found.objects] == [("mapping", (5, 1))]
+    assert rows(found) == "lock 200 -> 40 FELL"
 
 
-def test_a_member_that_went_to_another_hot_line_is_told_with_it() -> None:
-    apart = struct("mapping", scalar("lock"), *(scalar(f"pad{at}") for at in range(8)), scalar("tree"))
-    after = explained(finding(apart, [hot("lock", 0, 8, 5000)]), finding(apart, [hot("tree", 72, 8, 600)], rank=7))
-    found = compare(explained(mapping(700, 5000)), after)
-    assert {one.member: one.elsewhere for one in found.lines[0].members} == {"lock": (), "tree": (7,)}
-    assert {one.member: one.change.fate for one in found.members} == {"lock": Fate.STAYED, "tree": Fate.FELL}
+def test_an_unknown_line_is_never_taken_for_a_known_one() -> None:
+    """Whatever its functions are: only that the member has vanished is in doubt then."""
+    before = waited_for(mapping(700, 5000), "walk", "wait")
+    found = compare(explained(before), explained(unknown({"wait": 685})))
+    assert [one.type for one in found.objects] == ["mapping", ""]
+    assert rows(found) == "lock 5000 -> 0 UNSEEN, tree 700 -> 0 VANISHED"
+    functions = {one.functions[0]: (one.change.before, one.change.after, one.change.fate) for one in found.functions}
+    assert functions == {"wait": (5000, 685, Fate.FELL), "walk": (700, 0, Fate.VANISHED)}
 
 
-def test_a_side_that_does_not_know_the_object_is_compared_by_functions() -> None:
-    known = mapping(700, 5000)
-    by_function = [
-        replace(member, functions=(MemberFunction(name, member.reads, 0),))
-        for member, name in zip(known.members, ("walk", "wait"), strict=True)
-    ]
-    before = explained(replace(known, members=tuple(by_function)))
-    found = compare(before, explained(unknown({"wait": 4900})))
-    assert (found.lines[0].matched_by, found.lines[0].type) == ("functions", "mapping")
-    assert members(found) == "lock 5000 -> 4900 STAYED, tree 700 -> 0 VANISHED"
-    over_all = {one.member: one.change.fate for one in found.members}
-    assert over_all["lock"] is Fate.UNSEEN  # it may be what `wait` waits for
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        pytest.param(unknown({"walk": 100}), unknown({"wait": 100}), [("", Fate.VANISHED), ("", Fate.NEW)],
-            id="lines of other functions are not the same"),
-        pytest.param(unknown({"[unknown]": 900}), unknown({"[unknown]": 900}), [("", Fate.UNSEEN), ("", Fate.UNSEEN)],
-            id="functions without a name are not the same"),
-        pytest.param(replace(unknown({}), contended=500), unknown({"wait": 100}),
-            [("", Fate.UNSEEN), ("", Fate.UNSEEN)], id="of a line without rows nobody can tell"),
-        pytest.param(mapping(700), unknown({"[unknown]": 900}), [("", Fate.UNSEEN), ("mapping", Fate.UNSEEN)],
-            id="nothing vanishes into a report without names"),
-    ],
-)  # fmt: skip
-def test_lines_that_are_not_the_same(before: Finding, after: Finding, expected: list[tuple[str, Fate]]) -> None:
-    found = compare(explained(before), explained(after))
-    assert fates(found) == expected
-    if before.objects[0].type:
-        assert {one.change.fate for one in (*found.members, *found.lines[1].members)} == {Fate.UNSEEN}
-        nothing = "after: of 900 contended accesses neither object nor function is known"
-        assert any(nothing in one for one in found.cautions)
+@pytest.mark.parametrize("nameless", [699, 700])
+def test_nothing_vanishes_into_lines_without_names_that_are_large_enough(nameless: int) -> None:
+    found = compare(explained(mapping(700)), explained(unknown({"[unknown]": nameless})))
+    assert found.objects[0].change.fate is (Fate.UNSEEN if nameless == 700 else Fate.VANISHED)
 
 
 def test_a_sentence_says_what_the_counts_cannot() -> None:
@@ -140,28 +126,41 @@ def test_a_sentence_says_what_the_counts_cannot() -> None:
     assert any("neither report says how many samples" in caution for caution in compare(one, other).cautions)
     peer = replace(other, profile=replace(other.profile, display="peer"))
     assert any("cannot be compared" in caution for caution in compare(one, peer).cautions)
-    below = compare(one, replace(other, left_out=left_out(7, 3))).cautions
-    assert "after: 2 lines were not looked at, with 10 contended accesses together" in "; ".join(below)
 
 
-def test_recordings_of_one_command_are_compared_run_by_run() -> None:
-    one = explained(unknown({"wait": 100}))
-    run = replace(one, profile=replace(one.profile, recording=Recording("qemu", ("./storm", "8"), (0, 0), "m")))
-    found = compare(run, run)
-    assert (found.exposure.unit, found.exposure.before) == ("runs of the same command", 1)
-    assert any("two runs of one system differ by more" in caution for caution in found.cautions)
+# Recordings: their counts are exact.
 
 
-def test_a_line_that_may_be_among_those_not_looked_at_has_not_vanished_for_sure() -> None:
-    before, after = explained(mapping(700), unknown({"wait": 9000}, rank=1)), explained(unknown({"wait": 9000}, rank=1))
-    assert compare(before, after).lines[1].change.fate is Fate.VANISHED
-    found = compare(before, replace(after, left_out=left_out(800)))
-    assert (found.lines[1].change.fate, found.members[1].change.fate) == (Fate.UNSEEN, Fate.UNSEEN)
+def test_exact_counts_are_shown_by_who_waits_for_whom_and_without_intervals() -> None:
+    found = compare(recorded(meeting(5000)), recorded(meeting(4900), meeting(300, "tree", "flags", rank=1)))
+    assert (found.exact, found.functions) == (True, ())
+    assert rows(found) == "tree by flags 0 -> 300 NEW, tree by lock 5000 -> 4900 STAYED"
+    assert all(one.ratio is None for one in (found.total, *(row.change for row in found.objects[0].members)))
 
 
-@pytest.mark.parametrize(("function", "fate"), [("wait", Fate.UNSEEN), ("walk", Fate.VANISHED)])
-def test_a_line_not_looked_at_hides_what_its_functions_wait_for_and_nothing_else(function: str, fate: Fate) -> None:
-    before = explained(unknown({function: 700}), unknown({"stay": 9000}, rank=1))
-    hidden = left_out(800, functions=(Access(0, "wait", hitm_local=800),))
-    after = replace(explained(unknown({"stay": 9000}, rank=1)), left_out=hidden)
-    assert compare(before, after).lines[1].change.fate is fate
+def test_what_unchanged_rows_differ_by_is_no_change() -> None:
+    found = compare(recorded(meeting(2000)), recorded(meeting(2500)))
+    assert found.objects[0].members[0].change.fate is Fate.STAYED
+    assert "whose variance is 5.0 times the count" in found.cautions[0]
+
+
+def test_runs_of_different_length_are_compared_by_operation() -> None:
+    runs = recorded(meeting(20_000)), recorded(meeting(40_100), command=("./storm", "16"))
+    assert compare(*runs).objects[0].change.fate is Fate.ROSE
+    assert any("--operations N,M" in one for one in compare(*runs).cautions)
+    found = compare(*runs, (1000, 2000))
+    assert (found.exposure.unit, found.objects[0].change.fate) == ("operations", Fate.STAYED)
+    assert not any("--operations" in one for one in found.cautions)
+
+
+@pytest.mark.parametrize(
+    ("victim", "writer", "elsewhere"), [("slot[3]", "slot[3]", False), ("slot[3]", "slot[4]", True)]
+)
+def test_elements_of_an_array_are_one_row_and_told_apart_from_one_alone(
+    victim: str, writer: str, elsewhere: bool
+) -> None:
+    (row,) = (
+        compare(recorded(meeting(9, victim, writer)), recorded(meeting(9, "slot[7]", "slot[8]"))).objects[0].members[:1]
+    )
+    assert (row.member, row.writer) == ("slot[]", "slot[]")
+    assert row.elsewhere is elsewhere

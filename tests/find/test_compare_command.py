@@ -52,7 +52,7 @@ def compared(built: Built, mail: Path) -> Ran:
 def test_two_reports_of_one_mail(compared: Ran) -> None:
     assert compared() == (0, (TEXTS / "compare.txt").read_text(), "")
     other_way = compared("--section", "2", "--after-section", "1")[1]
-    assert "new             tree                               0 -> 200" in other_way
+    assert "new            tree  0 -> 200" in other_way
 
 
 def test_the_second_build_may_be_another(compared: Ran, built: Built, mail: Path) -> None:
@@ -65,8 +65,8 @@ def test_the_second_build_may_be_another(compared: Ran, built: Built, mail: Path
 def test_the_json_obeys_the_schema_of_the_documentation(compared: Ran) -> None:
     document = json.loads(compared("--format", "json")[1])
     obeys(document, "compare")
-    found = [(one["member"], one["change"]["fate"]) for one in document["lines"][0]["members"]]
-    assert found == [("lock", "fell"), ("lock", "fell"), ("tree", "vanished")]
+    found = [(one["functions"][0], one["change"]["fate"]) for one in document["functions"]]
+    assert found == [("lock_spin_on_owner", "fell"), ("lock_slowpath", "fell"), ("tree_insert", "vanished")]
 
 
 def test_a_report_that_the_text_does_not_hold_is_refused(compared: Ran, mail: Path) -> None:
@@ -81,11 +81,23 @@ def test_a_report_that_the_text_does_not_hold_is_refused(compared: Ran, mail: Pa
     assert not (mail.parent / "cache").exists(), "told before anything is made"
 
 
+@pytest.mark.parametrize("text", ["0", "3,x", "1,2,3", "nan", "-4", "1e-300", "inf"])
+def test_what_is_no_number_of_operations_is_refused(compared: Ran, text: str) -> None:
+    status, _, errors = compared("--operations", text)
+    assert (status, "does not say how many operations were done" in " ".join(errors.split())) == (2, True)
+
+
+def test_a_type_that_neither_profile_holds_is_refused(compared: Ran) -> None:
+    assert "mapping: 1,000 -> 0 contended" in compared("--type", "struct mapping")[1]
+    status, _, errors = compared("--type", "nothing")
+    assert (status, "was found to hold nothing" in errors) == (2, True)
+
+
 def test_of_a_line_without_rows_the_report_says_so(compared: Ran, mail: Path) -> None:
     line = "     1       0     9000       0        0        0      0x7f2280\n"
     rule = f"  {'-' * 70}\n"
     mail.write_text(MAIL.replace("\nAfter:", f"{rule}{line}{rule}\nAfter:"))
-    assert "9,000 -> 0 contended, may be unseen; the text has no rows of it" in " ".join(compared()[1].split())
+    assert "before: 9,000 contended accesses stand in no row" in " ".join(compared()[1].split())
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -106,6 +118,7 @@ def test_two_recordings_of_one_program(server: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["exposure"] == {"unit": "samples", "before": 4000.0, "after": 6000.0, "scatter": 0.0}
-    members = {(one["type"], one["member"]): one["change"]["fate"] for one in document["members"] if one["member"]}
+    rows = (one for held in document["objects"] for one in held["members"] if one["member"])
+    members = {(one["type"], one["member"]): one["change"]["fate"] for one in rows}
     assert {("counters", "requests"), ("counters", "state"), ("connection", "references")} <= members.keys()
     assert Counter(members.values()) == {"stayed": len(members)}

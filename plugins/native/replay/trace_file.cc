@@ -95,8 +95,7 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
     status = trace_next(reader.get(), &event);
   }
   if (status == TRACE_DAMAGED) {
-    throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) +
-                     "; record it again");
+    throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) + "; record it again");
   }
   if (!totals.empty()) trace.totals = Summed(totals);
   std::uint32_t sites = 0;
