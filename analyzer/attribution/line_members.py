@@ -84,6 +84,7 @@ class _AccessPlace:
     lock: bool
     within: tuple[tuple[str, int], ...] = ()
     spots: frozenset[Spot] = frozenset()
+    moved: int = 0
 
 
 def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
@@ -99,12 +100,12 @@ def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeE
             found = instruction_of(access, evidence)
             if found is not None and not any(agrees(found, access, one, evidence.containment) for one in objects):
                 elsewhere.update(found.places)
-        start = None if place.object_offset is None else place.offset - place.object_offset
+        member = _member(place, accesses, evidence)
         members.append(
             replace(
-                _member(place, accesses, evidence),
+                member,
                 instructions=tuple(words for words, _ in elsewhere.most_common()),
-                doubted=any(place.offset in one.misfits for one in objects if one.start == start),
+                doubted=any(place.offset in one.misfits for one in objects if one.start == member.begin),
             )
         )
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
@@ -120,7 +121,7 @@ def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
-            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots)
+            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, offset - place - one.start)
         if one.variable and 0 <= place < (one.size or 0):
             return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
@@ -159,6 +160,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
         functions,
         lock=lock,
         write_inferred=inferred,
+        moved=spot.moved,
     )
 
 

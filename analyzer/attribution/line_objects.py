@@ -38,6 +38,7 @@ _IN_KERNEL = (
     "every access comes from the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for "
     "such lines"
 )
+_OTHER_LAYOUT = "its members are at other offsets in the build of the report"
 _REACHES = "it reaches over from a line close by, where it is sure"
 _BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
@@ -135,8 +136,8 @@ class _Knowledge:
         clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
         misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer, self.containment)}
-        against = misfit_words(sorted(misfits)) if misfits else ""
-        reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
+        against = [_OTHER_LAYOUT] * bool(one.ways) + [misfit_words(sorted(misfits))] * bool(misfits)
+        reason, doubt = ("; ".join(filter(None, (said, *against))) for said in (one.reason, one.doubt))
         return replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
 
 

@@ -125,10 +125,7 @@ def together(groups: Iterable[LineGroup]) -> LineGroup:
 
 def _key(member: LineMember, objects: Sequence[LineObject]) -> Key:
     """Which member of what; an offset of nothing known means nothing in another profile."""
-    if member.object_offset is None:
-        return NO_MEMBER
-    begin = member.offset - member.object_offset
-    owner = next((one for one in objects if one.start == begin and _is_known(one)), None)
+    owner = next((one for one in objects if one.start == member.begin and _is_known(one)), None)
     return (_type(owner), member.top) if owner else NO_MEMBER
 
 

@@ -190,7 +190,8 @@ class LineMember:
 
     ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
     the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
-    there in the ELF file, but what was sampled is probably another one.
+    there in the ELF file, but what was sampled is probably another one. ``moved`` is by how many bytes it lies
+    elsewhere in the object than the ELF file lays it out.
     """
 
     path: str
@@ -204,6 +205,12 @@ class LineMember:
     write_inferred: str = ""
     instructions: tuple[str, ...] = ()
     doubted: bool = False
+    moved: int = 0
+
+    @property
+    def begin(self) -> int | None:
+        """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
+        return None if self.object_offset is None else self.offset - self.object_offset - self.moved
 
     @property
     def called(self) -> str:
