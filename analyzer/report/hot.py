@@ -316,6 +316,7 @@ def _member_json(member: LineMember) -> Json:
     samples = [fields_of(one, "name", "contended", "stores", "records", "cpus") for one in member.functions]
     return {
         **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
+        "doubted": member.doubted,
         "functions": [one.name for one in member.functions],
         "samples": samples,
         "instructions": member.instructions,
