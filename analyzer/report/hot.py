@@ -295,11 +295,12 @@ def _line_json(finding: Finding) -> Json:
 def _object_json(one: LineObject, finding: Finding) -> Json:
     """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up.
 
-    ``layout`` is ``other`` where the report is of a build that lays the type out otherwise; then ``places`` has, by the
-    offset in the line, that in the type as the ELF file lays it out.
+    ``layout`` is ``other`` where the report is of a build that lays the type out otherwise, or may do so; then
+    ``places`` has, by the offset in the line, that in the type as the ELF file lays it out, as far as it is sure.
     """
     rival = one.runner_up
-    places = {hex(member.offset): member.object_offset for member in finding.members if member.begin == one.start}
+    own = (member for member in finding.members if member.begin == one.start and not member.doubted)
+    places = {hex(member.offset): member.object_offset for member in own}
     return {
         **fields_of(one, "type", "phase", "start", "outcome"),
         "confidence": one.margin,

@@ -156,6 +156,7 @@ def _ruling(known: Known, told: dict[str, Any], layouts: Layouts, same: bool) ->
     first = told["objects"][0]
     outcome = first["outcome"] if first["outcome"] in _OUTCOMES else "cannot tell"
     allowed = _within(layouts.variants(known.type)[0], layouts, known.start)
+    same = same and first["layout"] == "this"
     names = {name for name, start in allowed if not same or start == first["start"]}
     right = any(_as_one(name) == _as_one(first["type"]) for name in names) or _holds(first, known, layouts, same)
     return outcome, _RULINGS[not right]
