@@ -87,7 +87,7 @@ def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, .
     if second.outcome is Outcome.RESOLVED:
         # What a sure second object explains does not speak against the first one.
         alone = replace(whole, clues=held).best()
-        if alone is not None and (alone.layout, alone.start, alone.ways) == place:
+        if alone is not None and (alone.layout, alone.start) == place[:2]:
             first = replace(alone, score=first.score)
     return first, second
 
@@ -184,12 +184,12 @@ class _LineClues:
         if not promising:
             return None
         if allowed is None:
-            promising += drifted(self.clues, self.neighbours.proposer, self.containment)
+            promising += drifted(self.clues, self.neighbours.proposer)
         ranked = _ranked(_supported(_ranked(map(self.judged, promising)), self.neighbours, self.line))
         winner = self._smallest(ranked)
         owner = inf if allowed else self._odds_of_owner(winner)
         rival = self._rival(winner, ranked)
-        found = self._answer(winner, rival, owner)
+        found = self._with_open_start(self._answer(winner, rival, owner), winner, ranked)
         if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
             return found
         # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
@@ -200,6 +200,17 @@ class _LineClues:
                 if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
                     return inner
         return found
+
+    def _with_open_start(
+        self, found: LineObject, winner: _JudgedHypothesis, ranked: Sequence[_JudgedHypothesis]
+    ) -> LineObject:
+        """The object; where another start explains the line almost as well, its own is not taken for known."""
+        mine = winner.hypothesis
+        near = (one for one in ranked if winner.likelihood - one.likelihood < log(SURE / (1.0 - SURE)))
+        same = (one for one in near if one.hypothesis.layout == mine.layout and one is not winner)
+        if found.outcome is not Outcome.RESOLVED or mine.ways or not any(same):
+            return found
+        return replace(found, ways=tuple((offset, mine.start) for offset in sorted({one.offset for one in self.clues})))
 
     def _odds_of_owner(self, one: _JudgedHypothesis) -> float:
         return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)

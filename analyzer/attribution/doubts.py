@@ -257,8 +257,9 @@ class Neighbourhood:
         """
         if line.address is None:
             return 0.0
-        end = one.start + self.evidence.containment.layouts.by_id(one.layout).size
-        reach = range(max(one.start, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
+        size = self.evidence.containment.layouts.by_id(one.layout).size
+        begin, end = one.start_at(-NEIGHBOURHOOD), one.start_at(NEIGHBOURHOOD) + size
+        reach = range(max(begin, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
         first = bisect_right(self._addresses, line.address + reach.start - line.bytes)
         by_code: dict[tuple[int, int], list[float]] = {}
         priors = 0.0
@@ -267,7 +268,7 @@ class Neighbourhood:
                 continue
             own, way = self._own_object(address), address - line.address
             known = zip(own.codes, own.clues, own.gains, strict=True)
-            covered = [it for it in known if one.start <= it[1].offset + way < end]
+            covered = [it for it in known if begin <= it[1].offset + way < end]
             priors += -own.prior if covered else 0.0
             for code, clue, gain in covered:
                 by_code.setdefault(code, []).append(_gain(clue, way, one) - gain)
@@ -289,5 +290,5 @@ class Neighbourhood:
 
 def _gain(clue: Clue, way: int, one: Hypothesis) -> float:
     """The log likelihood of a clue on a line ``way`` bytes on, against that of a leaf without a reason."""
-    likelihood, _ = probability(clue, one.layout, clue.offset + way - one.start)
+    likelihood, _ = probability(clue, one.layout, one.place(clue.offset + way))
     return clue.weight * log(likelihood / UNEXPLAINED_LEAF)

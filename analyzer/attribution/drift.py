@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.attribution.hypotheses import Column, Hypothesis, Proposer
-from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, probability
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.attribution.likelihood import OUTSIDE, UNEXPLAINED_LEAF, Clue, probability
 
 # How likely the distance of two members a word apart is another one in the other build; further apart it grows up to
 # that of 24 bytes. Of 17,577 pairs of neighbouring members that code touches, 8 % changed theirs.
@@ -35,30 +34,25 @@ MOST_STARTS = 64
 _WORD = 8
 
 
-def drifted(clues: Sequence[Clue], proposer: Proposer, containment: Containment) -> Iterator[Hypothesis]:
+def drifted(clues: Sequence[Clue], proposer: Proposer) -> Iterator[Hypothesis]:
     """The best way of each type that explains most, if it has a change in it; none where instructions are known."""
     offsets = sorted({clue.offset for clue in clues})
     if len(offsets) < 2 or any(clue.by_instruction for clue in clues):
         return
     for layout, starts in _promising(clues, proposer):
-        usable = _aligned(layout, starts, offsets, containment)
-        if len(usable) > 1:
-            way = _Ways(layout, usable, offsets, clues).best()
-            if len(set(way)) > 1:
-                most = max(way, key=lambda start: (way.count(start), -way.index(start)))
-                yield Hypothesis(layout, most, tuple(zip(offsets, way, strict=True)))
+        way = _Ways(layout, starts, offsets, clues).best()
+        if len(set(way)) > 1:
+            most = max(way, key=lambda start: (way.count(start), -way.index(start)))
+            yield Hypothesis(layout, most, tuple(zip(offsets, way, strict=True)))
 
 
-def open_offsets(
-    one: Hypothesis, clues: Sequence[Clue], proposer: Proposer, containment: Containment
-) -> tuple[int, ...]:
+def open_offsets(one: Hypothesis, clues: Sequence[Clue], proposer: Proposer) -> tuple[int, ...]:
     """Offsets in the line that may as well be another member of the record, if it may be laid out otherwise."""
     offsets = sorted({clue.offset for clue in clues})
     if not offsets or any(clue.by_instruction for clue in clues):
         return ()
     starts = next((starts for layout, starts in _promising(clues, proposer, one.layout)), [])
-    own = {one.start_at(offset) for offset in offsets}
-    usable = sorted(own | set(_aligned(one.layout, starts, offsets, containment)))
+    usable = sorted({one.start_at(offset) for offset in offsets}.union(starts))
     shares = _Ways(one.layout, usable, offsets, clues).shares()
     at = [usable.index(one.start_at(offset)) for offset in offsets]
     return tuple(offset for number, offset in enumerate(offsets) if shares[number, at[number]] < SURE)
@@ -109,16 +103,6 @@ def _promising(clues: Sequence[Clue], proposer: Proposer, only: int | None = Non
         yield int(one), distinct[np.argsort(-summed, kind="stable")[:MOST_STARTS]].tolist()
 
 
-def _aligned(layout: int, starts: list[int], offsets: Sequence[int], containment: Containment) -> list[int]:
-    """The starts at which some offset is a member that may lie there: members keep their alignment."""
-    usable = []
-    for start in starts:
-        leaves = (leaf for offset in offsets for leaf in containment.leaves(layout, offset - start)[:1])
-        if any(start % min(leaf.size & -leaf.size, _WORD) == 0 for leaf in leaves if leaf.size):
-            usable.append(start)
-    return usable
-
-
 class _Ways:
     """All ways through the offsets of a line that the starts of a record allow, with how likely each is."""
 
@@ -130,7 +114,7 @@ class _Ways:
         self._steps = [_cost(change, gap) for gap in gaps]
         here = [[clue for clue in clues if clue.offset == offset] for offset in offsets]
         self._explained = np.array(
-            [[sum(_gain(clue, layout, clue.offset - start) for clue in clues) for start in starts] for clues in here]
+            [[sum(_gain(clue, layout, start) for clue in clues) for start in starts] for clues in here]
         )
 
     def best(self) -> list[int]:
@@ -157,5 +141,10 @@ class _Ways:
         return shares
 
 
-def _gain(clue: Clue, layout: int, offset: int) -> float:
-    return clue.weight * log(probability(clue, layout, offset)[0] / UNEXPLAINED_LEAF)
+def _gain(clue: Clue, layout: int, start: int) -> float:
+    """Log likelihood against a leaf without a reason; members keep their alignment."""
+    place = clue.offset - start
+    leaf = next(iter(clue.containment.leaves(layout, place)), None)
+    misplaced = leaf is not None and leaf.size and start % min(leaf.size & -leaf.size, _WORD)
+    likelihood = OUTSIDE if misplaced else probability(clue, layout, place)[0]
+    return clue.weight * log(likelihood / UNEXPLAINED_LEAF)

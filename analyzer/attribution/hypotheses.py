@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -64,8 +64,9 @@ class Hypothesis(NamedTuple):
         return offset - self.start_at(offset)
 
     def start_at(self, offset: int) -> int:
-        """Where the record would begin by what lies at an offset of the line."""
-        return next((start for one, start in self.ways if one == offset), self.start)
+        """Where the record would begin by what lies at an offset of the line, or at the one before it that is known."""
+        before = [start for one, start in self.ways if one <= offset]
+        return before[-1] if before else self.ways[0][1] if self.ways else self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +174,15 @@ def prior(one: Hypothesis, line: CacheLine, containment: Containment, starts: Sl
     """
     mapped = line.address is not None and any(line.address in one for one in _LINEAR_MAPS)
     elsewhere = mapped and bool(containment.overlays(one.layout))
-    here = starts is not None and not elsewhere and not one.ways
-    known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts and here else None
-    if known is not None:
+    known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts and not elsewhere else None
+    if known is not None and not one.ways:
         return known
     layout = containment.layouts.by_id(one.layout)
-    possible = (layout.size + line.bytes) / max(layout.natural_alignment, layout.alignment or 1)
-    even = log(ON_LINE_START if one.start % line.bytes == 0 else 1.0) - log(possible)
+    step = layout.natural_alignment if one.ways else max(layout.natural_alignment, layout.alignment or 1)
+    possible = (layout.size + line.bytes) / step
+    even = log(ON_LINE_START if one.start % line.bytes == 0 and not one.ways else 1.0) - log(possible)
+    if known is not None:  # as likely as not, nothing in front of these members has changed
+        return log((exp(known) + exp(even)) / 2)
     return even - ELSEWHERE if elsewhere else even
 
 

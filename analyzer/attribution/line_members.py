@@ -122,6 +122,7 @@ class _AccessPlace:
     lock: bool
     within: tuple[tuple[str, int], ...] = ()
     spots: frozenset[Spot] = frozenset()
+    moved: int = 0
 
 
 def line_members(
@@ -143,12 +144,12 @@ def line_members(
             found = instruction_of(access, evidence)
             if found is not None and not any(agrees(found, access, one, evidence.containment) for one in objects):
                 elsewhere.update(found.places)
-        start = None if place.object_offset is None else place.offset - place.object_offset
+        member = _member(place, accesses, evidence)
         members.append(
             replace(
-                _member(place, accesses, evidence),
+                member,
                 instructions=tuple(words for words, _ in elsewhere.most_common()),
-                doubted=any(place.offset in one.misfits for one in objects if one.start == start),
+                doubted=any(place.offset in one.misfits for one in objects if one.start == member.begin),
             )
         )
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
@@ -166,7 +167,7 @@ def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
-            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots)
+            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, offset - place - one.start)
         if one.variable and 0 <= place < (one.size or 0):
             return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
@@ -272,6 +273,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
         lock=lock,
         write_inferred=inferred,
         callers=_callers(group),
+        moved=spot.moved,
     )
 
 

@@ -35,7 +35,8 @@ from linesmith.analyzer.model import CacheLine, LineObject, Outcome, Profile
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
-# How sure the code must be that a record is one more of those of which a variable is known.
+# How sure the code must be that a record is one more of those of which a variable is known, or that it is one of which
+# no member is sure.
 NO_OTHER = 0.99
 # Objects that begin last before a line, and may reach onto it.
 _NEAREST = 4
@@ -47,6 +48,8 @@ _IN_KERNEL = (
     "every access comes from the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for "
     "such lines"
 )
+_OTHER_LAYOUT = "its members are at other offsets in the build of the report"
+_OPEN_START = "another start explains the line almost as well"
 _REACHES = "it reaches over from a line close by, where it is sure"
 _BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
@@ -153,10 +156,15 @@ class _Knowledge:
         place = Hypothesis(one.layout, one.start, one.ways)
         clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
-        misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer, self.containment)}
-        against = misfit_words(sorted(misfits)) if misfits else ""
-        reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
-        return replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
+        misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer)}
+        starts = len({start for _, start in one.ways})
+        where = _OTHER_LAYOUT if starts > 1 else _OPEN_START if starts else ""
+        against = where, misfit_words(sorted(misfits)) if misfits else ""
+        reason, doubt = ("; ".join(filter(None, (said, *against))) for said in (one.reason, one.doubt))
+        found = replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
+        if one.margin < NO_OTHER and misfits >= {clue.offset for clue in held}:
+            return replace(found, outcome=Outcome.CANNOT_TELL)
+        return found
 
 
 def _own(line: CacheLine, kernel: bool) -> CacheLine:

@@ -55,11 +55,6 @@ class ProfileFindings:
         """All contended accesses of the lines that count."""
         return sum(one.contended for one in self.findings)
 
-    def below(self) -> tuple[CacheLine, ...]:
-        """The lines that were not looked at, but for those that emulation makes hot."""
-        apart = lines_apart(self.profile)
-        return tuple(line for line in self.left_out if line.address not in apart)
-
 
 def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float, float] | None = None) -> ProfileChange:
     """What changed from the ``old`` profile to the ``new`` one; ``operations`` are how many each run did."""

@@ -104,7 +104,7 @@ def _met(
             offset, path = place
             seen = tuple(one for one in line.accesses if one.offset == member.offset) if line else ()
             accesses = seen if line else _function_accesses(member)
-            yield TouchedSpot(path, offset, accesses, member.written), member.offset - offset
+            yield TouchedSpot(path, offset, accesses, member.written), member.offset - member.moved - offset
 
 
 def _place(
@@ -115,7 +115,7 @@ def _place(
     if at is None:
         return None
     for one in objects:
-        if one.layout is None or one.outcome not in KNOWN or member.offset - at != one.start:
+        if one.layout is None or one.outcome not in KNOWN or member.begin != one.start:
             continue
         if one.layout == layout.id:
             return at, member.path

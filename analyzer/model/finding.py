@@ -191,7 +191,8 @@ class LineMember:
     ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
     the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
     there in the ELF file, but what was sampled is probably another one. ``callers`` are who came to it, by contended
-    accesses: not the helpers that take its lock or link it, but who called these, and who called that.
+    accesses: not the helpers that take its lock or link it, but who called these, and who called that. ``moved`` is by
+    how many bytes it lies elsewhere in the object than the ELF file lays it out.
     """
 
     path: str
@@ -206,6 +207,12 @@ class LineMember:
     instructions: tuple[str, ...] = ()
     doubted: bool = False
     callers: tuple[CallPath, ...] = ()
+    moved: int = 0
+
+    @property
+    def begin(self) -> int | None:
+        """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
+        return None if self.object_offset is None else self.offset - self.object_offset - self.moved
 
     @property
     def called(self) -> str:

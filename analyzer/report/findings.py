@@ -138,7 +138,15 @@ def share_range(bounds: Bounds) -> str:
 
 
 def place(one: LineObject, finding: Finding) -> str:
-    """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``."""
+    """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``.
+
+    Of one that is laid out otherwise in the build of the report, which members its offsets in the line are.
+    """
+    if one.ways and one.outcome is Outcome.RESOLVED:
+        sure = [member for member in finding.members if member.begin == one.start and not member.doubted]
+        tops = {member.top: f"{member.offset:#x} {member.top}" for member in reversed(sure)}
+        words = f" in another layout: {', '.join(reversed(tops.values()))}" if tops else ", which members is not known"
+        return f"{one.type}{words}"
     where = f"{abs(one.start)} bytes {'before' if one.start < 0 else 'into'} the line" if one.start else "with the line"
     guess = "not known; most like " if one.outcome is Outcome.CANNOT_TELL else ""
     return f"{guess}{one.type}, begins {where} (phase {one.phase} of {finding.bytes})"

@@ -292,7 +292,7 @@ def _line_json(finding: Finding) -> Json:
         "rank": finding.rank,
         "address": hexadecimal(finding.address),
         **fields_of(finding, "bytes", "share", "contended", "stores"),
-        "objects": [_object_json(one) for one in finding.objects],
+        "objects": [_object_json(one, finding) for one in finding.objects],
         "members": [_member_json(one) for one in finding.members],
         "triage": {"kind": triage.kinds[0], **fields_of(triage, "kinds", "pairs", "sentence", "reasons")},
         "outcomes": dict(finding.outcomes),
@@ -303,15 +303,23 @@ def _line_json(finding: Finding) -> Json:
     }
 
 
-def _object_json(one: LineObject) -> Json:
-    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up."""
+def _object_json(one: LineObject, finding: Finding) -> Json:
+    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up.
+
+    ``layout`` is ``other`` where the report is of a build that lays the type out otherwise, or may do so; then
+    ``places`` has, by the offset in the line, that in the type as the ELF file lays it out, as far as it is sure.
+    """
     rival = one.runner_up
+    own = (member for member in finding.members if member.begin == one.start and not member.doubted)
+    places = {hex(member.offset): member.object_offset for member in own}
     return {
         **fields_of(one, "type", "phase", "start", "outcome"),
         "confidence": one.margin,
         "score": one.score,
         "runner_up": fields_of(rival, "type", "phase", "start", "score") if rival else None,
         **fields_of(one, "containers", "reason", "origin", "variable"),
+        "layout": "other" if one.ways else "this",
+        "places": places if one.ways else {},
     }
 
 
@@ -320,6 +328,7 @@ def _member_json(member: LineMember) -> Json:
     samples = [fields_of(one, "name", "contended", "stores", "records", "cpus") for one in member.functions]
     return {
         **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
+        "doubted": member.doubted,
         "functions": [one.name for one in member.functions],
         "samples": samples,
         "instructions": member.instructions,

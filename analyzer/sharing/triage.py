@@ -77,8 +77,7 @@ class TopMember:
     @property
     def begin(self) -> int | None:
         """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
-        first = self.members[0]
-        return None if first.object_offset is None else first.offset - first.object_offset
+        return self.members[0].begin
 
     @property
     def elements(self) -> tuple[str, ...]:

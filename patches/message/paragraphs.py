@@ -31,7 +31,6 @@ from linesmith.analyzer.model import (
     SourceScan,
     StepTable,
 )
-from linesmith.analyzer.sharing.triage import doubted
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
@@ -314,10 +313,8 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     """A sentence for each member that the candidate takes off the line of others, for the next reader of the source.
 
     Where none of the members that move is one of a pair that it parts, the first of them says what it keeps apart.
-    Nothing is said of members of which it is in doubt that they were sampled.
     """
-    in_doubt = doubted(finding)
-    pairs = [pair for pair in _separated(candidate.residuals) if not in_doubt & {pair.first, pair.second}]
+    pairs = _separated(candidate.residuals)
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):

@@ -21,8 +21,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.tuner.constraints.facts import NO_PREMISES
-from linesmith.tuner.propose.candidates import proposal, propose
+from linesmith.tuner.propose.candidates import propose
 
 I_MMAP_RWSEM, RWSEM = lock("i_mmap_rwsem", 40)
 
@@ -115,34 +114,6 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     assert found.doubt == f"Whether struct address_space lies on the line as told is in doubt: {misfit}."
     assert (found.notes[0], found.recommended[:8]) == (found.doubt, "Perhaps ")
     assert propose(line, LAYOUTS)[0].doubt == ""
-
-
-# A counter behind cold members, with a hole before it that holds what others read behind it.
-GROUP = struct("group", scalar("name", 104), scalar("load", align=64), scalar("rcu", 16), scalar("tail", 104))
-
-
-def doubtful(*names: str) -> Finding:
-    """A line with members that may be others in the build that was profiled."""
-    line = meeting(GROUP, "load", "rcu")
-    return replace(line, members=tuple(replace(one, doubted=one.path in names) for one in line.members))
-
-
-def test_of_a_pair_with_one_member_in_doubt_the_other_one_moves() -> None:
-    """Whatever else stands beside the counter in the build of the profile, it stays off the counter's line then."""
-    assert "rcu" in [one.moves[0].member for one in propose(doubtful(), table(GROUP))]
-    found = propose(doubtful("rcu"), table(GROUP))
-    movers = [{name for move in one.moves for name in (move.member, *move.members)} for one in found]
-    assert movers
-    assert all("load" in names for names in movers)
-
-
-def test_nothing_is_recommended_that_rests_on_members_in_doubt_alone() -> None:
-    given = proposal(doubtful("rcu", "load"), table(GROUP), 5, (), NO_PREMISES)
-    assert not any(one.recommended for one in given.candidates)
-    assert given.declined == (
-        "Nothing is recommended: the candidates rest on load, rcu, and it is in doubt that load, rcu were sampled;"
-        " give the vmlinux of the kernel that was profiled."
-    )
 
 
 TASK_GROUP = struct(

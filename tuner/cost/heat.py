@@ -70,8 +70,7 @@ def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[
     found = victims(finding, names)
     explained = sum(one.whole.most for one in found)
     unexplained = max(finding.cost.removable.most - explained, 0.0) if found and not finding.cost.exact else 0.0
-    start = finding.objects[0].start
-    own = [one for one in finding.members if one.object_offset is not None and one.offset - one.object_offset == start]
+    own = own_members(finding)
     hot = dict.fromkeys(one.top for one in own if one.top in names)
     sampled = tuple(
         (function.name, one.top, function.records or function.contended + function.stores)

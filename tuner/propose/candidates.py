@@ -28,7 +28,6 @@ from linesmith.analyzer.model import (
     Saving,
     Strategy,
 )
-from linesmith.analyzer.sharing.triage import doubted
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.layout_cost import layout_cost
 from linesmith.tuner.cost.meetings import prediction, proofs, residuals
@@ -36,9 +35,10 @@ from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
 from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
+from linesmith.tuner.propose.recommendation import declined, reason, recommended
 from linesmith.tuner.propose.search import Option, options, price
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
+from linesmith.tuner.propose.this_build import meeting_here
 from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
@@ -91,14 +91,13 @@ def proposal(
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
     of them. Raises ``NothingToSuggest`` when no legal change lowers the predicted cost, with the reason and what else
-    can be done. Where it is in doubt that one end of a pair was sampled, candidates move the other one.
+    can be done.
     """
+    finding = meeting_here(finding, layouts)
     refuse_hopeless(finding, layouts)
     target = subject(finding, layouts, others, premises)
     legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
-    names = doubted(finding)
-    sure = _worthwhile(target, [one for one in legal if not rests_on_doubt(target, one, names)])
-    found = sure or _worthwhile(target, legal)
+    found = _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
     ranked = sorted(undominated(_varied(target, found)), key=smallest_first)
@@ -106,10 +105,10 @@ def proposal(
         replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule)) for one in ranked
     ]
     counted = "accesses" if finding.simulated else "loads"
-    best = recommended(front) if sure else None
+    best = recommended(front)
     made = [candidate(finding, target, one.option, layouts, one.saving) for one in _handful(front, best, limit)]
     if best is None:
-        return Suggestion(finding, tuple(made), declined=declined(front, counted) if sure else nothing_sure(names))
+        return Suggestion(finding, tuple(made), declined=declined(front, counted))
     first = replace(made[0], recommended=reason(best, front, counted, made[0].doubt))
     return Suggestion(finding, (first, *made[1:]))
 
@@ -266,7 +265,7 @@ def answers(
     for finding in found:
         if any(_holds(answer, finding) for answer in given):
             continue
-        others = [one for one in (*found, *further) if one is not finding]
+        others = [one for one in (*found, *further) if one is not finding and not (one.objects and one.objects[0].ways)]
         try:
             given.append(proposal(finding, layouts, MOST_CANDIDATES, others, premises))
         except NothingToSuggest as refusal:

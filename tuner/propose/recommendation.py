@@ -2,9 +2,6 @@
 """Which option to recommend, and why; or why none.
 
 A reviewer takes the smallest change that removes the cost, and memory has to be earned. Doing nothing is an option too.
-
-A member may be in doubt: in the build of the report another one may lie there. To move the other end of the pair, which
-is sure, is right whatever that is; to move the doubted one is right only if it is there.
 """
 
 from __future__ import annotations
@@ -12,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linesmith.analyzer.model import Strategy
-from linesmith.tuner.cost.meetings import residual_share
-from linesmith.tuner.propose.arrangement import lightest
-from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.propose.tradeoff import MOST_FOR_GROWING, Tradeoff, best_first
 
 # A change is recommended that saves at least this share of the record's contended accesses.
@@ -107,31 +100,3 @@ def declined(found: Sequence[Tradeoff], counted: str) -> str:
         why = f"differences of up to {_amount(best.saving.noise)} would be chance"
     saved = f"{_saved(best)} contended {counted}"
     return f"Nothing is recommended: the best candidate is predicted to take away {saved}, and {why}."
-
-
-def rests_on_doubt(target: ContendedRecord, option: Option, names: frozenset[str]) -> bool:
-    """Whether the option parts a sampled pair with a member in ``names`` without moving the end that is sure."""
-    size, starts = target.heat.line_bytes, target.heat.mixes.starts
-    before, after = starts(target.heat.granule), starts(option.granule)
-    separated = [
-        one
-        for one in target.heat.sampled
-        if one.names & names
-        and residual_share(one, option.starts, size, after) < residual_share(one, target.starts, size, before)
-    ]
-    if not separated:
-        return False
-    shown = lightest(target, option.arrangement, target.hot)
-    moved = {*shown.moved, *shown.aligned}
-    ends = [[spot for spot in (one.first, one.second) if spot.name not in names] for one in separated]
-    return any(moved.isdisjoint(target.owners[spot.member] for spot in sure) for sure in ends)
-
-
-def nothing_sure(names: frozenset[str]) -> str:
-    """Why nothing is recommended where all that would pay rests on such members: a sentence."""
-    listed = ", ".join(sorted(names))
-    verb = "were" if len(names) > 1 else "was"
-    return (
-        f"Nothing is recommended: the candidates rest on {listed}, and it is in doubt that {listed} {verb} sampled;"
-        " give the vmlinux of the kernel that was profiled."
-    )
