@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from linesmith.analyzer.layouts.leaves import leaves_within
 from linesmith.analyzer.model import ElfIdentity, Entered, Layout
 
 # Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
-FORMAT = b"linesmith-map-02"
+FORMAT = b"linesmith-map-03"
 SUFFIX = ".access"
 ALIGNMENT = 64
 MACHINES = ("x86-64", "aarch64")
@@ -65,7 +65,8 @@ def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> Acc
     table = dwarf.map_accesses(path, progress)
     if not table.functions:
         raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
-    accesses = build(table, dwarf.read_layouts(path).layouts)
+    layouts = dwarf.read_layouts(path).layouts
+    accesses = replace(build(table, layouts), handed=build(table.handed, layouts))
     remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 

@@ -235,6 +235,7 @@ void RegisterAccessTable(nb::module_& module) {
   AddColumn(table, "function_low", &AccessTable::lows);
   AddColumn(table, "function_high", &AccessTable::highs);
   AddColumn(table, "type_layout", &AccessTable::layouts);
+  table.def_prop_ro("handed", [](const AccessTable& self) { return AccessTable(*self.map().handed); });
   table.def_prop_ro("functions", [](const AccessTable& self) { return NamesOf(self.map().functions); });
   table.def_prop_ro("inline_chains", &InlineChains);
   table.def_prop_ro("files", [](const AccessTable& self) { return ToTexts(self.map().files); });
