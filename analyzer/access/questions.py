@@ -218,12 +218,12 @@ def of_member(found: TypeAccesses, member: Named, accesses: AccessMap) -> TypeAc
     return replace(found, members=(nobody,))
 
 
-def handed_on(layout: Layout, member: Named, accesses: AccessMap) -> tuple[HandedAddress, ...]:
-    """The calls that hand on the address of the member or of what lies in it, by who gets it."""
+def handed_on(layout: Layout, offset: int, size: int, accesses: AccessMap) -> tuple[HandedAddress, ...]:
+    """The calls that hand on the address of what lies in ``size`` bytes at ``offset`` of the layout, by who gets it."""
     if accesses.handed is None:
         return ()
-    end = member.offset + max(member.span.size, 1)
-    within = [one.rows for one in _entries(layout.id, accesses.handed) if member.offset <= one.offset < end]
+    end = offset + max(size, 1)
+    within = [one.rows for one in _entries(layout.id, accesses.handed) if offset <= one.offset < end]
     calls = (
         HandedAddress(one.variable or "", one.function, one.inlined, one.file, one.line)
         for one in accesses.handed.accesses(_together(within).tolist())

@@ -202,7 +202,7 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
     counts: Counter[tuple[str, ...]] = Counter()
     for access in accesses:
         for one in access.call_paths:
-            path = (access.function or "", *one.functions)
+            path = (*filter(None, (access.function,)), *one.functions)
             counts[tuple(dropwhile(is_helper, path))[:_CALLERS] or path[-1:]] += one.count
     return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS))
 

@@ -93,7 +93,8 @@ def _of_part(layout: Layout, found: TypeAccesses, part: Named, accesses: AccessM
 
     own = of_member(found, part, accesses)
     first, *others = own.members
-    return replace(own, members=(replace(first, handed=handed_on(layout, part, accesses)), *others))
+    handed = handed_on(layout, part.offset, part.span.size, accesses)
+    return replace(own, members=(replace(first, handed=handed), *others))
 
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:

@@ -15,7 +15,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of, handed_on
 from linesmith.analyzer.attribution.lock import is_lock, purpose, takes_lock, words_of
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import flatten, named
+from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import (
     ContendedLock,
     Finding,
@@ -74,19 +74,26 @@ def name_locks(
                 known[key] = _contended_lock(owner, name, layouts, accesses, asking, ran)
                 if accesses is not None and not told:
                     layout = layouts.by_id(owner.layout)
-                    known[key] = replace(known[key], possible=_possible(layout, name, layouts, accesses, ran))
+                    known[key] = replace(known[key], possible=_possible(layout, name, accesses, ran))
             answer.append(replace(finding, lock=known[key]))
         else:
             answer.append(finding)
     return tuple(answer)
 
 
-def _possible(layout: Layout, name: str, layouts: Layouts, accesses: AccessMap, ran: frozenset[str]) -> tuple[str, ...]:
-    """The functions that hand the lock to one that locks; those that ran come first."""
-    member = named(layout, layouts, name)
-    calls = handed_on(layout, member, accesses) if member else ()
+def _possible(layout: Layout, name: str, accesses: AccessMap, ran: frozenset[str]) -> tuple[str, ...]:
+    """The functions that hand the lock to one that locks.
+
+    Those that ran come first, then those that hand other members of the object to functions that ran.
+    """
+    lock = next((one for one in layout.members if one.name == name), None)
+    if lock is None:
+        return ()
+    calls = handed_on(layout, lock.offset, lock.size, accesses)
     found = Counter(one.function for one in calls if takes_lock(one.to))
-    return tuple(sorted(found, key=lambda one: (one not in ran, -found[one], one)))
+    others = ran - {one.to for one in calls}
+    using = {one.function for one in handed_on(layout, 0, layout.size, accesses) if one.to in others}
+    return tuple(sorted(found, key=lambda one: (one not in ran, one not in using, -found[one], one)))
 
 
 def _ran(profile: Profile) -> Iterator[str]:

@@ -24,7 +24,7 @@ from linesmith.analyzer.sharing.contended_lock import name_locks
 
 
 def test_names_of_locks_and_of_functions_that_take_one_or_wait() -> None:
-    assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "mutex"]))
+    assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "std::mutex"]))
     assert not any(map(is_lock, ["block_device", "clock_event_device", "super_block", "address_space"]))
     waits = "rwsem_spin_on_owner native_queued_spin_lock_sl __lll_lock_wait"
     real_time = "rtlock_slowlock_locked rt_mutex_slowlock_block.constprop.0"
