@@ -27,7 +27,7 @@ _MARK = b"linesmith-profile"
 _REST = b"profile"
 # Lines go into row groups of about so many accesses and conflicts, so that writing takes the memory of one group.
 _GROUP = 65_536
-_ADDRESSES = frozenset(("address", "code_address", "writer_code_address"))
+_ADDRESSES = frozenset(("address", "code_address", "writer_code_address", "returns"))
 _PLAIN = {int: pa.int64(), str: pa.string(), bool: pa.bool_(), float: pa.float64()}
 
 
