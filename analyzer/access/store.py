@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -65,7 +65,8 @@ def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> Acc
     table = dwarf.map_accesses(path, progress)
     if not table.functions:
         raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
-    accesses = build(table, dwarf.read_layouts(path).layouts)
+    layouts = dwarf.read_layouts(path).layouts
+    accesses = replace(build(table, layouts), handed=build(table.handed, layouts))
     remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 

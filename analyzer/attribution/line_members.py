@@ -311,8 +311,9 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
     counts: Counter[tuple[str, ...]] = Counter()
     for access in accesses:
         for one in access.call_paths:
-            path = (access.function or "", *one.functions)
+            path = tuple(filter(None, (access.function, *one.functions)))
             counts[tuple(dropwhile(is_helper, path))[:_CALLERS] or path[-1:]] += one.count
+    del counts[()]
     return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Words that, as a whole part of a record's name, make it a lock: raw_spinlock, rw_semaphore, pthread_mutex_t.
+# Words that, as a whole part of a record's name, make it a lock: raw_spinlock, pthread_mutex_t, std::mutex.
 # Whole parts, because block and clock end in "lock" too.
 LOCK_WORDS = frozenset(
     (
@@ -39,7 +39,7 @@ def is_opaque(record: str) -> bool:
 
 def is_lock(record: str) -> bool:
     """Whether a record of this name is a lock, by the words of its name."""
-    return any(part in LOCK_WORDS for part in record.split("_"))
+    return not LOCK_WORDS.isdisjoint(re.split("[_:]", record))
 
 
 def has_lock(records: Iterable[str]) -> bool:

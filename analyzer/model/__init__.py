@@ -39,7 +39,7 @@ else:
 _NAMES = {
     "access": (
         "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CallPath CodeAccess Embedding "
-        "FunctionAccesses FunctionCounts MOST_CALLERS MOST_CALL_PATHS MemberAccesses TypeAccesses"
+        "FunctionAccesses FunctionCounts HandedAddress MOST_CALLERS MOST_CALL_PATHS MemberAccesses TypeAccesses"
     ),
     "candidate": (
         "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Prediction Residual "

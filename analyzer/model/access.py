@@ -137,12 +137,23 @@ class FunctionCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedAddress:
+    """A call by which the address of a member gets ``to`` a function; ``inlined`` as in ``CodeAccess``."""
+
+    to: str
+    function: str
+    inlined: tuple[str, ...] = ()
+    file: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemberAccesses:
     """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first.
 
     ``alternatives`` are other members of unions with the same bytes: which one is meant the code does not tell. Of a
-    member that nobody is known to touch ``alone`` is the type, where some code touches one that may be it, and
-    ``takers`` are functions that take it, if it is a lock, by a function inlined into them.
+    member that nobody is known to touch ``alone`` is the type, where some code touches one that may be it. ``handed``
+    are the calls that hand on its address, where one member was asked for.
     """
 
     path: str
@@ -152,7 +163,7 @@ class MemberAccesses:
     functions: tuple[FunctionCounts, ...]
     alternatives: tuple[str, ...] = ()
     alone: str = ""
-    takers: tuple[str, ...] = ()
+    handed: tuple[HandedAddress, ...] = ()
 
     @property
     def readers(self) -> tuple[str, ...]:

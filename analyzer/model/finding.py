@@ -289,7 +289,8 @@ class ContendedLock:
 
     ``members`` are what it probably protects; ``holders`` are functions that ran, take it and write them, ``taken_by``
     the inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of
-    the structure that can help where moving members cannot.
+    the structure that can help where moving members cannot. ``possible`` are functions that hand it to one that locks,
+    those that ran first; only where the profile does not say who took it.
     """
 
     type: str
@@ -299,6 +300,7 @@ class ContendedLock:
     holders: tuple[str, ...] = ()
     taken_by: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, prose, r
 
 MOST_SHARINGS = 6
 MOST_CALLERS_SHOWN = 4
+# Functions that may take a lock.
+MOST_POSSIBLE = 6
 # Elements of an array that are called by their names, and caches and variables of a recording.
 MOST_ELEMENTS = 3
 MOST_OBJECTS = 12
@@ -188,6 +190,8 @@ def lock_rows(lock: ContendedLock | None) -> list[str]:
         return []
     record = f" ({lock.record})" if lock.record and lock.record != lock.name else ""
     rows = [f"the lock is {lock.type}.{lock.name}{record}; {_protects(lock)}"]
+    if lock.possible:
+        rows.append(f"functions that lock it in this binary, possible takers: {listed(lock.possible, MOST_POSSIBLE)}")
     return [*rows, *(f"what can help: {remedy}" for remedy in lock.remedies)]
 
 

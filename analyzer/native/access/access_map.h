@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct AccessMap {
   std::vector<AccessedType> types;                      // [0] is none
   std::vector<std::string> variables;                   // [0] is ""
   std::vector<StaticVariable> statics;                  // by ascending address, those of threads last
+  // Calls that hand on the address of a member instead of accesses; `variables` are who gets it.
+  std::shared_ptr<const AccessMap> handed;
 };
 
 // Maps the accesses of `path`, with the debug information found for it, on `threads` threads (0: all).

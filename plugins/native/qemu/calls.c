@@ -18,17 +18,31 @@ void calls_forget(struct calls *calls) {
   memset(calls->parked, 0, CALLS_PARKED * sizeof *calls->parked);
 }
 
-void calls_arrive(struct cpu_calls *cpu, code_place place) {
-  struct call_stack *stack = &cpu->halves[cpu->upper];
-  code_place back = place >> CALLS_COUNT_BITS << CALLS_COUNT_BITS;
-  cpu->returning = false;
-  for (uint32_t popped = 1; popped <= stack->depth; popped++) {
-    if (stack->returns[(stack->top - popped) % CALLS_DEPTH] != back) continue;
-    stack->depth -= popped;
-    stack->top -= popped;
-    return;
-  }
+static void push(struct call_stack *stack, code_place place) {
+  stack->returns[stack->top++ % CALLS_DEPTH] = place;
+  if (stack->depth < CALLS_DEPTH) stack->depth++;
+}
+
+static void pop(struct call_stack *stack, uint32_t calls) {
+  stack->depth -= calls;
+  stack->top -= calls;
+}
+
+static void arrive(struct call_stack *stack, code_place place) {
+  for (uint32_t calls = 1; calls <= stack->depth; calls++)
+    if (stack->returns[(stack->top - calls) % CALLS_DEPTH] == place) {
+      pop(stack, calls);
+      return;
+    }
   stack->depth = 0;
+}
+
+void calls_end_block(struct cpu_calls *cpu, code_place place) {
+  struct call_stack *stack = &cpu->halves[cpu->upper];
+  if (cpu->ending == BLOCK_CALLS) push(stack, cpu->behind);
+  if (cpu->ending == BLOCK_RETURNS) arrive(stack, place);
+  // To where it has written itself instead of the last call.
+  if (cpu->ending == BLOCK_JUMPS && stack->depth) pop(stack, 1);
 }
 
 /** Fibonacci hashing: keys are apart by the size of a task. */

@@ -27,6 +27,7 @@ static bool fill(struct run *run, char *problem, size_t problem_bytes) {
     return false;
   }
   coherence_follow_paths(run->coherence, path_of, run);
+  block_shapes_open(&run->shapes);
   slices_open(&run->slices, options->quantum, options->seed);
   slices_open(&run->slices_outside, QUANTUM_OUTSIDE, options->seed);
   turns_open(&run->turns);
@@ -64,7 +65,7 @@ void run_disown(struct run *run) {
   run->forked = true;
   run->tracing.writer = NULL;
   run->sites.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  run->calls.lock = run->paths.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  run->calls.lock = run->paths.lock = run->shapes.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   turns_open(&run->turns);
 }
 

@@ -27,6 +27,7 @@ struct run {
   struct options options;
   struct coherence *coherence;
   struct sites sites;
+  struct block_shapes shapes;
   struct calls calls;
   struct call_paths paths;
   struct device_pages device_pages;
