@@ -38,17 +38,20 @@ class DrawnTask:
 class Draw:
     """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
 
-    The fit begins with ``handover``, and with touches in the order of ``late``. Another CPU goes on at the end of a
-    turn with the probability ``ending`` at least. ``targets`` are samples of each touch as another run might have them,
-    loads and stores.
+    The fit begins with ``handover``, which stays if it is ``fixed``, and with touches in the order of ``late``. Another
+    CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets`` are samples of each touch as
+    another run might have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for
+    each of the function's most frequent one.
     """
 
     tasks: tuple[DrawnTask, ...]
     handover: float
+    fixed: bool
     ending: float
     per_store: float
     late: tuple[float, ...]
     targets: tuple[tuple[float, float], ...]
+    unseen: tuple[float, ...]
     seed: int
 
 
@@ -67,14 +70,22 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     )
     there = _machine(evidence, draw)
     return Draw(
-        tuple(_task(touches, numbers, there, draw) for numbers in _shared_out(touches, used, draw)),
+        tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
         draw.uniform(0.1, 0.6),
+        not evidence.exact and draw.random() < 0.5,
         draw.choice((0.0, 0.3, 1.0)),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         tuple(_lateness(one) + draw.gauss(0.0, 0.3) for one in touches),
         targets,
+        _unseen(touches, draw),
         seed,
     )
+
+
+def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
+    """How often what was not sampled is done, by touch: some branches of code are never taken, others always."""
+    most = draw.choice((0.0, 0.1, 0.5))
+    return tuple(most * draw.random() for _ in touches)
 
 
 def _another(count: float, draw: Random, exact: bool) -> float:
@@ -99,10 +110,12 @@ def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Rand
 
 
 def _fits(one: SampledTouch, other: SampledTouch) -> bool:
-    """Whether two functions touch the same object, and ran on about as many CPUs."""
+    """Whether two functions touch the same object, and ran on about as many CPUs of the same nodes."""
     first, second = one.cpus or USUAL_CPUS, other.cpus or USUAL_CPUS
     known = min(one.weight / first, other.weight / second) >= WELL_KNOWN
-    return one.base == other.base and max(first, second) <= (ALIKE if known else 2) * min(first, second)
+    if one.base != other.base or (one.nodes != other.nodes and (known or one.nodes.isdisjoint(other.nodes))):
+        return False
+    return max(first, second) <= (ALIKE if known else 2) * min(first, second)
 
 
 def _machine(evidence: Evidence, draw: Random) -> int:
@@ -112,11 +125,12 @@ def _machine(evidence: Evidence, draw: Random) -> int:
     return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
 
 
-def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], there: int, draw: Random) -> DrawnTask:
-    cpus = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
-    return DrawnTask(
-        tuple(sorted(draw.sample(range(there), min(cpus, there)))), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0))
-    )
+def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequence[int], draw: Random) -> DrawnTask:
+    count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
+    seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
+    cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
+    chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)))
 
 
 def _lateness(one: SampledTouch) -> float:

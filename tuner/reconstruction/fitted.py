@@ -9,70 +9,91 @@ those that miss too often in the run come later in their turn, and CPUs give way
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from linesmith.tuner.reconstruction.draw import Draw, DrawnTask
 from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
 from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
 
-ROUNDS = 14
 TRIAL_ACCESSES = 6_000
+TRIAL_EACH = 50
 ACCESSES = 20_000
 # How far one round goes towards the rate that would give the counts if nothing else changed.
 STEP = 0.7
 # The same of the place in a turn, for each touch that misses though it should not.
 PLACE_STEP = 0.4
+SATURATED = 5.0
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
 
 
-@dataclass(slots=True)
-class _Fit:
-    """What the fit changes: rates and places in a turn by touch, and how likely another CPU goes on."""
+class Fitting:
+    """A draw as far as it is fitted."""
 
-    rates: list[float]
-    late: list[float]
-    handover: float
+    def __init__(self, draw: Draw, evidence: Evidence) -> None:
+        self._draw = draw
+        self._evidence = evidence
+        self._rates = [max(*target, 0.3) for target in draw.targets]
+        # Who loads a line whenever somebody has stored there shows no more for loading it more often.
+        self._most = SATURATED * max(self._rates)
+        self._late = [*draw.late]
+        self._handover = draw.handover
+        self._rounds = 0
+        self._leading = _leading(evidence)
+        self.misfit = float("inf")
+
+    def advance(self, rounds: int) -> None:
+        """Go on for so many rounds."""
+        for _ in range(rounds):
+            touches = len(self._evidence.touches)
+            counts = self.run(max(TRIAL_ACCESSES, TRIAL_EACH * touches)).counts(touches)
+            shown = _shown(counts, self._evidence, self._draw)
+            self.misfit = _misfit(self._draw, self._evidence, shown, counts)
+            self._change(counts, shown)
+
+    def run(self, accesses: int = ACCESSES) -> MadeRun:
+        """A run of so many accesses."""
+        self._rounds += 1
+        tasks = [self._task(task) for task in self._draw.tasks]
+        ending = max(self._draw.ending, self._handover)
+        seed = (self._draw.seed << 8) + self._rounds
+        return MadeRun(self._evidence.nodes, tasks, self._handover, ending, accesses, seed)
+
+    def _change(self, counts: Sequence[SiteCounts], shown: Sequence[_Shown]) -> None:
+        touches, draw = self._evidence.touches, self._draw
+        for at, one in enumerate(touches):
+            if one.sampled:
+                self._rates[at] = _next_rate(self._rates[at], one, draw.targets[at], shown[at])
+            self._late[at] += PLACE_STEP * _too_early(one, counts[at], self._evidence.exact)
+        for at, one in enumerate(touches):
+            if not one.sampled:
+                most = draw.unseen[at] * max((self._rates[leading] for leading in self._leading[at]), default=0.0)
+                # Nothing was seen of it: it may be made as often as leaves it unseen.
+                expected = 0.0 if one.quiet else sum(shown[at])
+                self._rates[at] = most if expected <= 1 else min(self._rates[at] / expected**STEP, most)
+        self._rates = [min(max(rate, LEAST_OFTEN), self._most) for rate in self._rates]
+        if not draw.fixed:
+            self._handover = _next_handover(self._handover, counts, self._evidence)
+
+    def _task(self, task: DrawnTask) -> RunTask:
+        each = max(self._rates[one] for one in task.touches) / task.often
+        steps = []
+        for number in sorted(task.touches, key=self._late.__getitem__):
+            one = self._evidence.touches[number]
+            often = min(max(self._rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
+            steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
+        return RunTask(task.cpus, each / len(task.cpus), 0, tuple(steps))
 
 
-@dataclass(frozen=True, slots=True)
-class FittedRun:
-    """A run, and how far its report is from the profile: a mean of squares, 1 where chance alone is between them."""
-
-    run: MadeRun
-    misfit: float
-
-
-def fitted(draw: Draw, evidence: Evidence) -> FittedRun:
-    """The run of a draw."""
-    fit = _Fit([max(*target, 0.3) for target in draw.targets], [*draw.late], draw.handover)
-    for number in range(ROUNDS):
-        counts = _run(draw, evidence, fit, TRIAL_ACCESSES, number).counts(len(evidence.touches))
-        shown = _shown(counts, evidence, draw)
-        for at, one in enumerate(evidence.touches):
-            fit.rates[at] = _next_rate(fit.rates[at], one, draw.targets[at], shown[at])
-            fit.late[at] += PLACE_STEP * _too_early(one, counts[at], evidence.exact)
-        fit.handover = _next_handover(fit.handover, counts, evidence)
-    run = _run(draw, evidence, fit, ACCESSES, ROUNDS)
-    return FittedRun(run, _misfit(draw, evidence, _shown(run.counts(len(evidence.touches)), evidence, draw)))
-
-
-def _run(draw: Draw, evidence: Evidence, fit: _Fit, accesses: int, number: int) -> MadeRun:
-    tasks = [_task(task, evidence, fit) for task in draw.tasks]
-    ending = max(draw.ending, fit.handover)
-    return MadeRun(evidence.nodes, tasks, fit.handover, ending, accesses, draw.seed * (ROUNDS + 1) + number)
-
-
-def _task(task: DrawnTask, evidence: Evidence, fit: _Fit) -> RunTask:
-    each = max(fit.rates[one] for one in task.touches) / task.often
-    steps = []
-    for number in sorted(task.touches, key=fit.late.__getitem__):
-        one = evidence.touches[number]
-        often = min(max(fit.rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
-        steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
-    return RunTask(task.cpus, each / len(task.cpus), 0, tuple(steps))
+def _leading(evidence: Evidence) -> list[list[int]]:
+    """For each touch the sampled ones of the same function on the same object."""
+    sampled: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, one in enumerate(evidence.touches):
+        if one.sampled:
+            sampled[one.function, one.base].append(number)
+    return [sampled[one.function, one.base] for one in evidence.touches]
 
 
 # Expected samples of a touch: loads, stores.
@@ -93,10 +114,6 @@ def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> lis
 
 
 def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
-    if not touch.sampled:
-        # Nothing was seen of it: it may be made as often as leaves it unseen.
-        expected = 0.0 if touch.quiet else shown[0] + shown[1]
-        return rate if expected <= 1 else rate / expected**STEP
     stored = touch.kind is not TouchKind.LOAD and touch.stores is not None
     ratio = (target[stored] + 0.5) / (shown[stored] + 0.5)
     return float(rate * min(max(ratio, 0.1), 10.0) ** STEP)
@@ -126,11 +143,18 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evi
     return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
 
 
-def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown]) -> float:
-    rows = [
-        (found - target) ** 2 / (target + 1 + (0.1 * target) ** 2)
-        for touch, targets, founds in zip(evidence.touches, draw.targets, shown, strict=True)
-        for target, found in zip(targets, founds, strict=True)
-        if touch.sampled
-    ]
+def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
+    """How far the report is from the profile: a mean of squares, 1 where chance alone is between them."""
+    rows = []
+    for touch, target, found, counts in zip(evidence.touches, draw.targets, shown, counted, strict=True):
+        if not touch.sampled:
+            continue
+        rows += [_apart(one, other) for one, other in zip(target, found, strict=True) if one or other]
+        total = _could_miss(touch, counts, evidence.exact)
+        if touch.missed is not None and touch.weight and total:
+            rows.append(_apart(touch.missed, touch.weight * counts.missed / total))
     return sum(rows) / max(len(rows), 1)
+
+
+def _apart(target: float, found: float) -> float:
+    return (found - target) ** 2 / (target + 1 + (0.1 * target) ** 2)

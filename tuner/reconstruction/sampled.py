@@ -35,7 +35,7 @@ WORD_BYTES = 8
 USUAL_CPUS = 8
 MOST_CPUS = 64
 # Touches of one record that are followed, those sampled most; more are noise, and cost time.
-MOST_TOUCHES = 96
+MOST_TOUCHES = 160
 
 
 class TouchKind(IntEnum):
@@ -66,6 +66,7 @@ class SampledTouch:
     stores: float | None = 0.0
     missed: float | None = None
     cpus: int | None = None
+    nodes: frozenset[int] = frozenset()
     code: int = 0
     sampled: bool = True
     quiet: bool = False
@@ -108,8 +109,8 @@ def evidence(
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     for one in placed:
-        rows = _recorded(one) if profile.recording is not None else _on_line(one, known.get(one.outer.id) if one.outer else None, layouts)
-        for touch in rows:
+        about = known.get(one.outer.id) if one.outer else None
+        for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
@@ -117,7 +118,7 @@ def evidence(
     objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
     by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
     return Evidence(
-        (*sampled, *by_code), _nodes(profile, placed, sampled), profile.recording is not None, _missing(sampled)
+        (*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled)
     )
 
 
@@ -128,13 +129,15 @@ def _placed(
     lines = {line.rank: line for line in profile.lines}
     found = {finding.rank: finding for finding in findings}
     if not profile.areas:
-        for finding, base in zip(findings, addresses(findings, here), strict=True):
+        for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
             yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
         return
-    spans = sorted((area.address, area.end) for kind in here.kinds for area in kind.areas)
+    areas = [area for kind in here.kinds for area in kind.areas]
     for line in profile.lines:
-        if line.address is not None and any(low < line.address + line.bytes and line.address < high for low, high in spans):
+        if line.address is not None and any(
+            area.address < line.address + line.bytes and line.address < area.end for area in areas
+        ):
             about = found[line.rank].objects[0] if line.rank in found else None
             base = line.address + (about.start if about else 0)
             yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
@@ -157,6 +160,7 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
             float(row.stores) if _has_stores(row) else None,
             float(row.stores_l1_miss) if row.stores_l1_miss is not None and row.stores_l1_hit is not None else None,
             row.cpus,
+            origin((row,)).nodes,
             row.code_address or 0,
         )
 
@@ -186,6 +190,7 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 float(stores),
                 float(misses[key]),
                 row.cpus,
+                origin((row,)).nodes,
                 row.code_address or 0,
             )
 
@@ -230,6 +235,7 @@ def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
         stores=added(one.stores, other.stores),
         missed=added(one.missed, other.missed),
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
+        nodes=one.nodes | other.nodes,
     )
 
 
@@ -239,13 +245,20 @@ def _missing(touches: Iterable[SampledTouch]) -> float | None:
     return sum(missed for missed, _ in known) / total if total else None
 
 
-def _nodes(profile: Profile, placed: Iterable[_Placed], touches: Sequence[SampledTouch]) -> tuple[int, ...]:
-    """The node of each CPU: those of a recording, else as many as functions ran on, on the nodes that were seen."""
+def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
+    """The node of each CPU: those of a recording, else at least as many as the functions ran on, of all nodes seen.
+
+    Twice as many, for a draw may put functions on different ones.
+    """
     if profile.recording is not None:
         return profile.recording.nodes
-    seen = sorted(origin(row for one in placed for row in one.line.accesses).nodes) or [0]
-    count = max((one.cpus or 0 for one in touches), default=0) or USUAL_CPUS
-    return tuple(seen[cpu % len(seen)] for cpu in range(min(max(2 * count, 2), MOST_CPUS)))
+    most: dict[frozenset[int], int] = {}
+    for one in touches:
+        most[one.nodes] = max(most.get(one.nodes, 1), one.cpus or USUAL_CPUS)
+    seen = sorted(frozenset[int]().union(*most)) or [0]
+    apart = sum(count for nodes, count in most.items() if len(nodes) == 1)
+    count = max(*most.values(), apart if len(seen) > 1 else 1, 2)
+    return tuple(seen[cpu % len(seen)] for cpu in range(min(2 * count, MOST_CPUS)))
 
 
 def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], shown: set[int]) -> Iterator[SampledTouch]:
@@ -267,6 +280,5 @@ def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], sho
                 kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
             if kind is TouchKind.LOAD or quiet:
                 width = min(max(member.size, 1), WORD_BYTES)
-                yield SampledTouch(
-                    base, address, width, one.function, kind, missed=None, cpus=one.cpus, sampled=False, quiet=quiet, ways=counts.total
-                )
+                seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
+                yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)
