@@ -137,6 +137,6 @@ def _lateness(one: SampledTouch) -> float:
     """From 0 to 1: how much it looks like a touch that comes late in its turn, when others have fetched the line."""
     if not one.sampled:
         return 1.0
-    if one.missed is not None and one.weight:
-        return 1 - min(one.missed / one.weight, 1.0)
+    if one.missed is not None:
+        return 1 - one.missed
     return 0.0 if takes_lock(one.function) else 0.5

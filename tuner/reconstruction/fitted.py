@@ -122,9 +122,7 @@ def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], sh
 def _too_early(touch: SampledTouch, counts: SiteCounts, exact: bool) -> float:
     """By how much of its accesses a touch misses more than in the profile; below 0 where it misses less."""
     total = _could_miss(touch, counts, exact)
-    if touch.missed is None or not total or not touch.weight:
-        return 0.0
-    return counts.missed / total - min(touch.missed / touch.weight, 1.0)
+    return counts.missed / total - touch.missed if touch.missed is not None and total else 0.0
 
 
 def _could_miss(touch: SampledTouch, counts: SiteCounts, exact: bool) -> int:
@@ -151,8 +149,8 @@ def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Se
             continue
         rows += [_apart(one, other) for one, other in zip(target, found, strict=True) if one or other]
         total = _could_miss(touch, counts, evidence.exact)
-        if touch.missed is not None and touch.weight and total:
-            rows.append(_apart(touch.missed, touch.weight * counts.missed / total))
+        if touch.missed is not None and total:
+            rows.append(_apart(touch.missed * touch.checked, counts.missed / total * touch.checked))
     return sum(rows) / max(len(rows), 1)
 
 

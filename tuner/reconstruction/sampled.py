@@ -50,9 +50,9 @@ class TouchKind(IntEnum):
 class SampledTouch:
     """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``loads`` are those of a line that another CPU had modified, ``stores`` and ``missed`` stores and those of them that
-    missed: samples, ``None`` where the profile does not say. Of a recording ``loads`` and ``stores`` count once in each
-    stay of the line in a cache, ``missed`` are those that fetched it. What only the code tells is not ``sampled``;
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile
+    does not say; both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is
+    the share of the stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code tells is not ``sampled``;
     ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line which the profile does not
     have.
     """
@@ -76,6 +76,11 @@ class SampledTouch:
     def weight(self) -> float:
         """All of its samples."""
         return self.loads + (self.stores or 0.0)
+
+    @property
+    def checked(self) -> float:
+        """Those of them of which it is known whether they missed."""
+        return 0.0 if self.missed is None else self.stores or self.loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +163,7 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
             _kind(row, _counts(code, address - placed.base, function)),
             float(row.contended),
             float(row.stores) if _has_stores(row) else None,
-            float(row.stores_l1_miss) if row.stores_l1_miss is not None and row.stores_l1_hit is not None else None,
+            (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
             origin((row,)).nodes,
             row.code_address or 0,
@@ -179,16 +184,17 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
         key = row.offset or 0, row.code_address
         # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
         stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
-        if first[key] or stores:
+        loads = 0.0 if row.stores else float(first[key])
+        if loads or stores:
             yield SampledTouch(
                 placed.base,
                 placed.address + key[0],
                 min(row.width or 1, CACHE_LINE_BYTES),
                 row.function or f"{row.code_address or 0:#x}",
                 TouchKind.ATOMIC if row.stores else TouchKind.LOAD,
-                0.0 if row.stores else float(first[key]),
+                loads,
                 float(stores),
-                float(misses[key]),
+                min(misses[key] / (loads + stores), 1.0),
                 row.cpus,
                 origin((row,)).nodes,
                 row.code_address or 0,
@@ -225,24 +231,22 @@ def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
 
 def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
     """Both as one."""
-
-    def added(first: float | None, second: float | None) -> float | None:
-        return None if first is None or second is None else first + second
-
+    shares = [(each.missed, each.weight) for each in (one, other) if each.missed is not None]
+    weight = sum(each for _, each in shares)
     return replace(
         one,
         loads=one.loads + other.loads,
-        stores=added(one.stores, other.stores),
-        missed=added(one.missed, other.missed),
+        stores=None if one.stores is None or other.stores is None else one.stores + other.stores,
+        missed=sum(share * each for share, each in shares) / weight if weight else one.missed,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
         nodes=one.nodes | other.nodes,
     )
 
 
 def _missing(touches: Iterable[SampledTouch]) -> float | None:
-    known = [(one.missed, one.weight) for one in touches if one.missed is not None]
-    total = sum(weight for _, weight in known)
-    return sum(missed for missed, _ in known) / total if total else None
+    known = [(one.missed, one.checked) for one in touches if one.missed is not None]
+    total = sum(checked for _, checked in known)
+    return sum(missed * checked for missed, checked in known) / total if total else None
 
 
 def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
