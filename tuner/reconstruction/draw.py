@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from linesmith.analyzer.attribution.lock import takes_lock
@@ -20,6 +20,11 @@ REACHED = 0.5
 # Numbers of CPUs that differ by more are of different tasks, where both are known well.
 ALIKE = 1.2
 WELL_KNOWN = 3
+# Shares of changes that make turns longer or shorter, and that let CPUs give way elsewhere; the others move a function.
+TURNS, ENDINGS = 0.2, 0.1
+JOINS = 0.7
+# Bounds of how often a turn makes its most frequent touch.
+LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,35 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     )
 
 
+def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
+    """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
+    tasks = list(now.tasks)
+    at = draw.randrange(len(tasks))
+    what = draw.random()
+    if what < TURNS:
+        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
+        tasks[at] = replace(tasks[at], often=often)
+        return replace(now, tasks=tuple(tasks))
+    if what < TURNS + ENDINGS:
+        return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
+    touches = evidence.touches
+    function = touches[draw.choice(tasks[at].touches)].function
+    moved = [number for number in tasks[at].touches if touches[number].function == function]
+    stay = [number for number in tasks[at].touches if touches[number].function != function]
+    fitting = [
+        other
+        for other, task in enumerate(tasks)
+        if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
+    ]
+    if fitting and (not stay or draw.random() < JOINS):
+        other = draw.choice(fitting)
+        tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
+    else:
+        tasks.append(_task(touches, moved, evidence.nodes[: max(max(task.cpus) for task in tasks) + 1], draw))
+    tasks[at] = replace(tasks[at], touches=tuple(stay))
+    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+
+
 def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
     """How often what was not sampled is done, by touch: some branches of code are never taken, others always."""
     most = draw.choice((0.0, 0.1, 0.5))
@@ -98,7 +132,7 @@ def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Rand
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number in used:
         groups[touches[number].function, touches[number].base].append(number)
-    joins = draw.random()
+    joins = draw.random() ** (1 / 3)
     tasks: list[list[int]] = []
     for group in groups.values():
         fitting = [task for task in tasks if _fits(touches[task[0]], touches[group[0]])]

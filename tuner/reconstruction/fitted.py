@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
 
-from linesmith.tuner.reconstruction.draw import Draw, DrawnTask
+from linesmith.tuner.reconstruction.draw import Draw, DrawnTask, changed
 from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
 from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
 
@@ -29,60 +31,94 @@ LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
 
 
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
+
+    ``misfit`` is how far the report of a run is from the profile.
+    """
+
+    draw: Draw
+    rates: tuple[float, ...]
+    late: tuple[float, ...]
+    handover: float
+    misfit: float = float("inf")
+
+
 class Fitting:
     """A draw as far as it is fitted."""
 
     def __init__(self, draw: Draw, evidence: Evidence) -> None:
-        self._draw = draw
         self._evidence = evidence
-        self._rates = [max(*target, 0.3) for target in draw.targets]
+        rates = tuple(max(*target, 0.3) for target in draw.targets)
+        self._state = _State(draw, rates, draw.late, draw.handover)
         # Who loads a line whenever somebody has stored there shows no more for loading it more often.
-        self._most = SATURATED * max(self._rates)
-        self._late = [*draw.late]
-        self._handover = draw.handover
-        self._rounds = 0
+        self._most = SATURATED * max(rates)
         self._leading = _leading(evidence)
-        self.misfit = float("inf")
+        self._seed = draw.seed << 16
+        self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
+
+    @property
+    def misfit(self) -> float:
+        """A mean of squares, 1 where chance alone is between the profile and the report of the run."""
+        return self._state.misfit
 
     def advance(self, rounds: int) -> None:
         """Go on for so many rounds."""
         for _ in range(rounds):
-            touches = len(self._evidence.touches)
-            counts = self.run(max(TRIAL_ACCESSES, TRIAL_EACH * touches)).counts(touches)
-            shown = _shown(counts, self._evidence, self._draw)
-            self.misfit = _misfit(self._draw, self._evidence, shown, counts)
-            self._change(counts, shown)
+            self._state = self._next(self._state)
+
+    def search(self, proposals: int) -> None:
+        """Try so many changes of the tasks; those stay that bring the report nearer to the profile."""
+        for _ in range(proposals):
+            other = replace(self._state, draw=changed(self._state.draw, self._evidence, self._choices))
+            other = self._next(self._next(other))
+            if other.misfit < self._state.misfit:
+                self._state = other
 
     def run(self, accesses: int = ACCESSES) -> MadeRun:
         """A run of so many accesses."""
-        self._rounds += 1
-        tasks = [self._task(task) for task in self._draw.tasks]
-        ending = max(self._draw.ending, self._handover)
-        seed = (self._draw.seed << 8) + self._rounds
-        return MadeRun(self._evidence.nodes, tasks, self._handover, ending, accesses, seed)
+        return self._run(self._state, accesses)
 
-    def _change(self, counts: Sequence[SiteCounts], shown: Sequence[_Shown]) -> None:
-        touches, draw = self._evidence.touches, self._draw
+    def _run(self, state: _State, accesses: int) -> MadeRun:
+        self._seed += 1
+        tasks = [self._task(task, state) for task in state.draw.tasks]
+        ending = max(state.draw.ending, state.handover)
+        return MadeRun(self._evidence.nodes, tasks, state.handover, ending, accesses, self._seed)
+
+    def _next(self, state: _State) -> _State:
+        """The state after a run, with the misfit of that run."""
+        touches, draw = self._evidence.touches, state.draw
+        counts = self._run(state, max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))).counts(len(touches))
+        shown = _shown(counts, self._evidence, draw)
+        rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
-                self._rates[at] = _next_rate(self._rates[at], one, draw.targets[at], shown[at])
-            self._late[at] += PLACE_STEP * _too_early(one, counts[at], self._evidence.exact)
+                rates[at] = _next_rate(rates[at], one, draw.targets[at], shown[at])
         for at, one in enumerate(touches):
             if not one.sampled:
-                most = draw.unseen[at] * max((self._rates[leading] for leading in self._leading[at]), default=0.0)
+                most = draw.unseen[at] * max((rates[leading] for leading in self._leading[at]), default=0.0)
                 # Nothing was seen of it: it may be made as often as leaves it unseen.
                 expected = 0.0 if one.quiet else sum(shown[at])
-                self._rates[at] = most if expected <= 1 else min(self._rates[at] / expected**STEP, most)
-        self._rates = [min(max(rate, LEAST_OFTEN), self._most) for rate in self._rates]
-        if not draw.fixed:
-            self._handover = _next_handover(self._handover, counts, self._evidence)
+                rates[at] = most if expected <= 1 else min(rates[at] / expected**STEP, most)
+        exact = self._evidence.exact
+        return _State(
+            draw,
+            tuple(min(max(rate, LEAST_OFTEN), self._most) for rate in rates),
+            tuple(
+                late + PLACE_STEP * _too_early(one, counted, exact)
+                for late, one, counted in zip(state.late, touches, counts, strict=True)
+            ),
+            state.handover if draw.fixed else _next_handover(state.handover, counts, self._evidence),
+            _misfit(draw, self._evidence, shown, counts),
+        )
 
-    def _task(self, task: DrawnTask) -> RunTask:
-        each = max(self._rates[one] for one in task.touches) / task.often
+    def _task(self, task: DrawnTask, state: _State) -> RunTask:
+        each = max(state.rates[one] for one in task.touches) / task.often
         steps = []
-        for number in sorted(task.touches, key=self._late.__getitem__):
+        for number in sorted(task.touches, key=state.late.__getitem__):
             one = self._evidence.touches[number]
-            often = min(max(self._rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
+            often = min(max(state.rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
             steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
         return RunTask(task.cpus, each / len(task.cpus), 0, tuple(steps))
 

@@ -19,7 +19,6 @@ from linesmith.analyzer.model import (
     LineObject,
     ObjectArea,
     ObjectKind,
-    Profile,
     SlabPlace,
 )
 from linesmith.analyzer.slab.allocation import Kernel
@@ -31,14 +30,18 @@ SLABS_AT = 0xFFFF_8881_0400_0000
 
 
 def sampled_scene(
-    findings: Sequence[Finding], record: Layout, profile: Profile, layouts: Layouts, kernel: Kernel | None
+    findings: Sequence[Finding],
+    record: Layout,
+    layouts: Layouts,
+    kernel: Kernel | None,
+    areas: Sequence[ObjectArea] = (),
 ) -> TraceScene:
     """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program.
 
-    A profile that knows its objects has them all.
+    Of a profile that knows its objects, those ``areas``, all that are or hold the record.
     """
-    if profile.areas:
-        return scene(record, profile.areas, layouts)
+    if areas:
+        return scene(record, areas, layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
         return scene(record, _separate(findings, layouts), layouts)

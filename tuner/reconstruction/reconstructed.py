@@ -16,8 +16,9 @@ from linesmith.tuner.replay.scene import TraceScene
 
 DRAWS = 30
 # For each draw that is used so many are tried, those are left whose reports are nearest to the profile.
-TRIED = 4
+TRIED = 3
 ROUNDS = 5
+PROPOSALS = 5
 
 
 def reconstructed(
@@ -40,10 +41,10 @@ def reconstructed(
         return ()
     instructions = [one.code for one in known.touches]
     fits = [Fitting(drawn(known, TRIED * draws * seed + number), known) for number in range(TRIED * draws)]
-    while len(fits) > draws:
-        for one in fits:
-            one.advance(ROUNDS)
-        fits = sorted(fits, key=lambda one: one.misfit)[: max(len(fits) // 2, draws)]
     for one in fits:
         one.advance(ROUNDS)
+    fits = sorted(fits, key=lambda one: one.misfit)[:draws]
+    for one in fits:
+        one.search(PROPOSALS)
+        one.advance(1)
     return tuple(one.run().open(instructions, (here,)) for one in fits)

@@ -50,11 +50,11 @@ class TouchKind(IntEnum):
 class SampledTouch:
     """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile
-    does not say; both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is
-    the share of the stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code tells is not ``sampled``;
-    ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line which the profile does not
-    have.
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
+    both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
+    stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
+    tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
+    which the profile does not have.
     """
 
     base: int
@@ -130,10 +130,11 @@ def evidence(
 def _placed(
     findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene
 ) -> Iterator[_Placed]:
-    """The lines of the scene's objects: by address where the profile knows its objects, else those of the findings."""
+    """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
     found = {finding.rank: finding for finding in findings}
-    if not profile.areas:
+    known = {area.address for area in profile.areas}
+    if not all(area.address in known for kind in here.kinds for area in kind.areas):
         for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
             yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
