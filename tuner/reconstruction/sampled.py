@@ -35,7 +35,7 @@ WORD_BYTES = 8
 USUAL_CPUS = 8
 MOST_CPUS = 64
 # Touches of one record that are followed, those sampled most; more are noise, and cost time.
-MOST_TOUCHES = 160
+MOST_TOUCHES = 120
 
 
 class TouchKind(IntEnum):
