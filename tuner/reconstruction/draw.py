@@ -21,11 +21,12 @@ REACHED = 0.5
 ALIKE = 1.2
 WELL_KNOWN = 3
 # Shares of changes that make turns longer or shorter, that put them under a lock or take them out, and that let CPUs
-# give way elsewhere; the others move a function.
-TURNS, LOCKS, ENDINGS = 0.2, 0.15, 0.1
+# give way more or less often or at other places; the others move a function.
+TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
 # How likely turns are under a lock that take one on the record, and others that store.
 OWN_LOCK, OTHER_LOCK = 0.6, 0.4
 JOINS = 0.7
+LEAST_HANDOVER = 0.02
 # Bounds of how often a turn makes its most frequent touch.
 LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 
@@ -82,7 +83,7 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     return Draw(
         tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
         draw.uniform(0.1, 0.6),
-        not evidence.exact and draw.random() < 0.5,
+        not evidence.exact,
         draw.choice((0.0, 0.3, 1.0)),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
@@ -104,7 +105,9 @@ def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
     if what < TURNS + LOCKS:
         tasks[at] = replace(tasks[at], locked=not tasks[at].locked)
         return replace(now, tasks=tuple(tasks))
-    if what < TURNS + LOCKS + ENDINGS:
+    if what < TURNS + LOCKS + HANDOVERS:
+        return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
+    if what < TURNS + LOCKS + HANDOVERS + ENDINGS:
         return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
     touches = evidence.touches
     function = touches[draw.choice(tasks[at].touches)].function

@@ -31,8 +31,7 @@ PLACE_STEP = 0.4
 SATURATED = 5.0
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
-# The least of a recording, and of samples, whose CPUs run side by side.
-LEAST_HANDOVER = {True: 0.003, False: 0.03}
+LEAST_HANDOVER = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,8 @@ class Fitting:
     def search(self, proposals: int) -> None:
         """Try so many changes of the tasks; those stay that bring the report nearer to the profile."""
         for _ in range(proposals):
-            other = replace(self._state, draw=changed(self._state.draw, self._evidence, self._choices))
+            draw = changed(self._state.draw, self._evidence, self._choices)
+            other = replace(self._state, draw=draw, handover=draw.handover if draw.fixed else self._state.handover)
             other = self._next(self._next(other))
             if other.misfit < self._state.misfit:
                 self._state = other
@@ -185,7 +185,7 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evi
     total = sum(_could_miss(one, counts, evidence.exact) for one, counts in known)
     missed = sum(counts.missed for _, counts in known)
     ratio = (evidence.missing + 0.005) / (missed / max(total, 1) + 0.005)
-    return float(min(max(handover * ratio, LEAST_HANDOVER[evidence.exact]), 1.0))
+    return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
 
 
 def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
