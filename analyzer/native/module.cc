@@ -262,7 +262,10 @@ void RegisterAccessTable(nb::module_& module) {
   AddColumn(table, "static_layout", &AccessTable::static_layout);
   AddColumn(table, "static_of_thread", &AccessTable::static_of_thread);
   table.def_prop_ro("statics", [](const AccessTable& self) { return NamesOf(self.map().statics); });
-  table.def_prop_ro("handed", [](const AccessTable& self) { return AccessTable(*self.map().handed); });
+  table.def_prop_ro("handed", [](const AccessTable& self) {
+    // Of a machine whose code cannot be read there are no calls either.
+    return AccessTable(self.map().handed ? *self.map().handed : AccessMap{});
+  });
   table.def_prop_ro("functions", [](const AccessTable& self) { return NamesOf(self.map().functions); });
   table.def_prop_ro("inline_chains", &InlineChains);
   table.def_prop_ro("files", [](const AccessTable& self) { return ToTexts(self.map().files); });

@@ -35,7 +35,7 @@ WORD_BYTES = 8
 USUAL_CPUS = 8
 MOST_CPUS = 64
 # Touches of one record that are followed, those sampled most; more are noise, and cost time.
-MOST_TOUCHES = 96
+MOST_TOUCHES = 120
 
 
 class TouchKind(IntEnum):
@@ -50,11 +50,11 @@ class TouchKind(IntEnum):
 class SampledTouch:
     """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``loads`` are those of a line that another CPU had modified, ``stores`` and ``missed`` stores and those of them that
-    missed: samples, ``None`` where the profile does not say. Of a recording ``loads`` and ``stores`` count once in each
-    stay of the line in a cache, ``missed`` are those that fetched it. What only the code tells is not ``sampled``;
-    ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line which the profile does not
-    have.
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
+    both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
+    stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
+    tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
+    which the profile does not have.
     """
 
     base: int
@@ -66,6 +66,7 @@ class SampledTouch:
     stores: float | None = 0.0
     missed: float | None = None
     cpus: int | None = None
+    nodes: frozenset[int] = frozenset()
     code: int = 0
     sampled: bool = True
     quiet: bool = False
@@ -75,6 +76,11 @@ class SampledTouch:
     def weight(self) -> float:
         """All of its samples."""
         return self.loads + (self.stores or 0.0)
+
+    @property
+    def checked(self) -> float:
+        """Those of them of which it is known whether they missed."""
+        return 0.0 if self.missed is None else self.stores or self.loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,36 +114,31 @@ def evidence(
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     for one in placed:
-        rows = (
-            _recorded(one)
-            if profile.recording is not None
-            else _on_line(one, known.get(one.outer.id) if one.outer else None, layouts)
-        )
-        for touch in rows:
+        about = known.get(one.outer.id) if one.outer else None
+        for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
     objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
     by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
-    return Evidence(
-        (*sampled, *by_code), _nodes(profile, placed, sampled), profile.recording is not None, _missing(sampled)
-    )
+    return Evidence((*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled))
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
-    """The lines of the scene's objects: by address where the profile knows its objects, else those of the findings."""
+    """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
     found = {finding.rank: finding for finding in findings}
-    if not profile.areas:
-        for finding, base in zip(findings, addresses(findings, here), strict=True):
+    known = {area.address for area in profile.areas}
+    if not all(area.address in known for kind in here.kinds for area in kind.areas):
+        for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
             yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
         return
-    spans = sorted((area.address, area.end) for kind in here.kinds for area in kind.areas)
+    areas = [area for kind in here.kinds for area in kind.areas]
     for line in profile.lines:
         if line.address is not None and any(
-            low < line.address + line.bytes and line.address < high for low, high in spans
+            area.address < line.address + line.bytes and line.address < area.end for area in areas
         ):
             about = found[line.rank].objects[0] if line.rank in found else None
             base = line.address + (about.start if about else 0)
@@ -159,8 +160,9 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
             _kind(row, _counts(code, address - placed.base, function)),
             float(row.contended),
             float(row.stores) if _has_stores(row) else None,
-            float(row.stores_l1_miss) if row.stores_l1_miss is not None and row.stores_l1_hit is not None else None,
+            (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
+            origin((row,)).nodes,
             row.code_address or 0,
         )
 
@@ -179,17 +181,19 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
         key = row.offset or 0, row.code_address
         # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
         stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
-        if first[key] or stores:
+        loads = 0.0 if row.stores else float(first[key])
+        if loads or stores:
             yield SampledTouch(
                 placed.base,
                 placed.address + key[0],
                 min(row.width or 1, CACHE_LINE_BYTES),
                 row.function or f"{row.code_address or 0:#x}",
                 TouchKind.ATOMIC if row.stores else TouchKind.LOAD,
-                0.0 if row.stores else float(first[key]),
+                loads,
                 float(stores),
-                float(misses[key]),
+                min(misses[key] / (loads + stores), 1.0),
                 row.cpus,
+                origin((row,)).nodes,
                 row.code_address or 0,
             )
 
@@ -224,32 +228,38 @@ def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
 
 def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
     """Both as one."""
-
-    def added(first: float | None, second: float | None) -> float | None:
-        return None if first is None or second is None else first + second
-
+    shares = [(each.missed, each.weight) for each in (one, other) if each.missed is not None]
+    weight = sum(each for _, each in shares)
     return replace(
         one,
         loads=one.loads + other.loads,
-        stores=added(one.stores, other.stores),
-        missed=added(one.missed, other.missed),
+        stores=None if one.stores is None or other.stores is None else one.stores + other.stores,
+        missed=sum(share * each for share, each in shares) / weight if weight else one.missed,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
+        nodes=one.nodes | other.nodes,
     )
 
 
 def _missing(touches: Iterable[SampledTouch]) -> float | None:
-    known = [(one.missed, one.weight) for one in touches if one.missed is not None]
-    total = sum(weight for _, weight in known)
-    return sum(missed for missed, _ in known) / total if total else None
+    known = [(one.missed, one.checked) for one in touches if one.missed is not None]
+    total = sum(checked for _, checked in known)
+    return sum(missed * checked for missed, checked in known) / total if total else None
 
 
-def _nodes(profile: Profile, placed: Iterable[_Placed], touches: Sequence[SampledTouch]) -> tuple[int, ...]:
-    """The node of each CPU: those of a recording, else as many as functions ran on, on the nodes that were seen."""
+def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
+    """The node of each CPU: those of a recording, else at least as many as the functions ran on, of all nodes seen.
+
+    Twice as many, for a draw may put functions on different ones.
+    """
     if profile.recording is not None:
         return profile.recording.nodes
-    seen = sorted(origin(row for one in placed for row in one.line.accesses).nodes) or [0]
-    count = max((one.cpus or 0 for one in touches), default=0) or USUAL_CPUS
-    return tuple(seen[cpu % len(seen)] for cpu in range(min(max(2 * count, 2), MOST_CPUS)))
+    most: dict[frozenset[int], int] = {}
+    for one in touches:
+        most[one.nodes] = max(most.get(one.nodes, 1), one.cpus or USUAL_CPUS)
+    seen = sorted(frozenset[int]().union(*most)) or [0]
+    apart = sum(count for nodes, count in most.items() if len(nodes) == 1)
+    count = max(*most.values(), apart if len(seen) > 1 else 1, 2)
+    return tuple(seen[cpu % len(seen)] for cpu in range(min(2 * count, MOST_CPUS)))
 
 
 def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], shown: set[int]) -> Iterator[SampledTouch]:
@@ -271,15 +281,5 @@ def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], sho
                 kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
             if kind is TouchKind.LOAD or quiet:
                 width = min(max(member.size, 1), WORD_BYTES)
-                yield SampledTouch(
-                    base,
-                    address,
-                    width,
-                    one.function,
-                    kind,
-                    missed=None,
-                    cpus=one.cpus,
-                    sampled=False,
-                    quiet=quiet,
-                    ways=counts.total,
-                )
+                seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
+                yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)
