@@ -74,7 +74,6 @@ def test_the_lock_of_the_mapping_tree_goes_behind_everything_else() -> None:
     assert moved(first) == [("move", "i_mmap_rwsem", "private_data")]
     assert first.after.size == first.before.size == 192
     assert (gap(first.after, "i_mmap", "i_mmap_rwsem"), parted(first), first.lines) == (64, True, 3)
-    assert (first.predicted.before, first.predicted.after) == (700, 0)
     shares = [(one.line_bytes, one.before, one.after) for one in first.residuals]
     assert shares == [(64, 7 / 8, 0), (128, 15 / 16, 7 / 16)]
 
@@ -113,7 +112,7 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     misfit = "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
     found = propose(replace(line, objects=(replace(line.objects[0], doubt=misfit),)), LAYOUTS)[0]
     assert found.doubt == f"Whether struct address_space lies on the line as told is in doubt: {misfit}."
-    assert (found.notes[0], found.recommended[:8]) == (found.doubt, "Perhaps ")
+    assert found.notes[0] == found.doubt
     assert propose(line, LAYOUTS)[0].doubt == ""
 
 
@@ -208,7 +207,6 @@ def test_two_moves_follow_where_one_does_not_part_every_pair() -> None:
     both = ConflictPair("one", "writer", "writer", 90), ConflictPair("three", "two", "three", 90)
     first, *rest = four_members(*both, counts=((90, 90),) * 4)
     assert (len(first.moves), parted(first), first.after.size) == (2, True, first.before.size)
-    assert first.recommended.endswith("2 members move, the size stays; a smaller change would take away 90.")
     assert any(len(one.moves) == 1 for one in rest)
 
 
@@ -216,7 +214,6 @@ def test_a_single_move_stays_first_where_a_second_would_do_little_more() -> None
     pairs = ConflictPair("one", "writer", "writer", 970), ConflictPair("two", "three", "three", 20)
     first = four_members(*pairs, counts=((970, 0), (0, 970), (20, 0), (0, 20)))[0]
     assert [move.member for move in first.moves] == ["writer"]
-    assert first.recommended.endswith("one member moves, the size stays; a larger one would take away 20 more.")
 
 
 def test_a_candidate_keeps_clear_of_members_hot_on_another_line() -> None:

@@ -15,8 +15,9 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
+from linesmith.tuner.cost.meetings import proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
+from linesmith.tuner.propose.arrangement import lightest
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
@@ -50,6 +51,34 @@ def doubt(finding: Finding, target: ContendedRecord) -> str:
     """A sentence on what speaks against the record on the line; empty where nothing does."""
     against = finding.objects[0].doubt
     return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
+
+
+def rests_on_doubt(target: ContendedRecord, option: Option, names: frozenset[str]) -> bool:
+    """Whether the option parts a sampled pair with a member in ``names`` without moving the end that is sure."""
+    size, starts = target.heat.line_bytes, target.heat.mixes.starts
+    before, after = starts(target.heat.granule), starts(option.granule)
+    separated = [
+        one
+        for one in target.heat.sampled
+        if one.names & names
+        and residual_share(one, option.starts, size, after) < residual_share(one, target.starts, size, before)
+    ]
+    if not separated:
+        return False
+    shown = lightest(target, option.arrangement, target.hot)
+    moved = {*shown.moved, *shown.aligned}
+    ends = [[spot for spot in (one.first, one.second) if spot.name not in names] for one in separated]
+    return any(moved.isdisjoint(target.owners[spot.member] for spot in sure) for sure in ends)
+
+
+def nothing_sure(names: frozenset[str]) -> str:
+    """Why nothing is recommended where all that would pay rests on such members: a sentence."""
+    listed = ", ".join(sorted(names))
+    verb = "were" if len(names) > 1 else "was"
+    return (
+        f"Nothing is recommended: the candidates rest on {listed}, and it is in doubt that {listed} {verb} sampled;"
+        " give the vmlinux of the kernel that was profiled."
+    )
 
 
 def split(target: ContendedRecord, option: Option) -> str:
@@ -183,7 +212,6 @@ def as_built(
         after,
         (),
         residuals(target.heat, target.starts, starts, objects),
-        prediction(target.heat, target.starts, starts, granule, growth),
         lines(after),
         proofs=proofs(target.heat, starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),

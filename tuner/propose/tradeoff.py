@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts
-from linesmith.analyzer.model import Saving
+from linesmith.tuner.cost.heat import Contact, MemberSpot
 from linesmith.tuner.cost.meetings import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share, share_together
 from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.arrangement import churn
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -33,8 +32,6 @@ AROUND_A_LOCK = 0.3
 # Steps in which options are compared, as a share of what can be saved: within one, smaller things decide.
 STEP = 0.05
 
-NO_SAVING = Saving()
-
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
@@ -47,8 +44,6 @@ class Tradeoff:
     be negative; ``held`` is by how much the record around it grows that grows most. Both make objects take a share of
     ``heavier`` more memory. ``around_lock`` tells that others move
     away from a lock that stays. ``details`` decide between equals.
-    ``saving`` is what a user is told, once it is worked out. ``parts`` tells that some pair of the profile meets in
-    fewer objects than now, wherever they begin; ``held_longer`` that a lock is held longer because of its neighbours.
     """
 
     option: Option
@@ -64,15 +59,7 @@ class Tradeoff:
     heavier: float
     around_lock: bool
     details: tuple[float, ...]
-    saving: Saving = NO_SAVING
     held: int = 0
-    parts: bool = True
-    held_longer: bool = False
-
-    @property
-    def promised(self) -> float:
-        """Contended samples to expect: half of what may go besides where all wait for who waits beside the lock."""
-        return (self.saving.likely + self.saving.contended.most) / 2 if self.held_longer else self.saving.likely
 
     @property
     def grown(self) -> int:
@@ -137,9 +124,37 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
             len(changed),
         ),
         held=target.holders.growth(option.granule, growth),
-        parts=_parts(target, option),
-        held_longer=bool(target.heat.waited_for),
     )
+
+
+def exposure(target: ContendedRecord, starts: Sequence[int], granule: int) -> float:
+    """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
+
+    Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
+    member position; objects start every ``granule`` bytes) make it more than it is now.
+    """
+    sampled = {spot.member for spot in target.heat.spots}
+    found = 0.0
+    for position in range(len(starts)):
+        if position not in sampled and (then := _exposed(target, position, starts, granule)):
+            now = _exposed(target, position, target.starts, target.heat.granule)
+            found += target.interest[position] * max(0.0, then - now)
+    return found
+
+
+def _exposed(target: ContendedRecord, position: int, starts: Sequence[int], granule: int) -> float:
+    """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
+    heat, member = target.heat, target.layout.members[position]
+    mixes = heat.here(granule), heat.mix(granule)
+    alone = MemberSpot(member.name, position, 0, member.size, 0, False)
+    found = 0.0
+    for spot in heat.spots:
+        first = starts[spot.member] + spot.start
+        in_reach = first - heat.line_bytes - member.size < starts[position] < first + spot.size + heat.line_bytes
+        if spot.written and in_reach:
+            contact = Contact(spot, alone, "", 1, False)
+            found = max(found, sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2)
+    return found
 
 
 def elsewhere(target: ContendedRecord, option: Option) -> float:
@@ -149,20 +164,6 @@ def elsewhere(target: ContendedRecord, option: Option) -> float:
         return 0.0
     anywhere = ObjectStarts(option.granule)
     return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
-
-
-def _parts(target: ContendedRecord, option: Option) -> bool:
-    """Whether a pair of the profile meets in fewer objects, with all phases that they have.
-
-    A layout that only helps where the profile's objects happen to begin helps no other run.
-    """
-    heat = target.heat
-    now, then = heat.mix(heat.granule), heat.mix(option.granule, target.growth(option.size))
-    return any(
-        share_together(one, option.starts, then, heat.line_bytes)
-        < share_together(one, target.starts, now, heat.line_bytes)
-        for one in heat.sampled
-    )
 
 
 def left(cost: Cost) -> float:
