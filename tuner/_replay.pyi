@@ -109,11 +109,14 @@ class Course:
     """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""
 
     def __init__(
-        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, accesses: int, seed: int
+        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, ending: float, accesses: int, seed: int
     ) -> None: ...
     @property
     def counts(self) -> list[Events]:
         """What became of the accesses of each site, at lines of 64 bytes."""
+    @property
+    def shadowed(self) -> list[int]:
+        """By site, accesses to bytes that the CPU had not used since another access of it fetched the line."""
     def open(self, instructions: Sequence[int], scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
         """The same as ``open_trace`` gives of a file; ``instructions`` are addresses by site."""
 

@@ -2,38 +2,40 @@
 """A draw: one way in which the sampled functions may work together, of the many that a profile leaves open.
 
 Functions are shared out among tasks. A CPU does a task a turn at a time, and touches in a turn what the task's
-functions touch, in one order. How often, the fit finds out.
+functions touch, in one order. How often, and in which order, the fit finds out as far as the profile tells.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
-from linesmith.analyzer.attribution.lock import takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch
 
-# How likely another CPU goes on after an access: bounds of what is drawn.
-LEAST_HANDOVER, MOST_HANDOVER = 0.1, 0.6
-# How likely code that no sample shows is reached.
+# How likely code that no sample shows is reached, by each instruction that may do it.
 REACHED = 0.5
-# How likely a function joins a task that is there.
+# Numbers of CPUs that differ by more are of different tasks, where both are known well.
+ALIKE = 1.2
+WELL_KNOWN = 3
+# Shares of changes that make turns longer or shorter, and that let CPUs give way elsewhere; the others move a function.
+TURNS, ENDINGS = 0.2, 0.1
 JOINS = 0.7
+# Bounds of how often a turn makes its most frequent touch.
+LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnTask:
-    """What ``cpus`` do together in a turn: ``touches`` in order; ``waits`` while another CPU has the lock.
+    """What ``cpus`` do together in a turn: ``touches`` by number.
 
-    Both are numbers of touches. ``often`` is how often in a turn the most frequent touch is made. ``lock`` 0 is none.
+    ``often`` is how often in a turn the most frequent touch is made.
     """
 
     cpus: tuple[int, ...]
     touches: tuple[int, ...]
-    waits: tuple[int, ...] = ()
-    lock: int = 0
     often: float = 1.0
 
 
@@ -41,45 +43,83 @@ class DrawnTask:
 class Draw:
     """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
 
-    ``targets`` are samples of each touch as another run might have them, loads and stores.
+    The fit begins with ``handover``, which stays if it is ``fixed``, and with touches in the order of ``late``. Another
+    CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets`` are samples of each touch as
+    another run might have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for
+    each of the function's most frequent one.
     """
 
     tasks: tuple[DrawnTask, ...]
     handover: float
+    fixed: bool
+    ending: float
     per_store: float
+    late: tuple[float, ...]
     targets: tuple[tuple[float, float], ...]
+    unseen: tuple[float, ...]
     seed: int
 
 
 def drawn(evidence: Evidence, seed: int) -> Draw:
     """The draw with this seed."""
     draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
+    touches = evidence.touches
     used = [
         number
-        for number, one in enumerate(evidence.touches)
-        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.often, 4)
+        for number, one in enumerate(touches)
+        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
     ]
-    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for number in used:
-        groups[evidence.touches[number].function, evidence.touches[number].address].append(number)
-    tasks: list[list[list[int]]] = []
-    for group in groups.values():
-        fitting = [task for task in tasks if _fits(evidence, task, group)]
-        if fitting and draw.random() < JOINS:
-            draw.choice(fitting).append(group)
-        else:
-            tasks.append([group])
     targets = tuple(
-        (_another(one.hitm, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
-        for one in evidence.touches
+        (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
+        for one in touches
     )
+    there = _machine(evidence, draw)
     return Draw(
-        tuple(_task(evidence, task, draw) for task in tasks),
-        draw.uniform(LEAST_HANDOVER, MOST_HANDOVER),
+        tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
+        draw.uniform(0.1, 0.6),
+        not evidence.exact and draw.random() < 0.5,
+        draw.choice((0.0, 0.3, 1.0)),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
+        tuple(_lateness(one) + draw.gauss(0.0, 0.3) for one in touches),
         targets,
+        _unseen(touches, draw),
         seed,
     )
+
+
+def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
+    """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
+    tasks = list(now.tasks)
+    at = draw.randrange(len(tasks))
+    what = draw.random()
+    if what < TURNS:
+        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
+        tasks[at] = replace(tasks[at], often=often)
+        return replace(now, tasks=tuple(tasks))
+    if what < TURNS + ENDINGS:
+        return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
+    touches = evidence.touches
+    function = touches[draw.choice(tasks[at].touches)].function
+    moved = [number for number in tasks[at].touches if touches[number].function == function]
+    stay = [number for number in tasks[at].touches if touches[number].function != function]
+    fitting = [
+        other
+        for other, task in enumerate(tasks)
+        if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
+    ]
+    if fitting and (not stay or draw.random() < JOINS):
+        other = draw.choice(fitting)
+        tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
+    else:
+        tasks.append(_task(touches, moved, evidence.nodes[: max(max(task.cpus) for task in tasks) + 1], draw))
+    tasks[at] = replace(tasks[at], touches=tuple(stay))
+    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+
+
+def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
+    """How often what was not sampled is done, by touch: some branches of code are never taken, others always."""
+    most = draw.choice((0.0, 0.1, 0.5))
+    return tuple(most * draw.random() for _ in touches)
 
 
 def _another(count: float, draw: Random, exact: bool) -> float:
@@ -87,26 +127,50 @@ def _another(count: float, draw: Random, exact: bool) -> float:
     return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
 
 
-def _fits(evidence: Evidence, task: Sequence[Sequence[int]], group: Sequence[int]) -> bool:
-    """Whether a function touches the same object as the task, and ran on about as many CPUs."""
-    one, other = evidence.touches[task[0][0]], evidence.touches[group[0]]
+def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Random) -> list[list[int]]:
+    """The touches of each task: those of a function on one object go together."""
+    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number in used:
+        groups[touches[number].function, touches[number].base].append(number)
+    joins = draw.random() ** (1 / 3)
+    tasks: list[list[int]] = []
+    for group in groups.values():
+        fitting = [task for task in tasks if _fits(touches[task[0]], touches[group[0]])]
+        if fitting and draw.random() < joins:
+            draw.choice(fitting).extend(group)
+        else:
+            tasks.append(group)
+    return tasks
+
+
+def _fits(one: SampledTouch, other: SampledTouch) -> bool:
+    """Whether two functions touch the same object, and ran on about as many CPUs of the same nodes."""
     first, second = one.cpus or USUAL_CPUS, other.cpus or USUAL_CPUS
-    return one.address == other.address and max(first, second) <= 2 * min(first, second)
+    known = min(one.weight / first, other.weight / second) >= WELL_KNOWN
+    if one.base != other.base or (one.nodes != other.nodes and (known or one.nodes.isdisjoint(other.nodes))):
+        return False
+    return max(first, second) <= (ALIKE if known else 2) * min(first, second)
 
 
-def _task(evidence: Evidence, groups: list[list[int]], draw: Random) -> DrawnTask:
-    touches = evidence.touches
-    draw.shuffle(groups)
-    groups.sort(key=lambda group: not takes_lock(touches[group[0]].function))
-    waiting = [one for group in groups for one in group if waits_for_lock(touches[one].function)]
-    doing = [one for group in groups for one in group if one not in waiting] or waiting
-    cpus = max((touches[number].cpus or USUAL_CPUS for group in groups for number in group), default=USUAL_CPUS)
-    return DrawnTask(
-        _cpus(cpus, touches[doing[0]], len(evidence.nodes), draw), tuple(doing), often=draw.choice((0.5, 1.0, 1.0, 2.0))
-    )
+def _machine(evidence: Evidence, draw: Random) -> int:
+    """How many CPUs there are: as many as a function ran on, or more, when each part of them does something else."""
+    if evidence.exact:
+        return len(evidence.nodes)
+    return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
 
 
-def _cpus(count: int, touch: SampledTouch, there: int, draw: Random) -> tuple[int, ...]:
-    """The first ones for who writes; for others the same or those behind."""
-    first = 0 if touch.kind or draw.random() < 0.5 else max(there - count, 0)
-    return tuple(range(first, min(first + count, there)))
+def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequence[int], draw: Random) -> DrawnTask:
+    count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
+    seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
+    cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
+    chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)))
+
+
+def _lateness(one: SampledTouch) -> float:
+    """From 0 to 1: how much it looks like a touch that comes late in its turn, when others have fetched the line."""
+    if not one.sampled:
+        return 1.0
+    if one.missed is not None:
+        return 1 - one.missed
+    return 0.0 if takes_lock(one.function) else 0.5

@@ -23,14 +23,25 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.starts import slab_places
-from linesmith.tuner.replay.scene import TraceScene, scene
+from linesmith.tuner.replay.scene import TraceScene, places_in, scene
 
 # In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.
 SLABS_AT = 0xFFFF_8881_0400_0000
 
 
-def sampled_scene(findings: Sequence[Finding], record: Layout, layouts: Layouts, kernel: Kernel | None) -> TraceScene:
-    """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program."""
+def sampled_scene(
+    findings: Sequence[Finding],
+    record: Layout,
+    layouts: Layouts,
+    kernel: Kernel | None,
+    areas: Sequence[ObjectArea] = (),
+) -> TraceScene:
+    """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program.
+
+    Of a profile that knows its objects, those ``areas``, all that are or hold the record.
+    """
+    if areas:
+        return scene(record, areas, layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
         return scene(record, _separate(findings, layouts), layouts)
@@ -38,9 +49,9 @@ def sampled_scene(findings: Sequence[Finding], record: Layout, layouts: Layouts,
     return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
 
 
-def addresses(findings: Sequence[Finding], here: TraceScene) -> tuple[int, ...]:
+def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -> tuple[int, ...]:
     """Where in the scene the first object of each finding begins; findings of objects in one phase have the same."""
-    return tuple(_address(finding, here) for finding in findings)
+    return tuple(_address(finding, here, layouts) for finding in findings)
 
 
 def _fixed(found: LineObject) -> bool:
@@ -71,14 +82,14 @@ def _own_address(finding: Finding) -> int:
 
 def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel: Kernel) -> ObjectArea:
     """One slab of the cache in which objects have most of the phases found."""
-    places = slab_places(outer, _containment(layouts), kernel)
+    found_in = slab_places(outer, _containment(layouts), kernel)
     found = {one.phase for one in objects}
 
     def fitness(place: SlabPlace) -> tuple[bool, int, bool]:
         named = any(place.cache.name in one.origin.split() for one in objects)
         return named, len(found.intersection(one.phase for one in place.phases)), not place.path
 
-    place = max(places, key=fitness)
+    place = max(found_in, key=fitness)
     geometry = place.cache.geometry
     starts = [(start + place.offset) % CACHE_LINE_BYTES for start in geometry.starts]
     # Where no object of the slab begins as they do, its first one does.
@@ -99,12 +110,12 @@ def _containment(layouts: Layouts) -> Containment:
     return Containment(layouts)
 
 
-def _address(finding: Finding, here: TraceScene) -> int:
+def _address(finding: Finding, here: TraceScene, layouts: Layouts) -> int:
     kind = here.kinds[0]
     if not kind.slab:
         return _own_address(finding)
     area, phase = kind.areas[0], finding.objects[0].phase
-    inside = kind.places[0]
+    inside = next(places_in(kind.outer, finding.objects[0].layout or 0, layouts), 0)
     starts = [area.address + number * area.stride + inside for number in range(area.count)]
     fitting = [start for start in starts if start % CACHE_LINE_BYTES == phase] or starts
     # Not the first of the slab where there are others: what lies in front of it is an object as well.

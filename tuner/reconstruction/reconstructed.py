@@ -9,12 +9,16 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Finding, Profile
 from linesmith.tuner.reconstruction.draw import drawn
-from linesmith.tuner.reconstruction.fitted import fitted
+from linesmith.tuner.reconstruction.fitted import Fitting
 from linesmith.tuner.reconstruction.sampled import evidence
 from linesmith.tuner.replay.replayer import Replay
 from linesmith.tuner.replay.scene import TraceScene
 
 DRAWS = 30
+# For each draw that is used so many are tried, those are left whose reports are nearest to the profile.
+TRIED = 3
+ROUNDS = 5
+PROPOSALS = 5
 
 
 def reconstructed(
@@ -36,5 +40,11 @@ def reconstructed(
     if not any(one.sampled for one in known.touches):
         return ()
     instructions = [one.code for one in known.touches]
-    runs = [fitted(drawn(known, seed * draws + number), known) for number in range(draws)]
-    return tuple(one.run.open(instructions, (here,)) for one in runs)
+    fits = [Fitting(drawn(known, TRIED * draws * seed + number), known) for number in range(TRIED * draws)]
+    for one in fits:
+        one.advance(ROUNDS)
+    fits = sorted(fits, key=lambda one: one.misfit)[:draws]
+    for one in fits:
+        one.search(PROPOSALS)
+        one.advance(1)
+    return tuple(one.run().open(instructions, (here,)) for one in fits)

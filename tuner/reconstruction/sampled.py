@@ -6,9 +6,11 @@ What they do besides, by their code, where no sample can show it, comes behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
@@ -33,7 +35,7 @@ WORD_BYTES = 8
 USUAL_CPUS = 8
 MOST_CPUS = 64
 # Touches of one record that are followed, those sampled most; more are noise, and cost time.
-MOST_TOUCHES = 48
+MOST_TOUCHES = 160
 
 
 class TouchKind(IntEnum):
@@ -46,93 +48,163 @@ class TouchKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampledTouch:
-    """What ``function`` did to ``width`` bytes at ``offset`` of the object that begins at ``address``.
+    """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``hitm`` are loads of a line that another CPU had modified, ``slow`` other loads that were sampled, ``stores`` and
-    ``missed`` stores and those of them that missed: samples, ``None`` where the profile does not say. ``done`` are all
-    accesses of a recording. ``sampled`` is false of what only the code tells; ``often`` is then how many accesses.
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
+    both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
+    stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
+    tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
+    which the profile does not have.
     """
 
+    base: int
     address: int
-    offset: int
     width: int
     function: str
     kind: TouchKind
-    hitm: float = 0.0
+    loads: float = 0.0
     stores: float | None = 0.0
     missed: float | None = None
-    slow: float | None = None
-    done: float | None = None
     cpus: int | None = None
+    nodes: frozenset[int] = frozenset()
     code: int = 0
     sampled: bool = True
     quiet: bool = False
-    often: int = 1
+    ways: int = 1
 
     @property
     def weight(self) -> float:
         """All of its samples."""
-        return self.hitm + (self.stores or 0.0) + (self.slow or 0.0)
+        return self.loads + (self.stores or 0.0)
+
+    @property
+    def checked(self) -> float:
+        """Those of them of which it is known whether they missed."""
+        return 0.0 if self.missed is None else self.stores or self.loads
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All touches of a record, the sampled ones first; ``nodes`` has the node of each CPU.
 
-    ``exact`` tells a recording, whose counts are those of all accesses.
+    ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
+    touches of which ``missed`` is known; ``None``: of none it is.
     """
 
     touches: tuple[SampledTouch, ...]
     nodes: tuple[int, ...]
     exact: bool = False
+    missing: float | None = None
+
+
+class _Placed(NamedTuple):
+    """A line in the memory of the scene: where it begins there, and its object; what the object's layout is."""
+
+    line: CacheLine
+    address: int
+    base: int
+    outer: Layout | None
 
 
 def evidence(
     findings: Sequence[Finding], profile: Profile, layouts: Layouts, code: AccessMap | None, here: TraceScene
 ) -> Evidence:
-    """What ``profile`` says of the first objects of ``findings``, all of one layout, that lie in the scene."""
-    outer = layouts.by_id(findings[0].objects[0].layout or 0)
-    known = accesses_of(outer, layouts, code) if code is not None else None
-    lines = {line.rank: line for line in profile.lines}
-    seen: dict[tuple[int, int, str, TouchKind], SampledTouch] = {}
-    for finding, address in zip(findings, addresses(findings, here), strict=True):
-        for one in _on_line(finding, lines[finding.rank], address, outer, layouts, known):
-            key = one.address, one.offset, one.function, one.kind
-            seen[key] = _sum(seen[key], one) if key in seen else one
+    """What ``profile`` says of the objects in the scene; ``findings`` are of lines whose first object is one."""
+    placed = tuple(_placed(findings, profile, layouts, here))
+    known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
+    seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
+    for one in placed:
+        about = known.get(one.outer.id) if one.outer else None
+        for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
+            key = touch.address, touch.function, touch.kind
+            seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
-    exact = profile.recording is not None
-    shown = {(one.address + one.offset) // CACHE_LINE_BYTES for one in sampled}
-    by_code = _by_code(sampled, shown, known) if known is not None else ()
-    return Evidence((*sampled, *by_code), _nodes(findings, profile, lines, sampled), exact)
+    shown = {one.address // CACHE_LINE_BYTES for one in placed}
+    objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
+    by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
+    return Evidence(
+        (*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled)
+    )
 
 
-def _on_line(
-    finding: Finding, line: CacheLine, address: int, outer: Layout, layouts: Layouts, code: TypeAccesses | None
-) -> Iterator[SampledTouch]:
-    start = finding.objects[0].start
-    for row in line.accesses:
+def _placed(
+    findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene
+) -> Iterator[_Placed]:
+    """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
+    lines = {line.rank: line for line in profile.lines}
+    found = {finding.rank: finding for finding in findings}
+    known = {area.address for area in profile.areas}
+    if not all(area.address in known for kind in here.kinds for area in kind.areas):
+        for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
+            outer = layouts.by_id(finding.objects[0].layout or 0)
+            yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
+        return
+    areas = [area for kind in here.kinds for area in kind.areas]
+    for line in profile.lines:
+        if line.address is not None and any(
+            area.address < line.address + line.bytes and line.address < area.end for area in areas
+        ):
+            about = found[line.rank].objects[0] if line.rank in found else None
+            base = line.address + (about.start if about else 0)
+            yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
+
+
+def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> Iterator[SampledTouch]:
+    """The samples of a line."""
+    for row in placed.line.accesses:
         if row.offset is None:
             continue
-        offset = row.offset - start
-        leaf = leaf_at(outer, layouts, offset) if 0 <= offset < outer.size else None
-        width = row.width or (min(leaf.size, WORD_BYTES) if leaf and leaf.size else 1)
+        address = placed.address + row.offset
         function = row.function or f"{row.code_address or 0:#x}"
-        hitm = float(row.contended - (row.taken or 0))
-        stores = float(row.stores)
         yield SampledTouch(
+            placed.base,
             address,
-            offset,
-            min(width, CACHE_LINE_BYTES),
+            _width(row, address - placed.base, placed.outer, layouts),
             function,
-            _kind(row, _counts(code, offset, function)),
-            hitm,
-            stores if _has_stores(row) else None,
-            float(row.stores_l1_miss) if row.stores_l1_miss is not None else None,
-            max(row.records - hitm - stores, 0.0) if row.records is not None else None,
-            float(row.records) if row.records is not None else None,
+            _kind(row, _counts(code, address - placed.base, function)),
+            float(row.contended),
+            float(row.stores) if _has_stores(row) else None,
+            (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
+            origin((row,)).nodes,
             row.code_address or 0,
         )
+
+
+def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
+    """What a recording counted on a line: misses, and accesses that would have missed if others had not before."""
+    misses: Counter[tuple[int, int | None]] = Counter()
+    first: Counter[tuple[int, int | None]] = Counter()
+    for one in placed.line.conflicts:
+        misses[one.offset, one.code_address] += one.misses
+        first[one.offset, one.code_address] += one.misses + one.shadowed
+    stays: Counter[str | None] = Counter()
+    for row in placed.line.accesses:
+        stays[row.function] = max(stays[row.function], first[row.offset or 0, row.code_address])
+    for row in placed.line.accesses:
+        key = row.offset or 0, row.code_address
+        # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
+        stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
+        loads = 0.0 if row.stores else float(first[key])
+        if loads or stores:
+            yield SampledTouch(
+                placed.base,
+                placed.address + key[0],
+                min(row.width or 1, CACHE_LINE_BYTES),
+                row.function or f"{row.code_address or 0:#x}",
+                TouchKind.ATOMIC if row.stores else TouchKind.LOAD,
+                loads,
+                float(stores),
+                min(misses[key] / (loads + stores), 1.0),
+                row.cpus,
+                origin((row,)).nodes,
+                row.code_address or 0,
+            )
+
+
+def _width(row: Access, offset: int, outer: Layout | None, layouts: Layouts) -> int:
+    leaf = leaf_at(outer, layouts, offset) if outer is not None and 0 <= offset < outer.size else None
+    return min(row.width or (min(leaf.size, WORD_BYTES) if leaf and leaf.size else 1), CACHE_LINE_BYTES)
 
 
 def _has_stores(row: Access) -> bool:
@@ -151,7 +223,7 @@ def _counts(code: TypeAccesses | None, offset: int, function: str) -> FunctionCo
 
 def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
     """By what was sampled; by the code where its accesses there are all of one kind."""
-    loads, stores = row.contended - (row.taken or 0) > 0, row.stores > 0
+    loads, stores = row.contended > 0, row.stores > 0
     updates = code is not None and code.counts.updates + code.counts.atomics == code.counts.total
     if (loads and stores) or (updates and (loads or stores)):
         return TouchKind.ATOMIC
@@ -160,63 +232,58 @@ def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
 
 def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
     """Both as one."""
-
-    def added(first: float | None, second: float | None) -> float | None:
-        return None if first is None or second is None else first + second
-
+    shares = [(each.missed, each.weight) for each in (one, other) if each.missed is not None]
+    weight = sum(each for _, each in shares)
     return replace(
         one,
-        hitm=one.hitm + other.hitm,
-        stores=added(one.stores, other.stores),
-        missed=added(one.missed, other.missed),
-        slow=added(one.slow, other.slow),
-        done=added(one.done, other.done),
+        loads=one.loads + other.loads,
+        stores=None if one.stores is None or other.stores is None else one.stores + other.stores,
+        missed=sum(share * each for share, each in shares) / weight if weight else one.missed,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
+        nodes=one.nodes | other.nodes,
     )
 
 
-def _nodes(
-    findings: Sequence[Finding], profile: Profile, lines: Mapping[int, CacheLine], touches: Sequence[SampledTouch]
-) -> tuple[int, ...]:
-    """The node of each CPU: those of a recording, else as many as functions ran on, on the nodes that were seen."""
+def _missing(touches: Iterable[SampledTouch]) -> float | None:
+    known = [(one.missed, one.checked) for one in touches if one.missed is not None]
+    total = sum(checked for _, checked in known)
+    return sum(missed * checked for missed, checked in known) / total if total else None
+
+
+def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
+    """The node of each CPU: those of a recording, else at least as many as the functions ran on, of all nodes seen.
+
+    Twice as many, for a draw may put functions on different ones.
+    """
     if profile.recording is not None:
         return profile.recording.nodes
-    rows = [row for finding in findings for row in lines[finding.rank].accesses]
-    seen = sorted(origin(rows).nodes) or [0]
-    count = max((one.cpus or 0 for one in touches), default=0) or USUAL_CPUS
-    return tuple(seen[cpu % len(seen)] for cpu in range(min(max(2 * count, 2), MOST_CPUS)))
+    most: dict[frozenset[int], int] = {}
+    for one in touches:
+        most[one.nodes] = max(most.get(one.nodes, 1), one.cpus or USUAL_CPUS)
+    seen = sorted(frozenset[int]().union(*most)) or [0]
+    apart = sum(count for nodes, count in most.items() if len(nodes) == 1)
+    count = max(*most.values(), apart if len(seen) > 1 else 1, 2)
+    return tuple(seen[cpu % len(seen)] for cpu in range(min(2 * count, MOST_CPUS)))
 
 
-def _by_code(sampled: Sequence[SampledTouch], shown: set[int], code: TypeAccesses) -> Iterator[SampledTouch]:
-    """What the sampled functions touch by their code though no sample tells it.
+def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], shown: set[int]) -> Iterator[SampledTouch]:
+    """What functions sampled on an object touch of it by their code though no sample tells it.
 
     A store to a line of the profile would have been sampled.
     """
-    functions = {(one.function, one.address): one for one in reversed(sampled)}
-    known = {(one.function, one.address, one.offset) for one in sampled}
+    functions = {one.function: one for one in reversed(sampled) if one.base == base}
+    known = {(one.function, one.address) for one in sampled}
     for member in code.members:
+        address = base + member.offset
+        quiet = address // CACHE_LINE_BYTES not in shown
         for found in member.functions:
-            for (name, address), one in functions.items():
-                if name != found.function or any(
-                    (name, address, member.offset + byte) in known for byte in range(max(member.size, 1))
-                ):
-                    continue
-                quiet = (address + member.offset) // CACHE_LINE_BYTES not in shown
-                kind = TouchKind.LOAD if found.counts.reading else TouchKind.STORE
-                if found.counts.writing and quiet:
-                    kind = TouchKind.ATOMIC if found.counts.reading else TouchKind.STORE
-                if kind is TouchKind.LOAD or quiet:
-                    yield replace(
-                        one,
-                        offset=member.offset,
-                        width=min(max(member.size, 1), WORD_BYTES),
-                        kind=kind,
-                        hitm=0.0,
-                        stores=0.0,
-                        missed=None,
-                        slow=None,
-                        done=None,
-                        sampled=False,
-                        quiet=quiet,
-                        often=found.counts.total,
-                    )
+            one, counts = functions.get(found.function), found.counts
+            if one is None or any((one.function, address + byte) in known for byte in range(max(member.size, 1))):
+                continue
+            kind = TouchKind.LOAD if counts.reading else TouchKind.STORE
+            if counts.writing and quiet:
+                kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
+            if kind is TouchKind.LOAD or quiet:
+                width = min(max(member.size, 1), WORD_BYTES)
+                seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
+                yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)

@@ -129,29 +129,35 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True)
 class SiteCounts:
-    """What became of the accesses of one site: ``modified`` found the line so elsewhere, ``missed`` are all misses."""
+    """What became of the accesses of one site.
+
+    ``modified`` found the line so in another cache, ``missed`` had no copy, ``upgrades`` are stores to a shared one.
+    ``shadowed`` hit bytes that the CPU had not used since another access of it fetched the line.
+    """
 
     total: int
     modified: int
     missed: int
+    upgrades: int
+    shadowed: int
 
 
 class MadeRun:
     """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace.
 
-    After each access another CPU goes on with the probability ``handover``.
+    After each access another CPU goes on with the probability ``handover``, at the end of a turn with ``ending``.
     """
 
     def __init__(
-        self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, accesses: int, seed: int
+        self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
     ) -> None:
         rows = [(one.cpus, one.share, one.lock, _steps(one.does), _steps(one.waits)) for one in tasks]
-        self._native = _replay.Course(nodes, rows, handover, accesses, seed)
+        self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:
         """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""
-        found = [_site_counts(one) for one in self._native.counts]
-        return found + [SiteCounts(0, 0, 0)] * (sites - len(found))
+        found = [_site_counts(*one) for one in zip(self._native.counts, self._native.shadowed, strict=True)]
+        return found + [SiteCounts(0, 0, 0, 0, 0)] * (sites - len(found))
 
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
@@ -162,10 +168,10 @@ def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float]]:
     return [(one.address, one.width, one.kind, one.site, one.often) for one in steps]
 
 
-def _site_counts(one: _replay.Events) -> SiteCounts:
+def _site_counts(one: _replay.Events, shadowed: int) -> SiteCounts:
     modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
     missed = modified + one.shared_miss + one.cold_miss
-    return SiteCounts(missed + one.hits + one.upgrade, modified, missed)
+    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed)
 
 
 def _rows(scenes: Sequence[TraceScene]) -> list[list[tuple[int, int, int, int]]]:

@@ -237,7 +237,7 @@ def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts) -> Trac
         outers[key] = outer
     kinds = []
     for key, group in grouped.items():
-        places = tuple(sorted(set(_places(outers[key], record.id, layouts, 0))))[:MOST_PLACES]
+        places = tuple(sorted(set(places_in(outers[key], record.id, layouts))))[:MOST_PLACES]
         by_address = tuple(sorted(group, key=lambda area: area.address))
         kinds.append(SceneKind(group[0].name, outers[key], by_address, places))
     doubtful = dict.fromkeys(kind.name for kind in kinds if len(kind.areas[0].types) > 1 or kind.areas[0].merged)
@@ -253,7 +253,8 @@ def _outer(area: ObjectArea, record: Layout, layouts: Layouts) -> Layout | None:
     return None
 
 
-def _places(outer: Layout, record: int, layouts: Layouts, depth: int) -> Iterator[int]:
+def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> Iterator[int]:
+    """The bytes of ``outer`` at which a record with this id begins."""
     if outer.id == record:
         yield 0
     elif depth < DEPTH and holds(outer, layouts, frozenset((record,))):
@@ -263,4 +264,4 @@ def _places(outer: Layout, record: int, layouts: Layouts, depth: int) -> Iterato
                 continue
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size
-                yield from (here + place for place in _places(inner, record, layouts, depth + 1))
+                yield from (here + place for place in places_in(inner, record, layouts, depth + 1))

@@ -49,6 +49,18 @@ std::size_t Choose(const std::vector<double>& weights, double total, Draws& draw
   return weights.size() - 1;
 }
 
+// A bit for each byte of the access in the line where it begins.
+std::uint64_t BytesOf(const Step& step) {
+  const std::uint64_t begin = step.address & 63;
+  const std::uint64_t size = std::min<std::uint64_t>(step.width, 64 - begin);
+  return ~std::uint64_t{0} >> (64 - size) << begin;
+}
+
+struct Line {
+  Copies copies;
+  std::vector<std::uint64_t> used;  // by CPU, bytes that it accessed since it fetched the line
+};
+
 struct Worker {
   std::uint32_t cpu = 0;
   std::vector<const Task*> tasks;
@@ -62,8 +74,9 @@ struct Worker {
 
 class Interleaving {
  public:
-  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, std::uint64_t seed)
-      : machine_(machine), handover_(handover), draws_(seed) {
+  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
+               std::uint64_t seed)
+      : machine_(machine), handover_(handover), ending_(ending), draws_(seed) {
     std::uint32_t sites = 0;
     std::uint32_t locks = 0;
     for (const Task& task : tasks) {
@@ -75,6 +88,7 @@ class Interleaving {
     }
     taken_.resize(std::size_t{locks} + 1);
     course_.counts.resize(sites);
+    course_.shadowed.resize(sites);
     for (std::uint32_t cpu = 0; cpu < machine.cpus; ++cpu) AddWorker(cpu, tasks);
     Check(!workers_.empty(), "no CPU has anything to do");
   }
@@ -126,7 +140,8 @@ class Interleaving {
       if (worker.next == worker.turn.size() && !BeginTurn(worker)) return;
       if (worker.next < worker.turn.size()) {
         Access(worker.cpu, *worker.turn[worker.next++]);
-        if (draws_.Next() < handover_) return;
+        const bool done = worker.next == worker.turn.size();
+        if (draws_.Next() < (done ? ending_ : handover_)) return;
       }
     }
   }
@@ -169,32 +184,43 @@ class Interleaving {
     const std::uint64_t first = step.address >> kLineShift;
     const std::uint64_t last = (step.address + step.width - 1) >> kLineShift;
     for (std::uint64_t line = first; line <= last; ++line) {
-      Copies& copies = lines_[line];
-      if (line == first) ++Counter(course_.counts[step.site], copies, cpu, stores, machine_);
-      Change(copies, cpu, stores);
+      Line& here = lines_[line];
+      if (here.used.empty()) here.used.resize(machine_.cpus);
+      if (line == first) Count(here, cpu, step.site, stores, BytesOf(step));
+      Change(here.copies, cpu, stores);
     }
     course_.events.push_back({step.address, step.site, step.width, cpu, slice_, step.kind});
   }
 
+  void Count(Line& line, std::uint32_t cpu, std::uint32_t site, bool stores, std::uint64_t bytes) {
+    const bool held = line.copies.HeldBy(cpu);
+    ++Counter(course_.counts[site], line.copies, cpu, stores, machine_);
+    std::uint64_t& used = line.used[cpu];
+    if (!held) used = 0;
+    if (held && (bytes & ~used) != 0) ++course_.shadowed[site];
+    used |= bytes;
+  }
+
   const Machine& machine_;
   double handover_;
+  double ending_;
   Draws draws_;
   std::vector<Worker> workers_;
   std::vector<double> speeds_;
   double speed_ = 0;
   std::vector<bool> taken_;  // by lock
-  std::unordered_map<std::uint64_t, Copies> lines_;
+  std::unordered_map<std::uint64_t, Line> lines_;
   std::uint32_t slice_ = 0;
   Course course_;
 };
 
 }  // namespace
 
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover,
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
                   std::uint64_t accesses, std::uint64_t seed) {
   Check(accesses <= kMostAccesses, "the run is too long");
-  Check(handover > 0 && handover <= 1, "the handover is no probability");
-  return Interleaving(machine, tasks, handover, seed).Run(accesses);
+  Check(handover > 0 && handover <= 1 && ending > 0 && ending <= 1, "the handover is no probability");
+  return Interleaving(machine, tasks, handover, ending, seed).Run(accesses);
 }
 
 }  // namespace linesmith::replay

@@ -34,11 +34,14 @@ struct Task {
 struct Course {
   std::vector<trace_event> events;
   std::vector<coherence_events> counts;  // by site, at lines of 64 bytes; an access counts where it begins
+  // By site, accesses to bytes that the CPU had not used since another access of it fetched the line.
+  std::vector<std::uint64_t> shadowed;
 };
 
-// `accesses` accesses of the tasks, interleaved: after each the CPU goes on with a probability of 1 -
-// `handover`. Tasks and seed decide everything. Throws std::invalid_argument for tasks that no CPU can do.
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover,
+// `accesses` accesses of the tasks, interleaved: another CPU goes on with the probability `handover` after
+// each, and with `ending` after the last of a turn. Tasks and seed decide everything. Throws
+// std::invalid_argument for tasks that no CPU can do.
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
                   std::uint64_t accesses, std::uint64_t seed);
 
 }  // namespace linesmith::replay

@@ -155,15 +155,16 @@ Task TaskOf(const TaskTuple& tuple) {
 class MadeCourse {
  public:
   MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples, double handover,
-             std::uint64_t accesses, std::uint64_t seed)
+             double ending, std::uint64_t accesses, std::uint64_t seed)
       : machine_(MachineOf(nodes)) {
     std::vector<Task> tasks;
     for (const TaskTuple& tuple : tuples) tasks.push_back(TaskOf(tuple));
     const nb::gil_scoped_release release;
-    course_ = MakeCourse(machine_, tasks, handover, accesses, seed);
+    course_ = MakeCourse(machine_, tasks, handover, ending, accesses, seed);
   }
 
   const std::vector<coherence_events>& Counts() const { return course_.counts; }
+  const std::vector<std::uint64_t>& Shadowed() const { return course_.shadowed; }
 
   Replayer Open(const std::vector<std::uint64_t>& instructions,
                 const std::vector<std::vector<RowTuple>>& scenes,
@@ -223,9 +224,10 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("totals", &Replayer::Totals);
   nb::class_<linesmith::replay::MadeCourse>(module, "Course")
       .def(nb::init<const std::vector<std::uint8_t>&, const std::vector<linesmith::replay::TaskTuple>&,
-                    double, std::uint64_t, std::uint64_t>(),
-           "nodes"_a, "tasks"_a, "handover"_a, "accesses"_a, "seed"_a)
+                    double, double, std::uint64_t, std::uint64_t>(),
+           "nodes"_a, "tasks"_a, "handover"_a, "ending"_a, "accesses"_a, "seed"_a)
       .def_prop_ro("counts", &linesmith::replay::MadeCourse::Counts)
+      .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
       .def("open", &linesmith::replay::MadeCourse::Open, "instructions"_a, "scenes"_a, "line_sizes"_a);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
 }
