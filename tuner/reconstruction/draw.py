@@ -103,9 +103,7 @@ def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
     moved = [number for number in tasks[at].touches if touches[number].function == function]
     stay = [number for number in tasks[at].touches if touches[number].function != function]
     fitting = [
-        other
-        for other, task in enumerate(tasks)
-        if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
+        other for other, task in enumerate(tasks) if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
     ]
     if fitting and (not stay or draw.random() < JOINS):
         other = draw.choice(fitting)

@@ -122,14 +122,10 @@ def evidence(
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
     objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
     by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
-    return Evidence(
-        (*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled)
-    )
+    return Evidence((*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled))
 
 
-def _placed(
-    findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene
-) -> Iterator[_Placed]:
+def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
     """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
     found = {finding.rank: finding for finding in findings}

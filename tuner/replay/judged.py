@@ -70,9 +70,12 @@ def sampled(
     layouts: Layouts,
     premises: Premises,
 ) -> dict[int, RecordRuns | str]:
-    """The runs of each record of the answers, reconstructed from the samples on all of its lines."""
+    """The runs of each record of the answers, reconstructed from the samples on all of its lines.
+
+    Those of which nothing is recommended anyway are left out: a reconstruction takes seconds.
+    """
     found: dict[int, RecordRuns | str] = {}
-    for answer in (one for one in answers if one.candidates):
+    for answer in (one for one in answers if one.candidates and not one.withheld):
         runs = _reconstructed(answer.finding, findings, profile, layouts, premises)
         found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs))
     return found
@@ -141,7 +144,7 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
     found: list[Contender] = []
     untold: list[Candidate] = []
     for one in answer.candidates:
-        runs = runs_of.get(one.before.id, "")
+        runs = runs_of.get(one.before.id, answer.withheld)
         try:
             if isinstance(runs, str):
                 raise NotSimulated(runs.removesuffix("."))

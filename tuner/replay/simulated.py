@@ -12,6 +12,8 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Better, CacheLine, Finding, Latencies, Metric, Misses, Profile
 
+# Objects lie at multiples of so many bytes.
+WORD_BYTES = 8
 OF_THE_RECORD = (Metric("type", "misses/op", Better.LOWER), Metric("pair", "misses/op", Better.LOWER))
 OF_EVERYTHING = (Metric("misses", "misses/op", Better.LOWER), Metric("cycles", "cycles/op", Better.LOWER))
 
@@ -61,6 +63,14 @@ class RecordedMembers:
         """What lies on this line."""
         return lambda offset: self._by_address(line, offset) or self._by_finding(line, offset)
 
+    def lie_on(self, line: CacheLine) -> bool:
+        """Whether any byte of the line is of an object that is or holds the record."""
+        finding = self._found.get(line.address)
+        if finding is not None and any(one.type == self._type for one in finding.objects):
+            return True
+        places = (self._objects.at((line.address or 0) + offset) for offset in range(0, line.bytes, WORD_BYTES))
+        return any(one is not None and one.area.types and one.area.types[0] in self._holders for one in places)
+
     def _by_address(self, line: CacheLine, offset: int) -> str | None:
         found = self._objects.at((line.address or 0) + offset)
         if found is None or not found.area.types:
@@ -86,8 +96,9 @@ def simulated_metrics(
 ) -> tuple[tuple[str, float], ...]:
     """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
 
-    ``misses`` and ``cycles`` are of all lines that are not set apart, ``type`` is of the misses for which a writer is
-    to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
+    ``misses`` and ``cycles`` are of all lines that are not set apart, ``type`` is of those on which objects of the
+    record lie, with all that lies beside it there, and ``pair`` of the misses for which the other member of a pair is
+    to blame.
     """
     everything = _counting(profile)
     met = _met(profile, places, question)
@@ -97,13 +108,12 @@ def simulated_metrics(
 
 def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) -> dict[str, int]:
     counts = Counter({"type": 0, "pair": 0})
-    for line in profile.lines:
-        member_at = places.on(line)
-        for one in () if line.apart else line.conflicts:
-            victim = member_at(one.offset)
-            if victim is not None:
-                counts["type"] += one.misses
-                counts["pair"] += one.misses * (frozenset((victim, member_at(one.writer_offset))) in question.pairs)
+    for line in (one for one in profile.lines if not one.apart and places.lie_on(one)):
+        member_at, blamed = places.on(line), sum(one.misses for one in line.conflicts)
+        counts["type"] += max(line.misses.total if line.misses else 0, blamed)
+        for one in line.conflicts:
+            met = frozenset((member_at(one.offset), member_at(one.writer_offset)))
+            counts["pair"] += one.misses * (met in question.pairs)
     return dict(counts)
 
 
