@@ -45,24 +45,15 @@ class IdentifiedObjects:
 
 
 def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
-    """The record that the objects of an area are, the likeliest of several; ``None`` where nothing says so.
-
-    drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
-    """
+    """The record that the objects of an area are, the likeliest of several; ``None`` where nothing says so."""
     if area.layout is not None:
         with suppress(KeyError):
             described = containment.layouts.by_id(area.layout)
             return described if described.size <= area.size else None
     if not area.types:
         return None
-    layouts, name = containment.layouts, bare_name(area.types[0])
-    found = next((one for one in layouts.variants(name) if 0 < one.size <= area.size), None)
-    if found is not None and found.size == area.size:
-        return found
-    exact = []
-    for longer in containment.by_last_name.get(name, ()):
-        exact += [layout for layout in layouts.variants(longer) if layout.size == area.size][:1]
-    return exact[0] if len(exact) == 1 else found
+    variants = containment.layouts.variants(bare_name(area.types[0]))
+    return next((one for one in variants if 0 < one.size <= area.size), None)
 
 
 def with_found_caches(kernel: Kernel, profile: Profile, layouts: Layouts) -> Kernel:

@@ -208,7 +208,7 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
 
     premises = basis.premises(Path(found.reading.identity.path), found.reading)
     layout, lines = _held(found)
-    answers = offered(found, premises, None).answers
+    answers = offered(found, premises, None)
     taken = [one for answer in answers for one in answer.candidates[:1] if one.recommended]
     moves = [move for one in taken for move in one.moves]
     grounds = Grounds(

@@ -217,7 +217,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     from linesmith.tuner.propose.candidates import reasons
     from linesmith.tuner.propose.steps import step_tables
 
-    answers = offered(found, premises, trace).answers
+    answers = offered(found, premises, trace)
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
         raise NothingToSuggest(reasons(answers))

@@ -228,7 +228,7 @@ def _items(field: _ColumnField, column: Column, rows: int) -> list[Any]:
     if column.distinct is not None:
         if numbers.max(initial=0) >= max(len(column.distinct), 1) or kinds - {str, field.kind}:
             raise ValueError(f"its column {field.name} counts values that it lacks")
-        if field.kind is int and min(column.distinct, default=0) < 0:  # type: ignore[type-var]
+        if field.kind is int and min(column.distinct, default=0) < 0:  # type: ignore[operator]
             raise ValueError(f"its column {field.name} has a number below 0")
         found = np.array((*column.distinct, None), object)[numbers] if rows else numbers
     if column.absent:

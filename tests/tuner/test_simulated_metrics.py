@@ -60,14 +60,15 @@ def measured(
 def shares(
     *conflicts: tuple[int, int, int], layouts: LayoutTable = LAYOUTS, area: ObjectArea = SLAB
 ) -> tuple[float, ...]:
-    """Misses of the record, and of its pair."""
+    """Misses on the lines of the record, and of its pair."""
     values = measured(line(*conflicts), layouts=layouts, area=area)
     return values["type"], values["pair"]
 
 
 def test_misses_of_the_record_and_of_its_pairs() -> None:
     assert shares((8, 16, 5), (56, 56, 3)) == (8, 5), "wherever the record lies in an object"
-    assert shares((0, 8, 5), (40, 8, 3)) == (0, 0), "members around the record do not count"
+    assert shares((0, 8, 5), (40, 8, 3)) == (8, 0), "what lies around the record on its lines counts as well"
+    assert shares((0, 8, 5), area=replace(SLAB, address=1024)) == (0, 0), "but no other line"
     assert shares((8, 16, 5), (24, 8, 2), (16, 16, 9)) == (16, 7), "a pair counts whichever of the two suffers"
     assert shares((8, 16, 5), layouts=inodes("flags", "lock", "tree")) == (5, 0), "as in the build that was recorded"
     assert shares((8, 16, 5), area=replace(SLAB, types=())) == (0, 0), "an object of no known type"

@@ -16,7 +16,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
+from linesmith.tuner.cost.meetings import proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
@@ -188,7 +188,6 @@ def as_built(
         after,
         (),
         residuals(target.heat, target.starts, starts, objects),
-        prediction(target.heat, target.starts, starts, granule, growth),
         lines(after),
         proofs=proofs(target.heat, starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),

@@ -3,8 +3,8 @@
 
 How far a change may be chance is told by a block bootstrap over windows of the trace. One trace is one interleaving.
 Its windows are taken as blocks that might have come in other numbers: they are drawn with replacement, and the change
-is computed anew each time. Source: Kuensch, "The jackknife and the bootstrap for general stationary observations",
-Annals of Statistics 17 (1989).
+is computed anew each time. Of several runs that might all have been the real one, runs are drawn first. Source:
+Kuensch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
+
+import numpy as np
+import numpy.typing as npt
 
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses
@@ -25,8 +27,13 @@ LINE_SIZES = (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
 WINDOWS = 20
 # Of one scene; the replayer keeps some 20 bytes of each.
 MOST_OBJECTS = 1 << 26
-RESAMPLES = 1000
-TAIL = 0.025
+RESAMPLES = 400
+# What is left out of an interval of 80 % at each side.
+TAIL = 0.1
+
+# Misses by run, and by window of it.
+Windows = tuple[tuple[float, ...], ...]
+FloatArray = npt.NDArray[np.float64]
 
 # Misses of the bytes at one place by the doing of stores to another: kinds of the scene, offsets of the old layout.
 PlacePair = _replay.Pair
@@ -210,15 +217,6 @@ def add_totals(path: Path) -> None:
         raise TraceError(str(error)) from None
 
 
-def mean(outcomes: Sequence[ReplayOutcome]) -> ReplayOutcome:
-    """The mean of several runs of one scene with one line size, misses rounded; pairs are not followed."""
-    count = len(outcomes)
-    names = Misses.__slots__
-    misses = {name: round(sum(getattr(one.misses, name) for one in outcomes) / count) for name in names}
-    windows = (sum(window) / count for window in zip(*(one.windows for one in outcomes), strict=True))
-    return ReplayOutcome(outcomes[0].line_bytes, Misses(**misses), tuple(windows), ())
-
-
 def _misses(events: _replay.Events) -> Misses:
     return Misses(
         hitm_local=events.hitm_local,
@@ -231,20 +229,35 @@ def _misses(events: _replay.Events) -> Misses:
     )
 
 
-def change_interval(before: Sequence[float], after: Sequence[float]) -> Interval:
-    """The middle 95 % of the change (after - before) / before; ``before`` and ``after`` are misses by window.
+def resampled(*layouts: Windows) -> tuple[FloatArray, ...]:
+    """Misses of each of the layouts in ``RESAMPLES`` repetitions: runs, and windows of each, drawn with replacement.
 
-    The same windows give the same interval. 0 to 0 where nothing was missed before.
+    All layouts are of the same runs, and each repetition has the same windows of them. Windows in which nothing
+    happens under any layout are left out of a single run. The same windows give the same numbers.
     """
-    draw = Random(0)  # noqa: S311 - a repeatable choice of windows, no secret
-    windows = [pair for pair in zip(before, after, strict=True) if any(pair)]
-    changes = []
-    for _ in range(RESAMPLES):
-        chosen = draw.choices(windows, k=len(windows)) if windows else []
-        old = sum(pair[0] for pair in chosen)
-        if old:
-            changes.append((sum(pair[1] for pair in chosen) - old) / old)
-    if not changes:
+    counts = [np.asarray(one, dtype=np.float64) for one in layouts]
+    if len(counts[0]) == 1:
+        busy = np.any([one[0] != 0 for one in counts], axis=0)
+        counts = [one[:, busy] for one in counts]
+    runs, windows = counts[0].shape
+    draw = np.random.default_rng(0)
+    which = draw.integers(runs, size=(RESAMPLES, runs, 1)) if windows else np.zeros((RESAMPLES, runs, 1), np.int64)
+    parts = draw.integers(max(windows, 1), size=(RESAMPLES, runs, windows))
+    return tuple(one[which, parts].sum(axis=(1, 2)) for one in counts)
+
+
+def change_interval(before: Windows, after: Windows, tail: float = TAIL) -> Interval:
+    """The middle of the change (after - before) / before, without ``tail`` at each side; 0 to 0 without misses."""
+    old, new = resampled(before, after)
+    changes = (new[old > 0] - old[old > 0]) / old[old > 0]
+    if not changes.size:
         return Interval(0.0, 0.0)
-    changes.sort()
-    return Interval(changes[int(TAIL * len(changes))], changes[int((1 - TAIL) * len(changes)) - 1])
+    low, high = np.quantile(changes, (tail, 1 - tail))
+    return Interval(float(low), float(high))
+
+
+def may_be_equal(before: Windows, after: Windows) -> bool:
+    """Whether the interval of the difference of two layouts holds zero."""
+    old, new = resampled(before, after)
+    low, high = np.quantile(new - old, (TAIL, 1 - TAIL))
+    return bool(low <= 0 <= high)
