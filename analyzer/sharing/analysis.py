@@ -206,18 +206,21 @@ def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
 def holding(found: Sequence[Finding], record: str, containment: Containment) -> tuple[Finding, ...]:
     """The findings of lines on which a ``record`` was met: as an object, around one, or in one.
 
-    Those on which it may be one count only where none is known.
+    Those on which it may be one, or around one, count only where none is known.
     """
-    possible = tuple(one for one in found if any(record in (it.type, *it.containers) for it in one.objects))
+
+    def possible(one: LineObject) -> bool:
+        return one.type == record or (one.outcome is Outcome.RESOLVED and record in one.containers)
+
     sure = tuple(one for one in found if any(_holds(it, one, record, containment) for it in one.objects))
-    return sure or possible
+    return sure or tuple(one for one in found if any(map(possible, one.objects)))
 
 
 def _holds(one: LineObject, finding: Finding, record: str, containment: Containment) -> bool:
     """Whether an object that is known is a ``record``, lies in one, or has one where it was accessed."""
     if one.layout is None or one.outcome not in KNOWN:
         return False
-    if one.type == record or (one.origin and record in one.containers):
+    if one.type == record or (one.origin and one.outcome is Outcome.RESOLVED and record in one.containers):
         return True
     met = (member.object_offset for member in finding.members if member.object_offset is not None)
     return any(record == name for at in met for leaf in containment.leaves(one.layout, at) for name, _ in leaf.chain)

@@ -126,7 +126,7 @@ def made(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     for touch in TOUCHES:
         address, byte, writes = met(touch)
         width = 4 if touch.path in ("length", "offset") else 8
-        kind = {"taken": touch.misses} if writes else {"hitm_local": touch.misses}
+        kind: dict[str, Any] = {"taken": touch.misses} if writes else {"hitm_local": touch.misses}
         stores, loads = (2 * touch.misses, 0) if writes else (0, 2 * touch.misses)
         access = Access(
             *(byte % 64, touch.function),
@@ -168,7 +168,7 @@ def made(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return Recorded(elf, folder / "profile.json", trace, folder)
 
 
-def _sums(accesses: Sequence[Access]) -> dict[str, int]:
+def _sums(accesses: Sequence[Access]) -> dict[str, Any]:
     return {
         "hitm_local": sum(one.hitm_local or 0 for one in accesses),
         "taken": sum(one.taken or 0 for one in accesses),
