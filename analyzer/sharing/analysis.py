@@ -43,7 +43,7 @@ class Explanation:
     ``left_out`` are lines that were not looked at: those set apart, and those below the hottest. ``profile`` is the one
     ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with what its objects are.
     ``votes`` are those of the code on these, by their first address. ``reading`` is that of the ELF file, ``accesses``
-    its access map, where one can be made. ``reports`` counts those of the profile's text. Narrowed to a type,
+    its access map, where one can be made. ``reports`` counts those of the profile's text. ``narrowed_to`` a type,
     ``others`` are the findings about lines that hold none, ``colder`` those about lines below the hottest that do;
     ``unseen`` are the lines that were left out before.
     """
@@ -60,6 +60,7 @@ class Explanation:
     others: tuple[Finding, ...] = ()
     colder: tuple[Finding, ...] = ()
     unseen: tuple[CacheLine, ...] = ()
+    narrowed_to: str = ""
 
 
 def explain(
@@ -120,7 +121,8 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     apart = tuple(line for line in found.left_out if line.apart)
     others = tuple(one for one in found.findings if one not in held)
     shown, behind = (held, colder) if held else (colder, ())
-    return replace(found, findings=shown, others=others, colder=behind, left_out=apart, unseen=found.left_out)
+    narrow = replace(found, findings=shown, others=others, colder=behind, left_out=apart)
+    return replace(narrow, unseen=found.left_out, narrowed_to=record)
 
 
 def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
