@@ -227,7 +227,7 @@ def fits(leaf: Leaf, layout: int, place: int, width: int, containment: Containme
     pointer = leaf.member.category is MemberCategory.POINTER and not leaf.member.dimensions
     if pointer and (place != leaf.offset or 1 < width < leaf.size):
         return False
-    if end <= leaf.offset + leaf.size:
+    if end <= leaf.offset + leaf.size or leaf.member.is_open_array:
         return True
     last = containment.leaves(layout, end - 1) if end <= containment.layouts.by_id(layout).size else None
     return last is not None and (not last or any(one.member.dimensions or one.offset + one.size == end for one in last))

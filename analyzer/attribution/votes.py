@@ -107,7 +107,7 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
                 vote = replace(vote, outcome=Outcome.CANNOT_TELL, reason=doubt)
             votes[start] = vote
             if vote.outcome is Outcome.RESOLVED and vote.start == 0:
-                types[start], votes[start] = vote.type, replace(vote, reason=BY_VOTE)
+                types[start], votes[start] = vote.type, replace(vote, reason=BY_VOTE, containers=())
                 sure.add((area.name, vote.type))
     for one, place in placed:
         start, found = place.start, votes.get(place.start)
@@ -115,7 +115,7 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
             continue
         if found is not None and found.start == 0 and (place.area.name, found.type) in sure:
             types[start] = found.type
-            votes[start] = replace(found, outcome=Outcome.RESOLVED, reason=_AS_OTHERS)
+            votes[start] = replace(found, outcome=Outcome.RESOLVED, reason=_AS_OTHERS, containers=())
         elif (element := _element(one, evidence)) is not None:
             elements[start] = element
             votes.pop(start, None)

@@ -309,7 +309,7 @@ def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, 
 
     (old, new), before, after = sides, variant.before, variant.after
     seen = _seen(variant, old)
-    heat = heat_of(old, before.layouts, seen.findings, seen.profile) if seen else NO_HEAT
+    heat = heat_of(old, before.layouts, (*seen.findings, *seen.colder), seen.profile) if seen else NO_HEAT
     line_change = _line_change(variant, seen, old, new) if seen and own else None
     pair = layout_pair(
         anchor,
@@ -350,7 +350,7 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     kernel = kernel and with_found_caches(kernel, seen.profile, layouts)
     premises = Premises(kernel=kernel, accesses=seen.accesses, beside=quiet_lines(seen))
     try:
-        record = next(hot_records(seen.findings, layouts, old.name, premises))
+        record = next(hot_records((*seen.findings, *seen.colder), layouts, old.name, premises))
     except NothingToSuggest:
         return None
     if record.lines[0].objects[0].layout != old.id:
@@ -372,7 +372,7 @@ def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _B
     moved = frozenset(one.name for one in new.members if one.name in words)
     if seen is None or line_change is None:
         return Emphasis(moved)
-    said = member_heat(line_change.line, seen.findings)
+    said = member_heat(line_change.line, (*seen.findings, *seen.colder))
     return Emphasis(moved, concerned_names(line_change.change) | frozenset(list(said)[:MOST_HOT]), said)
 
 

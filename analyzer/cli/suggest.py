@@ -152,7 +152,7 @@ def suggested(
         found.profile.source,
         found.reading.layouts,
         tuple(_lines(given, _advice(found, premises, trace), found)),
-        found.findings,
+        (*found.findings, *found.colder),
         premises.kernel.machine if premises.kernel else None,
         sharded,
     )

@@ -45,7 +45,7 @@ class Explanation:
     ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
     what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
     ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
-    Narrowed to a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
+    ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
     that do; ``unseen`` are the lines that were left out before.
     """
 
@@ -61,6 +61,7 @@ class Explanation:
     others: tuple[Finding, ...] = ()
     colder: tuple[Finding, ...] = ()
     unseen: tuple[CacheLine, ...] = ()
+    narrowed_to: str = ""
 
 
 def explain(
@@ -122,7 +123,8 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     hidden = tuple(line for line in found.left_out if line.address in apart and id(line) not in looked_at)
     others = tuple(one for one in found.findings if one not in held)
     shown, behind = (held, colder) if held else (colder, ())
-    return replace(found, findings=shown, others=others, colder=behind, left_out=hidden, unseen=found.left_out)
+    narrow = replace(found, findings=shown, others=others, colder=behind, left_out=hidden)
+    return replace(narrow, unseen=found.left_out, narrowed_to=record)
 
 
 def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
@@ -209,18 +211,21 @@ def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
 def holding(found: Sequence[Finding], record: str, containment: Containment) -> tuple[Finding, ...]:
     """The findings of lines on which a ``record`` was met: as an object, around one, or in one.
 
-    Those on which it may be one count only where none is known.
+    Those on which it may be one, or around one, count only where none is known.
     """
-    possible = tuple(one for one in found if any(record in (it.type, *it.containers) for it in one.objects))
+
+    def possible(one: LineObject) -> bool:
+        return one.type == record or (one.outcome is Outcome.RESOLVED and record in one.containers)
+
     sure = tuple(one for one in found if any(_holds(it, one, record, containment) for it in one.objects))
-    return sure or possible
+    return sure or tuple(one for one in found if any(map(possible, one.objects)))
 
 
 def _holds(one: LineObject, finding: Finding, record: str, containment: Containment) -> bool:
     """Whether an object that is known is a ``record``, lies in one, or has one where it was accessed."""
     if one.layout is None or one.outcome not in KNOWN:
         return False
-    if one.type == record or (one.origin and record in one.containers):
+    if one.type == record or (one.origin and one.outcome is Outcome.RESOLVED and record in one.containers):
         return True
     met = (member.object_offset for member in finding.members if member.object_offset is not None)
     return any(record == name for at in met for leaf in containment.leaves(one.layout, at) for name, _ in leaf.chain)
