@@ -15,6 +15,7 @@ from math import sqrt
 
 from linesmith.analyzer.comparison.sums import NAMELESS, Meeting, ObjectSum, Place, ProfileSums, is_vague, sums
 from linesmith.analyzer.model import (
+    Bounds,
     CacheLine,
     Change,
     Exposure,
@@ -40,6 +41,7 @@ EXACT_Z = 5.0
 LOCK_SCATTER = 0.15
 MOST_FUNCTIONS = 6
 _NOBODY: Counter[str] = Counter()
+_NONE = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,8 @@ def _scatter(sides: tuple[ProfileSums, ProfileSums], looked: Exposure, exact: bo
     if not exact:
         counts = [{key: waits.total() for key, waits in _members(side).items()} for side in sides]
         return scatter_of([(count, counts[1].get(key, 0)) for key, count in counts[0].items()])
-    rows = [tuple(round(side.meetings[key].most) if key in side.meetings else 0 for side in sides)
-            for key in sides[0].meetings.keys() | sides[1].meetings.keys()]  # fmt: skip
+    keys = {**sides[0].meetings, **sides[1].meetings}
+    rows = ([round(side.meetings.get(key, _NONE).most) for side in sides] for key in keys)
     squares = sorted(
         (after / looked.after - before / looked.before) ** 2 / (before / looked.before**2 + after / looked.after**2)
         for before, after in rows
@@ -197,7 +199,7 @@ class _Judge:
     def _meetings(self, type_: str) -> Iterator[MemberChange]:
         """The exact counts of who waits for whom in a record."""
         for key in self.by_victim.get(type_, ()):
-            before, after = (round(side.meetings[key].most) if key in side.meetings else 0 for side in self.sides)
+            before, after = (round(side.meetings.get(key, _NONE).most) for side in self.sides)
             functions = [side.functions.get(key, _NOBODY) for side in self.sides]
             yield self._row(key.victim, self.change(before, after, (key.victim, key.writer)), functions, key)
 
@@ -216,11 +218,12 @@ class _Judge:
             for one in side.objects.values():
                 for waits in one.waits.values():
                     sum_.update(waits)
-        for name in counts[0].keys() | counts[1].keys() - {NAMELESS}:
+        for name in dict.fromkeys((*counts[0], *counts[1])):
             change = self.change(counts[0][name], counts[1][name])
             hidden = self.sides[1 if change.before else 0].unknown[NAMELESS]
             gone = change.fate in (Fate.VANISHED, Fate.NEW) and hidden >= max(change.before, change.after)
-            yield MemberChange("", "", replace(change, fate=Fate.UNSEEN) if gone else change, functions=(name,))
+            if name != NAMELESS:
+                yield MemberChange("", "", replace(change, fate=Fate.UNSEEN) if gone else change, functions=(name,))
 
     def _row(
         self, place: Place, change: Change, functions: Sequence[Counter[str]], key: Meeting | None = None

@@ -194,7 +194,7 @@ def _counted(one: Bounds) -> Bounds:
 
 @dataclass(frozen=True)
 class _Builds:
-    """Both builds, asked what differs of a pair; a cause is a subject with what differs, in words."""
+    """Both builds, and what of them differs for a pair; a cause is a subject with what differs, in words."""
 
     old: ProfiledBuild
     new: ProfiledBuild
@@ -258,15 +258,15 @@ class _Builds:
             return
         diff = next(iter(changes(self.old.layouts, self.new.layouts, iter([(before, layout)]))), None)
         sides = [member.replace("[]", "") for member in dict.fromkeys((pair.victim.member, pair.writer.member))]
-        told = list(_moves(diff, sides)) if diff else []
+        words = list(_moves(diff, sides)) if diff else []
         resized = before.size != layout.size or before.alignment != layout.alignment
-        if resized and (pair.apart or not told):
-            told.append(f"{before.size} -> {layout.size} bytes, so that objects have other neighbours")
+        if resized and (pair.apart or not words):
+            words.append(f"{before.size} -> {layout.size} bytes, so that objects have other neighbours")
         found = (self.starts(one, pair.victim.type) for one in (self.old, self.new))
         starts = [sorted({start % CACHE_LINE_BYTES for start in one}) for one in found]
         if starts[0] != starts[1]:
-            told.append(f"objects begin at byte {_few(starts[1])} of a line, {_few(starts[0])} before")
-        yield from told
+            words.append(f"objects begin at byte {_few(starts[1])} of a line, {_few(starts[0])} before")
+        yield from words
 
     def _of_two(self, pair: Meeting) -> tuple[str, tuple[str, ...]] | None:
         """Two variables, or objects of two records, that have come to lie on one line."""
@@ -281,11 +281,13 @@ class _Builds:
                 return subject, (f"{_distance(was)} bytes apart before, {_distance(now)} now: on one line",)
             return None
         sizes = [(build.layout(place.type), place) for place in places for build in (self.old, self.new)]
-        told = []
+        words = []
         for (before, place), (after, _) in zip(sizes[::2], sizes[1::2], strict=True):
             if before and after and (before.size, before.alignment) != (after.size, after.alignment):
-                told.append(f"{place.type}: {before.size} -> {after.size} bytes, so that objects have other neighbours")
-        return (subject, tuple(told)) if told else None
+                words.append(
+                    f"{place.type}: {before.size} -> {after.size} bytes, so that objects have other neighbours"
+                )
+        return (subject, tuple(words)) if words else None
 
     def neighbours(self, place: Place) -> Iterator[tuple[Place, tuple[str, tuple[str, ...]]]]:
         """Members of the record, or variables, that lie on the other line of the pair now and did not before.
@@ -294,13 +296,15 @@ class _Builds:
         """
         layout = self.new.layout(place.type)
         for other in sorted(set(self._beside(self.new, place)) - set(self._beside(self.old, place))):
-            words = f"{_whole_name(other)} lies on the line next to {_whole_name(place)} now, which is fetched with it"
+            next_to = (
+                f"{_whole_name(other)} lies on the line next to {_whole_name(place)} now, which is fetched with it"
+            )
             subject = " and ".join(sorted({place.type, other.type}))
-            told: tuple[str, ...] = ()
+            words: tuple[str, ...] = ()
             if layout is not None and other.type == place.type:
                 subject = layout.title
-                told = tuple(self._differences(Meeting(place, other, False, ADJACENT_LINE_BYTES), layout))
-            yield other, (subject, (*told, words))
+                words = tuple(self._differences(Meeting(place, other, False, ADJACENT_LINE_BYTES), layout))
+            yield other, (subject, (*words, next_to))
 
     def _beside(self, build: ProfiledBuild, place: Place) -> Iterator[Place]:
         """Every member of the record, or variable, on the other line of the aligned pair that a place is on."""
@@ -370,13 +374,13 @@ def _spot(one: Spot | None) -> str:
 
 
 def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tuple[str, ...]], _Gain]]:
-    """Contended members beside which another one has come to lie, on the other line of a pair that is fetched whole.
+    """Contended members that have another one next to them now, on the other line of a pair that is fetched whole.
 
     A recording counts the upgrades that this makes, but not where: no more than a line's misses can be its.
     """
     misses: dict[Place, float] = {}
     for one, amount in builds.new.sums.meetings.items():
-        for place in {one.victim, one.writer}:
+        for place in dict.fromkeys((one.victim, one.writer)):
             misses[place] = misses.get(place, 0.0) + amount.most
     for place, count in misses.items():
         for other, cause in builds.neighbours(place) if count >= LEAST_SHARE * more else ():

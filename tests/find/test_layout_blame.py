@@ -200,6 +200,22 @@ def test_an_object_that_begins_elsewhere_in_its_line_is_to_blame() -> None:
     assert cause.differences == ("objects begin at byte 0 of a line, 16 before",)
 
 
+def test_a_lock_whose_words_come_to_lie_on_one_line_is_to_blame() -> None:
+    """Its words are one member: it waits for itself, and did not while it lay on two lines."""
+    old, new = (
+        struct("session", *(scalar(f"m{at}") for at in range(many)), scalar("lock", 16), scalar("rest", 40))
+        for many in (7, 8)
+    )
+    before = (old, met(old, 0, "m0", "m0"))
+    (cause,) = blamed(before, (new, met(new, 900, "lock", "lock")), EXACT).causes
+    assert cause.differences == (
+        "lock 56 (line 0 byte 56) -> 64 (line 1 byte 0)",
+        "pushed: m7 added, 8 bytes at 56 (line 0 byte 56)",
+    )
+    moved_back = blamed((new, met(new, 0, "m0", "m0")), (old, met(old, 900, "lock", "lock")), EXACT)
+    assert [(one.first, one.second) for one in moved_back.unexplained] == [("lock", "lock")]
+
+
 def test_objects_that_became_smaller_have_neighbours() -> None:
     old, new = (struct("slot", *(scalar(f"m{at}") for at in range(many))) for many in (8, 7))
     (cause,) = blamed((old, None), (new, met(new, 500, "m0[1]", "m0[2]")), EXACT).causes
