@@ -109,7 +109,9 @@ def test_variables_are_known_with_their_elements_and_records(compiler: str, tmp_
     columns = (accesses.static_bytes, accesses.static_element, accesses.static_layout, accesses.static_of_thread)
     found = {
         name: (size, element, layouts.by_id(layout).title if layout >= 0 else "", bool(of_thread))
-        for name, size, element, layout, of_thread in zip(accesses.statics, *map(list, columns), strict=True)
+        for name, size, element, layout, of_thread in zip(
+            accesses.statics, *(one.tolist() for one in columns), strict=True
+        )
     }
     assert found == {
         "one": (24, 24, "struct node", False),
