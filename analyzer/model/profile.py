@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.finding import Bounds
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
 from linesmith.analyzer.model.prediction import Misses
@@ -154,7 +155,8 @@ class Access:
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
     ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
     atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
-    ``by_cpu`` are the same samples by CPU, where the source has them one by one.
+    ``by_cpu`` are the same samples by CPU, where the source has them one by one. ``call_paths`` say who called the code
+    of the contended ones, the most frequent first; those of further callers, or of none that is known, are the rest.
     """
 
     offset: int | None
@@ -179,10 +181,10 @@ class Access:
     kernel: bool | None = None
     symbol_cut: bool = False
     text_line: int | None = None
-    callers: tuple[str, ...] = ()
     width: int | None = None
     taken: int | None = None
     by_cpu: tuple[CpuCounts, ...] = ()
+    call_paths: tuple[CallPath, ...] = ()
 
     @property
     def contended(self) -> int:

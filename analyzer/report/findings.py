@@ -20,6 +20,7 @@ from linesmith.analyzer.model import (
     ContendedLock,
     Finding,
     LineCost,
+    LineMember,
     LineObject,
     Outcome,
     Profile,
@@ -32,6 +33,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, prose, row, runs, widest
 
 MOST_SHARINGS = 6
+MOST_CALLERS_SHOWN = 4
 # Elements of an array that are called by their names, and caches and variables of a recording.
 MOST_ELEMENTS = 3
 MOST_OBJECTS = 12
@@ -164,6 +166,12 @@ def joined_objects(objects: Sequence[LineObject]) -> Iterator[LineObject]:
             seen.add(row)
             first, *others = sorted((other for other in objects if other.row == row), key=lambda other: other.start)
             yield replace(first, origin=listed([first.origin, *(other.variable for other in others)], MOST_ELEMENTS))
+
+
+def callers(member: LineMember, contended: int) -> str:
+    """Who came to a member and how often, with who called that; shares are of its ``contended`` accesses."""
+    told = [f"{' from '.join(one.functions)} {one.count / contended:.0%}" for one in member.callers]
+    return listed(told, MOST_CALLERS_SHOWN)
 
 
 def lock_rows(lock: ContendedLock | None) -> list[str]:

@@ -45,6 +45,8 @@ MOST_RANKS = 12
 # Lines that are shown in full in all.
 MOST_LINES = 50
 MOST_FUNCTIONS = 3
+# Of a line's contended accesses, those of a member whose callers are told.
+LEAST_CALLED = 0.05
 MOST_CONTAINERS = 4
 MOST_PLACES = 3
 MEMBER_COLUMN = 32
@@ -185,6 +187,10 @@ def _member_rows(finding: Finding, columns: int) -> list[str]:
         counts = f"{member.reads:,}", writes_of(member), share
         cells = _MEMBER_ROW.format(f"{member.offset:#x}", member.called, width, *counts)
         rows.append(row(cells, listed((function.name for function in member.functions), MOST_FUNCTIONS), columns))
+        functions = {function.name for function in member.functions}
+        others = [one for one in member.callers if one.functions[0] not in functions]
+        if others and contended >= LEAST_CALLED * finding.contended:
+            rows.append(prose(f"for {findings.callers(member, contended)}", " " * 10, " " * 12, columns))
         if member.instructions:
             places = ", ".join(member.instructions[:MOST_PLACES])
             rows.append(prose(f"by instruction: {places}", " " * 10, " " * 12, columns))
@@ -317,4 +323,5 @@ def _member_json(member: LineMember) -> Json:
         "functions": [one.name for one in member.functions],
         "samples": samples,
         "instructions": member.instructions,
+        "callers": [fields_of(one, "functions", "count") for one in member.callers],
     }

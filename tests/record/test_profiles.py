@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.base.errors import NotRecorded
-from linesmith.analyzer.model import Access, Conflict, Order, Profile
+from linesmith.analyzer.model import Access, CallPath, Conflict, Order, Profile
 from linesmith.plugins.recording.profile import CodeName, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
 TEXT = """\
-linesmith-recording 1
+linesmith-recording 2
 set line_bytes 64
 set cpus 2
 set nodes 2
@@ -35,6 +35,13 @@ access ffffffff82000040 8 4 ffffffff81000020 A 1 9 0 0 1 0 2 3 4 8
 pair ffffffff82000040 0 8 ffffffff81000010 L 8 4 ffffffff81000020 false 1 6 2
 line ffffffff82000080 k 1 1 0
 access ffffffff82000080 0 8 ffffffff81000010 S 0 1 0 0 0 0 1 0 0 0
+path 1 ffffffff81000012 ffffffff81000022 ffffffff81000032
+path 2 ffffffff81000042 ffffffff81000032
+path 3 ffffffff81000052
+caller ffffffff82000040 0 8 ffffffff81000010 L 0 1
+caller ffffffff82000040 0 8 ffffffff81000010 L 1 4
+caller ffffffff82000040 0 8 ffffffff81000010 L 2 2
+caller ffffffff82000040 8 4 ffffffff81000020 A 3 7
 end
 """
 
@@ -44,8 +51,12 @@ def recorded(folder: Path, text: str) -> Profile:
     path = folder / "recording"
     path.write_text(text)
     read = read_recording(path)
-    names = {0xFFFFFFFF81000010: CodeName("reader", "vmlinux"), 0xFFFFFFFF81000020: CodeName("writer", "vmlinux")}
-    return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), names.__getitem__, "kernel")
+    functions = ("reader", "writer", "do_it", "asm_entered", None)
+
+    def named(address: int) -> CodeName:
+        return CodeName(functions[(address >> 4) % 16 - 1], "vmlinux")
+
+    return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), named, "kernel")
 
 
 def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
@@ -68,9 +79,12 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
         kernel=True,
         width=8,
         taken=0,
+        # Without itself; what ran before the kernel was entered did not call it.
+        call_paths=(CallPath(("writer", "do_it"), 4), CallPath(("asm_entered",), 2)),
     )
     update = line.accesses[1]
     assert (update.stores_l1_hit, update.stores_l1_miss, update.taken, update.records) == (9, 10, 7, 19)
+    assert update.call_paths == ()
     assert line.conflicts == (
         Conflict(
             offset=0,
@@ -94,8 +108,8 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "does not begin with 'linesmith-recording 1'; record again with this linesmith"),
-        (TEXT.replace("recording 1", "recording 2"), "does not begin with 'linesmith-recording 1'"),
+        ("", "does not begin with 'linesmith-recording 2'; record again with this linesmith"),
+        (TEXT.replace("recording 2", "recording 1"), "does not begin with 'linesmith-recording 2'"),
         (TEXT.removesuffix("end\n"), "is cut off, its last row is not 'end'; make room on the disk"),
         (TEXT.replace("line ", "lime "), r"recording:16 cannot be understood \(no row of this kind\)"),
         (TEXT.replace("L 0 5", "L 0"), r"recording:17 cannot be understood"),

@@ -84,8 +84,11 @@ def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
     possible = phases(objects.step, line_bytes, objects.first)
     mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
     if mixes.firsts(granules, option.size - target.layout.size):
-        names = ", ".join(row.name for row in mixes.rows[:MOST_NAMED])
-        yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
+        caches = (place.cache.name for place in mixes.slabs(option.granule, option.size - target.layout.size))
+        names = ", ".join(dict.fromkeys((*(row.name for row in mixes.rows[:MOST_NAMED]), *caches)))
+        several = f"{len(possible)} are possible in {names}, at multiples of {objects.step} bytes"
+        found = several if len(possible) > 1 else f"it is {possible[0]} in {names}"
+        yield f"A phase is where an object starts within a line: {found}."
     elif len(possible) > 1:
         starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
         yield f"A phase is where an object starts within a line: {starts}."

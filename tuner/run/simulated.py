@@ -26,7 +26,7 @@ import msgspec
 
 from linesmith.analyzer.access.store import accesses_if_any
 from linesmith.analyzer.base import errors, files
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
     SIMULATED,
     Built,
@@ -41,7 +41,7 @@ from linesmith.analyzer.model import (
     Site,
     Step,
 )
-from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.analyzer.sharing.analysis import explain
 from linesmith.plugins.api import Recorder, Tell
 from linesmith.plugins.machines.steps import words_of
 from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
@@ -268,18 +268,15 @@ class SimulatedBenchmark:
             tell("counting misses")
             elf = built.product(self.evidence.elf)
             reading = read_layouts(elf)
-            places = self._places(profile, reading)
+            if self.question.type:  # what its objects are
+                found = explain(reading, profile, map_of=accesses_if_any)
+                named = frozenset().union(*self.question.pairs)
+                places = RecordedMembers(self.question.type, found.profile, reading.layouts, found.findings, named)
+            else:
+                places = RecordedMembers("", profile, reading.layouts)
             values = simulated_metrics(profile, places, self.question, self.evidence.operations)
             files.replace_file(kept, msgspec.json.encode(values))
             return values
-
-    def _places(self, profile: Profile, reading: Reading) -> RecordedMembers:
-        """Where the record lies: by the objects of the recording or, where it has none, of its explanation."""
-        if not self.question.type or any(area.types for area in profile.areas):
-            return RecordedMembers(self.question.type, profile, reading.layouts)
-        found = explain(reading, profile, self.question.type, map_of=accesses_if_any)
-        held = holding(found.findings, self.question.type)
-        return RecordedMembers(self.question.type, found.profile, reading.layouts, held)
 
 
 def simulated_block(

@@ -44,6 +44,19 @@ void Feed(const trace_event& event, std::vector<Scene>& scenes, std::vector<Line
   for (Scene& scene : scenes) scene.Add(event);
 }
 
+std::vector<LineTotals> TotalsOf(const Machine& machine, const std::vector<std::uint32_t>& line_sizes) {
+  std::vector<LineTotals> totals;
+  for (const std::uint32_t line_bytes : line_sizes) totals.emplace_back(machine, line_bytes);
+  return totals;
+}
+
+std::vector<Total> Summed(const std::vector<LineTotals>& totals) {
+  std::vector<Total> sums;
+  for (const LineTotals& total : totals)
+    sums.push_back({total.line_bytes(), total.events(), total.dropped()});
+  return sums;
+}
+
 }  // namespace
 
 TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
@@ -56,8 +69,7 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
   trace_event event{};
   trace_status status = trace_next(reader.get(), &event);
   if (status != TRACE_DAMAGED) trace.machine = MachineOf(reader.get());
-  std::vector<LineTotals> totals;
-  for (const std::uint32_t line_bytes : line_sizes) totals.emplace_back(trace.machine, line_bytes);
+  std::vector<LineTotals> totals = TotalsOf(trace.machine, line_sizes);
   for (std::uint64_t read = 1; status == TRACE_EVENT; ++read) {
     Feed(event, trace.scenes, totals);
     if (read % kEventsPerPulse == 0) pulse();
@@ -67,14 +79,31 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
     throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) +
                      "; record it again with --trace");
   }
-  for (const LineTotals& total : totals) {
-    trace.totals.push_back({total.line_bytes(), total.events(), total.dropped()});
-  }
+  trace.totals = Summed(totals);
   std::uint32_t sites = 0;
   const std::uint64_t* instructions = trace_reader_ips(reader.get(), &sites);
   trace.instructions.assign(instructions, instructions + sites);
   trace.counts = trace_reader_counts(reader.get());
   trace.machine.slices = static_cast<std::uint32_t>(trace.counts.slices);
+  return trace;
+}
+
+TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
+                  std::vector<std::uint64_t> instructions, std::vector<ObjectMap> maps,
+                  const std::vector<std::uint32_t>& line_sizes) {
+  TraceFile trace;
+  for (ObjectMap& map : maps) trace.scenes.emplace_back(std::move(map));
+  trace.machine = machine;
+  trace.instructions = std::move(instructions);
+  trace.counts = {.seen = events.size(),
+                  .events = events.size(),
+                  .slices = events.empty() ? 0u : std::uint64_t{events.back().slice} + 1,
+                  .dropped = 0,
+                  .bytes = 0};
+  trace.machine.slices = static_cast<std::uint32_t>(trace.counts.slices);
+  std::vector<LineTotals> totals = TotalsOf(machine, line_sizes);
+  for (const trace_event& event : events) Feed(event, trace.scenes, totals);
+  trace.totals = Summed(totals);
   return trace;
 }
 
