@@ -42,14 +42,22 @@ _MOSTLY = 0.75
 
 def owner_of(area: ObjectArea, profile: Profile) -> str:
     """``timekeeping``, ``RCU`` or ``the scheduler`` where the object is theirs in a recorded kernel, else ``""``."""
-    if profile.recording is None or profile.recording.ring == "user":
-        return ""
-    owners = {_OF_RECORD.get(type_, "") for type_ in area.types}
+    owners = {owner_of_record(type_, profile) for type_ in area.types}
     if len(owners) == 1 and "" not in owners:
         return owners.pop()
     # A part of a variable is named after it, with its member.
     variable = area.name.partition(".")[0] if area.kind in (ObjectKind.GLOBAL, ObjectKind.PER_CPU) else ""
-    return _OF_VARIABLE.get(variable, "")
+    return _OF_VARIABLE.get(variable, "") if _is_of_kernel(profile) else ""
+
+
+def owner_of_record(type_: str, profile: Profile) -> str:
+    """The same of an object of that type."""
+    return _OF_RECORD.get(type_, "") if _is_of_kernel(profile) else ""
+
+
+def _is_of_kernel(profile: Profile) -> bool:
+    """Whether an emulated kernel was recorded."""
+    return profile.recording is not None and profile.recording.ring != "user"
 
 
 def lines_apart(profile: Profile) -> dict[int, str]:

@@ -181,7 +181,7 @@ def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, c
     # The records around it, the innermost first.
     chain = next((leaf.chain for leaf in containment.leaves(outer.id, begin) if (layout.name, begin) in leaf.chain), ())
     around = dict.fromkeys(name for name, _ in reversed(chain[: chain.index((layout.name, begin))] if chain else ()))
-    containers = tuple(dict.fromkeys((*around, one.type, *one.containers)))
+    containers = tuple(dict.fromkeys((*filter(None, around), one.type, *one.containers)))
     return replace(where, type=layout.name, layout=layout.id, containers=containers)
 
 
@@ -206,7 +206,11 @@ def weight(access: Access) -> int:
 
 
 def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
-    """The smallest record in it longer than a line that holds nearly all accesses; and its offset."""
+    """The smallest record in it that holds nearly all accesses, and its offset.
+
+    It is longer than a line, unless the outer record has no name.
+    """
+    least = CACHE_LINE_BYTES if outer.name else 0
     enclosed: Counter[tuple[str, int]] = Counter()
     for access in seen:
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
@@ -215,7 +219,7 @@ def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: C
     total = sum(map(weight, seen))
     best = outer, 0
     for (name, begin), held in enclosed.items():
-        smaller = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
+        smaller = [one for one in containment.layouts.variants(name) if least < one.size < best[0].size]
         if smaller and held >= NEARLY_ALL * total and not is_lock(name):
             best = smaller[0], begin
     return best

@@ -125,7 +125,7 @@ def _typed(
         reason=reason,
         origin=_origin(area),
         size=area.size,
-        by_address=len(area.types) == 1,
+        by_address=len(area.types) == 1 or area.layout is not None,
     )
 
 

@@ -77,12 +77,12 @@ def placed(
 ) -> Profile:
     """A profile with code addresses and names of functions as in the ELF file, and its variables as ``areas``.
 
-    Addresses of lines stay those at run time. ``sampling.build_id`` is then that of the file. A recorded program gets
-    its variables; other profiles than sampled ones are returned as they are. Raises ``BuildIdDiffers`` unless ``trust``
-    says what to go by.
+    Addresses of lines stay those at run time. ``sampling.build_id`` is then that of the file. A recording of this
+    build that has no objects gets its variables; other profiles than sampled ones are returned as they are. Raises
+    ``BuildIdDiffers`` unless ``trust`` says what to go by.
     """
     sampling, recording = profile.sampling, profile.recording
-    if recording and recording.moved is not None and not profile.areas:
+    if recording and recording.moved is not None and recording.build_id == identity.build_id and not profile.areas:
         return with_variables(profile, identity, layouts, accesses, kernel, recording.moved)
     if sampling is None or (profile.areas and sampling.build_id):
         return profile

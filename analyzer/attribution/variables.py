@@ -115,6 +115,8 @@ def _described(accesses: AccessMap, row: int, symbols: Mapping[int, ElfSymbol], 
     symbol = symbols.get(address)
     size = int(accesses.static_bytes[row]) or (symbol.size if symbol else 0)
     element = int(accesses.static_element[row]) or size
+    if layout >= 0 and size == element and symbol:
+        size = element = max(size, symbol.size)  # it may end with an array that DWARF gives no length
     if not element or size % element or not size:
         element = size
     name, title = _shown(accesses.statics[row], symbol), layouts.by_id(layout).name if layout >= 0 else ""

@@ -46,14 +46,13 @@ class IdentifiedObjects:
 
 def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
     """The record that the objects of an area are, the likeliest of several; ``None`` where nothing says so."""
+    layouts = containment.layouts
     if area.layout is not None:
         with suppress(KeyError):
-            described = containment.layouts.by_id(area.layout)
-            return described if described.size <= area.size else None
-    if not area.types:
-        return None
-    variants = containment.layouts.variants(bare_name(area.types[0]))
-    return next((one for one in variants if 0 < one.size <= area.size), None)
+            described = layouts.by_id(area.layout)
+            return described if 0 < described.size <= area.size else None
+    fitting = (one for name in area.types[:1] for one in layouts.variants(bare_name(name)) if 0 < one.size <= area.size)
+    return next(fitting, None)
 
 
 def with_found_caches(kernel: Kernel, profile: Profile, layouts: Layouts) -> Kernel:

@@ -308,7 +308,7 @@ class Finding:
     """One hot line explained: the object, its members, who touches them, and the diagnosis.
 
     ``apart`` is the owner of objects that emulation makes hotter than hardware does (``timekeeping``, ``RCU``,
-    ``the scheduler``) where they are what is met here.
+    ``the scheduler``) where they are what is met here, known by address or by the code.
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
     accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
     line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.by_object import lines_apart, owner_of_record
 from linesmith.analyzer.attribution.code_touches import by_function, by_instruction
 from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
@@ -161,6 +161,8 @@ def _finding(
         outcomes[outcome] += 1
         samples[outcome] += samples_of(access)
     recording = profile.recording
+    apart = "" if line.address is None else whole.apart.get(line.address, "")
+    known = objects[0].type if objects and objects[0].outcome is Outcome.RESOLVED else ""
     return Finding(
         line.rank,
         line.address,
@@ -172,7 +174,7 @@ def _finding(
         triage(line, objects, members, replace(profile, lines=near), straddles, one.unseen),
         line.bytes,
         tuple(sorted(outcomes.items())),
-        "" if line.address is None else whole.apart.get(line.address, ""),
+        apart or owner_of_record(known, profile),
         f"{len(recording.nodes)} CPUs under {recording.on}" if recording else "",
         agreements(line, objects, evidence),
         tuple(sorted((outcome, count) for outcome, count in samples.items() if count)),

@@ -40,7 +40,7 @@ def of_vmlinux(vmlinux: Path) -> KernelNames:
 def of_kallsyms(text: str) -> KernelNames:
     """Names from the guest's own ``/proc/kallsyms``."""
     table = SymbolTable(kallsyms_symbols(text))
-    missing = "no --vmlinux was given: functions are named by the guest's /proc/kallsyms, variables and objects are not"
+    missing = "no --vmlinux was given: functions are named by the guest's /proc/kallsyms, objects in memory are not"
     nothing = "no --vmlinux was given and the guest has no /proc/kallsyms: code is shown by address only"
     if not table.symbols:
         return KernelNames(table, None, (nothing,))

@@ -20,9 +20,11 @@ C = r"""
 #include <pthread.h>
 #define LINE _Alignas(64)
 struct slot { long hits, misses; };
+struct tail { long first, more[]; };
 LINE static struct { int x, y; } unnamed;
 LINE static long filestatic[2];
 LINE struct slot slots[2];
+LINE static struct tail tailed = {1, {2, 3, 4}};
 LINE static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local struct slot own;
 LINE static struct slot *volatile lent[4];
@@ -35,6 +37,7 @@ static void *work(void *number) {
         __atomic_fetch_add(&filestatic[half], 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(half ? &slots[1].hits : &slots[0].misses, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&inside()[half], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&tailed.more[half], 1, __ATOMIC_RELAXED);
         own.hits++;
         if (lent[n ^ 1]) __atomic_fetch_add(&lent[n ^ 1]->misses, 1, __ATOMIC_RELAXED);
         pthread_mutex_lock(&lock);
@@ -65,6 +68,7 @@ EXPECTED = {
         ("", "global in_function[0]", "in_function[0]"),
         ("slot", "global slots[1]", "hits"),
         ("pthread_mutex_t", "global lock", "__data.__lock"),
+        ("tail", "global tailed", "more[1]"),
         ("slot", "global own; of a thread", "misses"),
     },
     "C++": {
@@ -73,6 +77,7 @@ EXPECTED = {
         ("", "global in_function[0]", "in_function[0]"),
         ("app::slot", "global app::slots[1]", "hits"),
         ("pthread_mutex_t", "global lock", "__data.__lock"),
+        ("tail", "global tailed", "more[1]"),
         ("app::slot", "global own; of a thread", "misses"),
     },
 }
