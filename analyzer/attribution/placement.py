@@ -230,7 +230,18 @@ def _as_linked(access: Access, line: CacheLine, shift: Shift, symbols: ElfSymbol
         return access
     linked = access.code_address - distance
     function = symbols.function_at(linked)
-    return replace(access, code_address=linked, function=function.name if function else access.function)
+
+    def caller(returns: int) -> str | None:
+        away = shift(returns, line.pid)
+        found = None if away is None else symbols.function_at(returns - away - 1)
+        return found.name if found else None
+
+    return replace(
+        access,
+        code_address=linked,
+        function=function.name if function else access.function,
+        call_paths=tuple(one.named(caller) for one in access.call_paths),
+    )
 
 
 def _plausible(profile: Profile, accesses: AccessMap | None, kernel: bool) -> float | None:

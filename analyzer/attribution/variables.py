@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which variables lie on the lines of a sampled profile: names by symbols, types by the code that touches them.
 
-``ObjectMap`` finds these and the objects of a snapshot by address; ``object_totals`` adds up a whole recording by slab
-cache and variable: a type of which thousands of objects live (``vm_area_struct``, ``page``) never has a hot line, and
-may still be what most CPUs meet on.
+``ObjectMap`` finds these and the objects of a snapshot by address.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectAre
 
 # How far an address of the profile, in a process, is from that in the file; ``None`` where it is not in the file.
 Shift = Callable[[int, int | None], int | None]
-_Key = tuple[ObjectKind | None, str, tuple[str, ...]]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
 _NO_ROWS = np.empty(0, np.int64)
@@ -245,39 +242,3 @@ class ObjectMap:
         area = self._areas[index]
         start = area.address + min((address - area.address) // max(area.stride, 1), area.count - 1) * area.stride
         return PlacedObject(area, start) if start <= address < start + area.size else None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTotal:
-    """All objects of one slab cache, or one variable; ``share`` is of all contended accesses of the profile.
-
-    ``types`` are the record types that the snapshot gives them; ``kind`` is empty where it knows nothing.
-    """
-
-    kind: ObjectKind | None
-    name: str
-    types: tuple[str, ...]
-    lines: int
-    contended: int
-    share: float
-
-
-def object_totals(profile: Profile) -> tuple[ObjectTotal, ...]:
-    """One total for each cache or variable met, most contended first; lines set apart are left out."""
-    known = ObjectMap(profile.areas)
-    contended: Counter[_Key] = Counter()
-    lines: Counter[_Key] = Counter()
-    for line in profile.lines:
-        if not line.apart:
-            met: Counter[_Key] = Counter()
-            for access in line.accesses:
-                if access.contended:
-                    placed = line.address is not None and access.offset is not None
-                    place = known.at((line.address or 0) + (access.offset or 0)) if placed else None
-                    area = place and place.area
-                    met[(area.kind, area.name, area.types) if area else (None, "", ())] += access.contended
-            contended.update(met)
-            lines.update(met.keys())
-    total = sum(line.contended for line in profile.lines) or 1
-    found = (ObjectTotal(*key, lines[key], count, count / total) for key, count in contended.items())
-    return tuple(sorted(found, key=lambda one: (-one.contended, one.name)))

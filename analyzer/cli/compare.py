@@ -56,7 +56,7 @@ def command(
     old = analyse(elf, before, section, type_, top, trust=trust)
     new = analyse(after_elf or elf, after, second, type_, top, trust=trust)
     _refuse_mixed(old.profile, new.profile)
-    found = compare(*(ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)))
+    found = compare(*(ProfileFindings(one.profile, (*one.findings, *one.colder), one.left_out) for one in (old, new)))
     sides = (
         ProfileSection(old.profile, section, old.reports, old.left_out),
         ProfileSection(new.profile, second, new.reports, new.left_out),

@@ -54,7 +54,7 @@ def command(
     check_save(save, output)
     found = analyse(elf, profile, section, type_, top, snapshot, trust)
     report = ProfileSection(found.profile, section, found.reports, found.left_out)
-    shown = by_removable(found.findings), found.reading.identity, report
+    shown = by_removable((*found.findings, *found.colder)), found.reading.identity, report
     as_text = format_ == "text"
     text = hot.render_text(*shown, text_columns(output)) if as_text else hot.render_json(*shown)
     options.write(text, output)

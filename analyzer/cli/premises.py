@@ -192,7 +192,11 @@ class PremiseOptions:
 
         Members count as far as the ELF file has them; reading the tree counts against the deadline.
         """
+        from linesmith.analyzer.attribution.votes import with_found_caches
+
         known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
+        if known.kernel is not None:
+            known = replace(known, kernel=with_found_caches(known.kernel, found.profile, found.reading.layouts))
         if sources.tree is None:
             return known
         from linesmith.analyzer.model import SourceFacts

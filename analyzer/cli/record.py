@@ -306,7 +306,9 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
 
 
 def _simulated(profile: Profile) -> Iterator[str]:
-    apart = [line for line in profile.lines if line.apart]
+    from linesmith.analyzer.attribution.by_object import lines_apart
+
+    apart = lines_apart(profile)
     taken = sum(line.taken or 0 for line in profile.lines)
     counts = profile.recording.counts if profile.recording else ()
     dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
@@ -314,7 +316,7 @@ def _simulated(profile: Profile) -> Iterator[str]:
     if not profile.lines:
         yield "note: no two CPUs met on a line in the region; what child processes do is not followed"
     if apart:
-        yield f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot"
+        yield f"{len(apart)} of them of {', '.join(sorted(set(apart.values())))}: emulation makes them hotter"
     yield f"dropped: {dropped or 'nothing'}"
 
 

@@ -340,14 +340,15 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
 
 def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _BuiltChange | None:
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
+    from linesmith.analyzer.attribution.votes import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.notes import as_built
     from linesmith.tuner.space.hot_record import hot_records
 
-    kernel = _kernel(variant.before)
+    layouts, kernel = variant.before.layouts, _kernel(variant.before)
+    kernel = kernel and with_found_caches(kernel, seen.profile, layouts)
     premises = Premises(kernel=kernel, accesses=seen.accesses, beside=quiet_lines(seen))
-    layouts = variant.before.layouts
     try:
         record = next(hot_records(seen.findings, layouts, old.name, premises))
     except NothingToSuggest:

@@ -123,7 +123,7 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> Offer
 
     layouts = found.reading.layouts
     premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
-    given = answers(found.findings, layouts, premises=premises)
+    given = answers(found.findings, layouts, premises, found.others)
     if trace is None:
         return Offered(given, {})
     # The replayer is loaded by those who ask for it only.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.comparison.line_groups import (
     NAMELESS,
     NO_MEMBER,
@@ -50,6 +51,11 @@ class ProfileFindings:
     findings: tuple[Finding, ...]
     left_out: tuple[CacheLine, ...] = ()
 
+    def below(self) -> tuple[CacheLine, ...]:
+        """The lines that were not looked at, but for those that emulation makes hot."""
+        apart = lines_apart(self.profile)
+        return tuple(line for line in self.left_out if line.address not in apart)
+
 
 def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
     """What changed from the ``old`` profile to the ``new`` one."""
@@ -59,7 +65,8 @@ def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
     sums = together(groups[0]).members, together(groups[1]).members
     scatter = scatter_of([(count, sums[1][key]) for key, count in sums[0].items() if key != NO_MEMBER])
     looked = replace(exposure(before, after), scatter=scatter)
-    hidden = unseen(groups[0], old.left_out), unseen(groups[1], new.left_out)
+    below = old.below(), new.below()
+    hidden = unseen(groups[0], below[0]), unseen(groups[1], below[1])
     lines = [_line_change(match, groups, looked, hidden) for match in _matches(*groups)]
     members = member_changes(together(groups[0]), together(groups[1]), looked)
     total = change_of(sum(one.contended for one in before.lines), sum(one.contended for one in after.lines), looked)
@@ -68,7 +75,7 @@ def compare(old: ProfileFindings, new: ProfileFindings) -> ProfileChange:
         total,
         tuple(sorted(lines, key=lambda one: -max(one.change.before, one.change.after))),
         tuple(replace(one, change=unless_unseen(one.change, one.functions, hidden, looked)) for one in members),
-        tuple(cautions((before, after), (old.left_out, new.left_out), looked, hidden)),
+        tuple(cautions((before, after), below, looked, hidden)),
     )
 
 
@@ -203,10 +210,9 @@ def unseen(groups: Iterable[LineGroup], left_out: Iterable[CacheLine]) -> Unseen
     """What one profile does not tell, by its groups of lines and the lines that were not looked at."""
     counts: Counter[str] = Counter()
     for line in left_out:
-        if not line.apart:
-            counts[NAMELESS] += unlisted(line)
-            for access in line.accesses:
-                counts[access.function or NAMELESS] += access.contended
+        counts[NAMELESS] += unlisted(line)
+        for access in line.accesses:
+            counts[access.function or NAMELESS] += access.contended
     # All accesses of a group of which the text has no rows.
     nameless = (one.functions[NAMELESS] if one.functions else one.contended for one in groups if not one.type)
     return Unseen(counts, sum(nameless))
@@ -246,9 +252,10 @@ def cautions(
                 "no rows in the text), so nothing that may be among them has vanished or is new for sure"
             )
     for when, lines in zip(sides, left_out, strict=True):
-        if below := [line.contended for line in lines if not line.apart]:
+        if lines:
+            contended = sum(line.contended for line in lines)
             yield (
-                f"{when}: {len(below):,} lines were not looked at, with {sum(below):,} contended accesses together; "
+                f"{when}: {len(lines):,} lines were not looked at, with {contended:,} contended accesses together; "
                 "--top looks at more"
             )
 

@@ -75,16 +75,13 @@ NO_HEAT = MapHeat(known=False)
 def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None) -> MapHeat:
     """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
 
-    ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
-    count, and objects that are only a guess do not either.
+    ``profile`` is the one that was explained; it tells the CPUs and nodes. Objects that are only a guess do not count.
     """
     lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
     spots: list[TouchedSpot] = []
     phases: Counter[int] = Counter()
     unplaced = 0
     for finding in findings:
-        if finding.apart:
-            continue
         met = list(_met(finding, layout, layouts, lines))
         spots += [spot for spot, _ in met]
         if met:

@@ -38,8 +38,8 @@ else:
 # The values by the file that owns them.
 _NAMES = {
     "access": (
-        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CodeAccess Embedding "
-        "FunctionAccesses FunctionCounts MemberAccesses TypeAccesses"
+        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CallPath CodeAccess Embedding "
+        "FunctionAccesses FunctionCounts MOST_CALLERS MOST_CALL_PATHS MemberAccesses TypeAccesses"
     ),
     "candidate": (
         "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Prediction Residual "
@@ -67,8 +67,8 @@ _NAMES = {
         "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
     ),
     "profile": (
-        "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild Profile "
-        "ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
+        "Access Change Conflict CpuCounts Exposure Fate FileMapping LineChange MemberChange ObjectBuild "
+        "Profile ProfileChange Recording Remark SampleOutcome Sampling CacheLine"
     ),
     "run": (
         "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness Recipe "

@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     Layout,
     LineObject,
     Outcome,
+    Profile,
     Protected,
     Touched,
     TriageKind,
@@ -56,9 +57,10 @@ class _LockMember:
 
 
 def name_locks(
-    found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking
+    found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking, profile: Profile
 ) -> tuple[Finding, ...]:
     """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
+    ran = frozenset(_ran(profile))
     known: dict[tuple[int, str], ContendedLock] = {}
     named = []
     for finding in found:
@@ -67,11 +69,19 @@ def name_locks(
         if name and owner is not None and owner.layout is not None and owner.outcome is Outcome.RESOLVED:
             key = owner.layout, name
             if key not in known:
-                known[key] = _contended_lock(owner, name, layouts, accesses, asking)
+                known[key] = _contended_lock(owner, name, layouts, accesses, asking, ran)
             named.append(replace(finding, lock=known[key]))
         else:
             named.append(finding)
     return tuple(named)
+
+
+def _ran(profile: Profile) -> Iterator[str]:
+    """The functions that the profile saw run, or call those that it saw."""
+    for access in (access for line in profile.lines for access in line.accesses):
+        yield access.function or ""
+        for path in access.call_paths:
+            yield from path.functions
 
 
 def takers(layout: Layout, name: str, layouts: Layouts, touched: TypeAccesses, asking: Asking) -> tuple[str, ...]:
@@ -97,7 +107,12 @@ def _contended(finding: Finding) -> str:
 
 
 def _contended_lock(
-    owner: LineObject, name: str, layouts: Layouts, accesses: AccessMap | None, asking: Asking
+    owner: LineObject,
+    name: str,
+    layouts: Layouts,
+    accesses: AccessMap | None,
+    asking: Asking,
+    ran: frozenset[str],
 ) -> ContendedLock:
     layout = layouts.by_id(owner.layout or 0)
     lock = _lock(layout, name, layouts)
@@ -108,7 +123,7 @@ def _contended_lock(
     writers = _writers(touched)
     holders = _holders(lock, touched, writers, asking)
     members = _protected(lock, writers, frozenset(holders))
-    writing = [one for one in holders if any(one in writers[member.member] for member in members)]
+    writing = [one for one in holders if one in ran and any(one in writers[member.member] for member in members)]
     taken_by = dict.fromkeys(how for one in writing for how in sorted(holders[one]))
     return ContendedLock(
         owner.type,

@@ -27,9 +27,11 @@ _LIMIT = 1 << 64
 def _is_plausible(profile: Profile) -> bool:
     """Whether every offset, count and address of the lines lies between 0 and 2^64 - 1."""
     accesses = [access for line in profile.lines for access in line.accesses]
+    paths = chain.from_iterable(access.call_paths for access in accesses)
     return (
         _are_numbers(CacheLine, profile.lines)
         and _are_numbers(Access, accesses)
+        and all(0 <= number < _LIMIT for path in paths for number in (path.count, *path.returns))
         and _are_numbers(CpuCounts, chain.from_iterable(access.by_cpu for access in accesses))
         and _are_numbers(Conflict, chain.from_iterable(line.conflicts for line in profile.lines))
     )

@@ -18,7 +18,6 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, ObjectArea, ObjectKind, P
 from linesmith.plugins.machines.elf_image import ElfImage, read_elf
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, data_symbols, kallsyms_symbols
 from linesmith.plugins.machines.user import MappedRange, load_address
-from linesmith.plugins.recording.emulation import set_apart
 from linesmith.plugins.recording.profile import CodeName
 
 _KERNEL_HALF = 1 << 63
@@ -34,7 +33,6 @@ class KernelNames:
     """Symbols of a kernel; ``remarks`` say what is missing."""
 
     code: SymbolTable
-    data: SymbolTable
     object_file: str | None
     remarks: tuple[str, ...] = ()
 
@@ -43,16 +41,10 @@ class KernelNames:
         found = self.code.at(address) if address >= _KERNEL_HALF else None
         return CodeName(found.name if found else None, self.object_file if found else None)
 
-    def with_apart(self, profile: Profile) -> Profile:
-        """The profile with the lines of the tick and of the scheduler marked, by variables and functions."""
-        found = (self.data.at(line.address) if line.address is not None else None for line in profile.lines)
-        lines = (set_apart(line, one.name if one else None) for line, one in zip(profile.lines, found, strict=True))
-        return replace(profile, lines=tuple(lines))
-
 
 def of_vmlinux(vmlinux: Path) -> KernelNames:
     """Names from the ELF file of the kernel; raises ``ElfError``."""
-    return KernelNames(SymbolTable(code_symbols(vmlinux)), SymbolTable(data_symbols(vmlinux)), vmlinux.name)
+    return KernelNames(SymbolTable(code_symbols(vmlinux)), vmlinux.name)
 
 
 def of_kallsyms(text: str) -> KernelNames:
@@ -61,8 +53,8 @@ def of_kallsyms(text: str) -> KernelNames:
     missing = "no --vmlinux was given: functions are named by the guest's /proc/kallsyms, variables and objects are not"
     nothing = "no --vmlinux was given and the guest has no /proc/kallsyms: code is shown by address only"
     if not table.symbols:
-        return KernelNames(table, SymbolTable(()), None, (nothing,))
-    return KernelNames(table, SymbolTable(()), "vmlinux", (missing,))
+        return KernelNames(table, None, (nothing,))
+    return KernelNames(table, "vmlinux", (missing,))
 
 
 @dataclass(frozen=True, slots=True)

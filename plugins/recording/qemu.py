@@ -84,7 +84,7 @@ class QemuRecorder:
         recording = replace(recording, kernel_release=ending.release or None)
         failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
         profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
-        return Recorded(names.with_apart(profile), memory=ending.memory)
+        return Recorded(profile, memory=ending.memory)
 
 
 def _guest(order: Order) -> Guest:

@@ -25,6 +25,7 @@ from typing import Any
 
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.layouts import dwarf
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
@@ -75,7 +76,8 @@ def _options() -> argparse.Namespace:
 def _known(profile: Profile, layouts: Layouts) -> Iterator[Known]:
     """Lines that count, hottest first, on which all lies in one object of one type."""
     areas = sorted(profile.areas, key=lambda area: area.address)
-    for line in (one for one in profile.lines if not one.apart and one.address is not None and _rows(one)):
+    apart = lines_apart(profile)
+    for line in (one for one in profile.lines if one.address not in {None, *apart} and _rows(one)):
         area = next((one for one in areas if one.address <= _at(line) < one.end), None)
         found = None if area is None else _object(area, line)
         if found is not None and len(layouts.variants(found.type)) == 1:

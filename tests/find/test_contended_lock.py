@@ -18,7 +18,7 @@ from hand_made import finding, hot
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.dwarf import read_layouts, touched
-from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
+from linesmith.analyzer.model import Access, CacheLine, CallPath, ContendedLock, Finding, Outcome, Triage, TriageKind
 from linesmith.analyzer.report.hot import ProfileSection, render_text
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
@@ -52,7 +52,9 @@ def contended(program: Path, type_: str, lock: str, word: str) -> Finding:
 
 def named(program: Path, waiting: Finding, with_code: bool = True) -> ContendedLock | None:
     accesses = read_accesses(program).accesses if with_code else None
-    (found,) = name_locks([waiting], read_layouts(program).layouts, accesses, partial(touched, program))
+    ran = CallPath(("table_grow", "table_shrink", "table_forget"), 1)
+    profile = profile_of(CacheLine(1, 0, (Access(0, "take_lock", call_paths=(ran,)),)))
+    (found,) = name_locks([waiting], read_layouts(program).layouts, accesses, partial(touched, program), profile)
     return found.lock
 
 

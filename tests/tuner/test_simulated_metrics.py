@@ -8,7 +8,17 @@ from dataclasses import replace
 from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.model import CacheLine, Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording
+from linesmith.analyzer.model import (
+    Access,
+    CacheLine,
+    Conflict,
+    Layout,
+    Misses,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    Recording,
+)
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
 
@@ -72,7 +82,7 @@ def test_everything_includes_lines_that_the_profile_has_no_room_for() -> None:
     assert list(measured(question=MeasuredRecord(), hitm_local=1)) == ["misses", "cycles"]
 
 
-def test_what_is_set_apart_is_taken_off() -> None:
-    tick = replace(line((8, 16, 5)), apart="timekeeping", misses=Misses(hitm_local=3, shared=2))
-    values = measured(tick, hitm_local=4, shared_miss=2)
-    assert (values["misses"], values["type"]) == (1, 0)
+def test_misses_on_what_emulation_makes_hot_are_taken_off() -> None:
+    met = (Access(8, "copy_process", hitm_local=3),)
+    queue = replace(line(), accesses=met, misses=Misses(hitm_local=3, shared=2))
+    assert measured(queue, area=replace(SLAB, types=("rq",)), hitm_local=4, shared_miss=2)["misses"] == 1

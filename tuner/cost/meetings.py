@@ -256,14 +256,16 @@ class Regroupings:
 def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
     """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
 
-    Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
+    The last is left out where all objects were found in slab caches. Members begin at bytes ``starts`` of objects that
+    are ``growth`` bytes larger than now.
     """
     mix = heat.mix(granule, growth)
+    in_slabs = heat.mixes.placed and not heat.mixes.rows
     # At each place, and at every start; with each of its phases by itself.
     places = [
         (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
         for size in LINE_SIZES
-        for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
+        for place in (*(one for one in mix.at(size) if one.place), *(() if in_slabs else (every_start(granule, size),)))
     ]
     found = []
     for contact in sorted(heat.sampled, key=lambda one: -one.weight):

@@ -255,13 +255,18 @@ def _considered(target: ContendedRecord, picked: Option) -> tuple[Considered, ..
     )
 
 
-def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES) -> tuple[Suggestion, ...]:
-    """One suggestion per record, for its hottest line; a line without candidates says why."""
+def answers(
+    found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES, further: Sequence[Finding] = ()
+) -> tuple[Suggestion, ...]:
+    """One suggestion per record, for its hottest line; a line without candidates says why.
+
+    ``further`` are findings that are in view as well.
+    """
     given: list[Suggestion] = []
     for finding in found:
         if any(_holds(answer, finding) for answer in given):
             continue
-        others = [one for one in found if one is not finding]
+        others = [one for one in (*found, *further) if one is not finding]
         try:
             given.append(proposal(finding, layouts, MOST_CANDIDATES, others, premises))
         except NothingToSuggest as refusal:

@@ -213,9 +213,9 @@ def subject(
     starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
     known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
     seen = (finding, *(one for one in known_as if one.objects[0].layout == target.layout))
-    # The variables that all objects are, if each of them is one.
+    # The variables and arrays that objects are, if all others were found in slab caches.
     rows = tuple(dict.fromkeys(row for one in seen if (row := one.objects[0].row) is not None))
-    variables = rows if all(one.objects[0].row is not None for one in seen) else ()
+    variables = rows if all(one.objects[0].row is not None or one.objects[0].origin for one in seen) else ()
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, variables)
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat(seen, spots(seen, scope.places, starts), starts, granule, mixes)

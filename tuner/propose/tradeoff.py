@@ -145,7 +145,7 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
 def elsewhere(target: ContendedRecord, option: Option) -> float:
     """What an option costs a variable that another build puts elsewhere; nothing where all places count already."""
     heat = target.heat
-    if not heat.mixes.placed:
+    if not heat.mixes.rows or not heat.mixes.placed:
         return 0.0
     anywhere = ObjectStarts(option.granule)
     return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)

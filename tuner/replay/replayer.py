@@ -92,6 +92,92 @@ class Replay:
         return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
 
 
+@dataclass(frozen=True, slots=True)
+class RunStep:
+    """An access of ``width`` bytes that a task makes ``often`` times in a turn, on average.
+
+    ``kind`` is 0 for a load, 1 for a store, 2 for both in one; ``site`` numbers who makes it where.
+    """
+
+    address: int
+    width: int
+    kind: int
+    site: int
+    often: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunTask:
+    """What each of ``cpus`` does a turn at a time, ``share`` weighing it against all other tasks.
+
+    Turns of tasks with the same ``lock`` exclude each other; meanwhile who wants it does ``waits``. 0 is no lock.
+    """
+
+    cpus: tuple[int, ...]
+    share: float
+    lock: int
+    does: tuple[RunStep, ...]
+    waits: tuple[RunStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCounts:
+    """What became of the accesses of one site.
+
+    ``modified`` found the line so in another cache, ``missed`` had no copy, ``upgrades`` are stores to a shared one.
+    ``shadowed`` hit bytes that the CPU had not used since another access of it fetched the line.
+    """
+
+    total: int
+    modified: int
+    missed: int
+    upgrades: int
+    shadowed: int
+
+
+class MadeRun:
+    """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace.
+
+    After each access another CPU goes on with the probability ``handover``, at the end of a turn with ``ending``.
+    """
+
+    def __init__(
+        self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
+    ) -> None:
+        rows = [(one.cpus, one.share, one.lock, _steps(one.does), _steps(one.waits)) for one in tasks]
+        self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
+
+    def counts(self, sites: int) -> list[SiteCounts]:
+        """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""
+        found = [_site_counts(*one) for one in zip(self._native.counts, self._native.shadowed, strict=True)]
+        return found + [SiteCounts(0, 0, 0, 0, 0)] * (sites - len(found))
+
+    def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
+        """The run as a trace would give it; ``instructions`` are addresses of code by site."""
+        return Replay(self._native.open(instructions, _rows(scenes), LINE_SIZES), tuple(scenes))
+
+
+def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float]]:
+    return [(one.address, one.width, one.kind, one.site, one.often) for one in steps]
+
+
+def _site_counts(one: _replay.Events, shadowed: int) -> SiteCounts:
+    modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
+    missed = modified + one.shared_miss + one.cold_miss
+    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed)
+
+
+def _rows(scenes: Sequence[TraceScene]) -> list[list[tuple[int, int, int, int]]]:
+    return [
+        [
+            (area.address, area.stride, area.count, number)
+            for number, kind in enumerate(one.kinds)
+            for area in kind.areas
+        ]
+        for one in scenes
+    ]
+
+
 def open_trace(path: Path, scenes: Sequence[TraceScene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
     """Read the trace at ``path`` for these scenes; ``Replay.traced`` has the misses of all of it by line size.
 
@@ -102,16 +188,8 @@ def open_trace(path: Path, scenes: Sequence[TraceScene], line_sizes: Sequence[in
             f"the profile has {crowded.objects:,} objects that hold a {crowded.record.title}, but {MOST_OBJECTS:,} can "
             "be followed; record it again"
         )
-    rows = [
-        [
-            (area.address, area.stride, area.count, number)
-            for number, kind in enumerate(one.kinds)
-            for area in kind.areas
-        ]
-        for one in scenes
-    ]
     try:
-        native = _replay.open_trace(str(path), rows, list(line_sizes))
+        native = _replay.open_trace(str(path), _rows(scenes), list(line_sizes))
     except _replay.TraceError as error:
         raise TraceError(str(error)) from None
     except (ValueError, MemoryError) as error:

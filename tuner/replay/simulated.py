@@ -8,13 +8,15 @@ everything and of the record in question.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.attribution.votes import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
@@ -35,6 +37,8 @@ from linesmith.analyzer.model import (
     Simulation,
 )
 from linesmith.analyzer.model.candidate import candidate_name
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.propose.tradeoff import MOST_FOR_GROWING, WORTH_A_MOVE, WORTH_GROWING
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
@@ -78,7 +82,12 @@ def simulate(
     candidates = [candidate for answer in answers for candidate in answer.candidates]
     records = {candidate.before.id: candidate.before for candidate in candidates}
     known = tuple(areas)
-    replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
+    named: dict[int, list[str]] = {record: [] for record in records}
+    for answer in answers:
+        for one in answer.candidates[:1]:
+            named[one.before.id] += (top.name for top in top_members(own_members(answer.finding)))
+    scenes = tuple(scene(record, known, layouts, named[record.id]) for record in records.values())
+    replay = open_trace(trace, scenes)
     stages = {}
     for number, record in enumerate(records):
         here = replay.scenes[number]
@@ -214,19 +223,27 @@ def question_of(leading: Finding, *others: Finding) -> MeasuredRecord:
 class RecordedMembers:
     """Where the members of a record lie on the lines of one recording, by the layouts of the build recorded.
 
-    ``found`` are findings that hold the record, for a recording whose objects are not known by their addresses.
+    ``found`` are findings that hold the record, for a recording whose objects are not known by their addresses. Of a
+    union's alternatives that one counts which is ``named``.
     """
 
-    def __init__(self, type_: str, profile: Profile, layouts: Layouts, found: Sequence[Finding] = ()) -> None:
+    def __init__(
+        self,
+        type_: str,
+        profile: Profile,
+        layouts: Layouts,
+        found: Sequence[Finding] = (),
+        named: Collection[str] = (),
+    ) -> None:
         self._type = type_
+        self._named = named
         self._objects = ObjectMap(profile.areas)
         self._containment = Containment(layouts)
         self._found = {one.address: one for one in found}
-        self._holders: dict[str, list[tuple[int, int]]] = {}
+        self._holders: dict[int, list[tuple[int, int]]] = {}
         for layout in layouts.variants(type_)[:1]:
             for place in self._containment.places(layout.id):
-                holder = layouts.by_id(place.container).name
-                self._holders.setdefault(holder, []).append((layout.id, place.offset))
+                self._holders.setdefault(place.container, []).append((layout.id, place.offset))
 
     def on(self, line: CacheLine) -> MemberAt:
         """What lies on this line."""
@@ -234,10 +251,11 @@ class RecordedMembers:
 
     def _by_address(self, line: CacheLine, offset: int) -> str | None:
         found = self._objects.at((line.address or 0) + offset)
-        if found is None or not found.area.types:
+        record = record_of(found.area, self._containment) if found is not None else None
+        if found is None or record is None:
             return None
         place = (line.address or 0) + offset - found.start
-        members = (self._member(id_, place - start) for id_, start in self._holders.get(found.area.types[0], ()))
+        members = (self._member(id_, place - start) for id_, start in self._holders.get(record.id, ()))
         return next(filter(None, members), None)
 
     def _by_finding(self, line: CacheLine, offset: int) -> str | None:
@@ -249,7 +267,8 @@ class RecordedMembers:
 
     def _member(self, layout: int, offset: int) -> str | None:
         leaves = self._containment.leaves(layout, offset) if offset >= 0 else ()
-        return leaves[0].path.partition(".")[0].partition("[")[0] if leaves else None
+        tops = [leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves]
+        return next((name for name in tops if name in self._named), next(iter(tops), None))
 
 
 def simulated_metrics(
@@ -257,8 +276,8 @@ def simulated_metrics(
 ) -> tuple[tuple[str, float], ...]:
     """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
 
-    ``misses`` and ``cycles`` are of all lines that are not set apart, ``type`` is of the misses for which a writer is
-    to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
+    ``misses`` and ``cycles`` are of all lines but those that emulation makes hot, ``type`` is of the misses for which a
+    writer is to blame on members of the record, and ``pair`` of those for which the other member of a pair is.
     """
     everything = _counting(profile)
     met = _met(profile, places, question)
@@ -270,7 +289,7 @@ def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) ->
     counts = Counter({"type": 0, "pair": 0})
     for line in profile.lines:
         member_at = places.on(line)
-        for one in () if line.apart else line.conflicts:
+        for one in line.conflicts:
             victim = member_at(one.offset)
             if victim is not None:
                 counts["type"] += one.misses
@@ -279,9 +298,9 @@ def _met(profile: Profile, places: RecordedMembers, question: MeasuredRecord) ->
 
 
 def _counting(profile: Profile) -> Misses:
-    """All misses of the recording but those on lines set apart."""
-    counts = dict(profile.recording.counts) if profile.recording else {}
-    apart = [line.misses or Misses() for line in profile.lines if line.apart]
+    """All misses of the recording but those on lines that emulation makes hot."""
+    counts, owners = dict(profile.recording.counts) if profile.recording else {}, lines_apart(profile)
+    apart = [line.misses or Misses() for line in profile.lines if line.address in owners]
 
     def left(name: str, counted: str) -> int:
         of_apart: int = sum(getattr(one, name) for one in apart)

@@ -21,7 +21,7 @@ from linesmith.analyzer.base.errors import (
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
-from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.analyzer.sharing.analysis import explain, narrowed
 from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.recorded_trace import trace_of
 from linesmith.tuner.run.journal import Journal
@@ -123,14 +123,14 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     type_name = plan.search.type.split()[-1] if plan.search.type else None
-    found = explain(reading, profile, type_name, map_of=accesses_if_any).findings
-    findings = found if type_name is None else holding(found, type_name)
-    if not findings:
+    found = explain(reading, profile, map_of=accesses_if_any)
+    found = narrowed(found, type_name) if type_name else found
+    if not found.findings:
         raise NothingToSuggest(
             f"no line of {profile.source} holds {type_name or 'anything'}; look at "
             f"`linesmith hot {elf} {profile.source}`"
         )
-    return ExplainedRun(elf, profile, reading.layouts, findings, trace)
+    return ExplainedRun(elf, found.profile, reading.layouts, found.findings, trace)
 
 
 def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
@@ -140,9 +140,8 @@ def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
     """
     if not seen.profile.areas:
         return seen
-    found = explain(read_layouts(seen.elf), seen.profile, type_, map_of=accesses_if_any).findings
-    found = holding(found, type_)
-    return replace(seen, findings=found) if found else seen
+    found = narrowed(explain(read_layouts(seen.elf), seen.profile, map_of=accesses_if_any), type_)
+    return replace(seen, findings=(*found.findings, *found.colder)) if found.findings else seen
 
 
 async def _recorded(lab: Laboratory, built: Built, evidence: Evidence, search: Searching) -> tuple[Profile, Path]:

@@ -68,7 +68,7 @@ class TraceRung:
         self, profile: Profile, trace: Path, record: Layout, layouts: Layouts, pairs: Pairs = frozenset()
     ) -> None:
         """Raises ``TraceError``, and ``NotSimulated`` when the trace has nothing to say of the record."""
-        here = scene(record, profile.areas, layouts)
+        here = scene(record, profile.areas, layouts, sorted(frozenset().union(*pairs)))
         if not here.kinds:
             raise NotSimulated(f"the profile knows no object that is or holds a {record.title}")
         self._layouts = layouts

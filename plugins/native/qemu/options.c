@@ -111,6 +111,7 @@ static const struct option known[] = {
     {"max_accesses", read_number64, PLACE(coherence.max_accesses), NULL, 0, UINT32_MAX, "a whole number"},
     {"hits_after", read_number64, PLACE(coherence.hits_after), NULL, 0, UINT32_MAX, "a whole number"},
     {"max_pairs", read_number64, PLACE(coherence.max_pairs), NULL, 0, UINT32_MAX, "a whole number"},
+    {"max_callers", read_number64, PLACE(coherence.max_callers), NULL, 0, UINT32_MAX, "a whole number"},
 };
 
 /** The option called by the first `length` characters of `text`; NULL where there is none. */

@@ -40,4 +40,9 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
 void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
                   const std::function<void()>& pulse);
 
+// The same of events in memory, in the order in which they happened; `instructions` are addresses by site.
+TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
+                  std::vector<std::uint64_t> instructions, std::vector<ObjectMap> maps,
+                  const std::vector<std::uint32_t>& line_sizes);
+
 }  // namespace linesmith::replay
