@@ -143,13 +143,13 @@ def _origin(area: ObjectArea) -> str:
 
 def lines_known_to_hold(record: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
     """The lines on which an object was met that is a ``record``, or holds one by value."""
-    known, holders = ObjectMap(profile.areas), _holders(record, containment)
+    holders = _holders(record, containment)
+    layouts = ((area, record_of(area, containment)) for area in profile.areas)
+    known = ObjectMap(area for area, layout in layouts if layout is not None and layout.id in holders)
 
     def holds(line: CacheLine) -> bool:
         offsets = (access.offset for access in line.accesses if access.offset is not None)
-        places = (known.at((line.address or 0) + offset) for offset in offsets)
-        layouts = (record_of(place.area, containment) for place in places if place is not None)
-        return any(layout is not None and layout.id in holders for layout in layouts)
+        return known.meets(line) and any(known.at((line.address or 0) + offset) for offset in offsets)
 
     return tuple(line for line in profile.lines if line.address is not None and holds(line))
 

@@ -169,7 +169,8 @@ class _Knowledge:
 
 def _own(line: CacheLine, kernel: bool) -> CacheLine:
     """The line with the accesses of kernel code for a kernel, of other code for a program."""
-    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
+    own = tuple(access for access in line.accesses if access.kernel in (kernel, None))
+    return line if len(own) == len(line.accesses) else replace(line, accesses=own)
 
 
 def _doubted_next_to_variables(found: Sequence[Objects]) -> tuple[Objects, ...]:

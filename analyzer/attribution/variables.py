@@ -8,7 +8,7 @@ it lies in the block of its thread or CPU; where that block is, instructions tel
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -218,6 +218,11 @@ class ObjectMap:
     def __init__(self, areas: Iterable[ObjectArea]) -> None:
         self._areas = sorted(areas, key=lambda area: area.address)
         self._starts = [area.address for area in self._areas]
+
+    def meets(self, line: CacheLine) -> bool:
+        """Whether an area reaches onto the line."""
+        index = bisect_left(self._starts, (line.address or 0) + line.bytes) - 1
+        return index >= 0 and self._areas[index].end > (line.address or 0)
 
     def element_at(self, address: int) -> PlacedObject | None:
         """The same, named as an element where a variable is an array: ``per_thread[3]``."""

@@ -82,7 +82,7 @@ def terse(value: object) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class _ColumnField:
+class ColumnField:
     """A field of a record: ``kind`` is what it holds one or, if ``many``, several of."""
 
     name: str
@@ -97,14 +97,15 @@ class _ColumnField:
         return self.many or is_dataclass(self.kind)
 
 
-def _fields_of(kind: type[Any]) -> tuple[_ColumnField, ...]:
+def fields_of(kind: type[Any]) -> tuple[ColumnField, ...]:
+    """The fields of a record, as columns hold them."""
     hints = get_type_hints(kind)
     found = []
     for one in fields(kind):
         hint, parts = hints[one.name], get_args(hints[one.name])
         many = get_origin(hint) is tuple
         held = next((part for part in parts if part is not NoneType), hint)
-        found.append(_ColumnField(one.name, held, many, not many and NoneType in parts, one.default))
+        found.append(ColumnField(one.name, held, many, not many and NoneType in parts, one.default))
     return tuple(found)
 
 
@@ -122,14 +123,14 @@ def _table(kind: type[Any], records: Sequence[Any]) -> Table:
     if len(records) > MOST_ROWS:
         raise ValueError(f"it has more than {MOST_ROWS:,} records of the kind {kind.__name__}")
     columns = {}
-    for field in _fields_of(kind):
+    for field in fields_of(kind):
         values = list(map(attrgetter(field.name), records))
         if field.default is MISSING or any(value != field.default for value in values):
             columns[field.name] = _column(field, values)
     return Table(len(records), columns)
 
 
-def _column(field: _ColumnField, values: Sequence[Any]) -> Column:
+def _column(field: ColumnField, values: Sequence[Any]) -> Column:
     if not field.is_list:
         return _scalars(field.kind, values)
     lists = values if field.many else [() if value is None else (value,) for value in values]
@@ -188,7 +189,7 @@ def decode_compact(data: bytes) -> Profile:
 
 
 def _records(kind: type[Any], table: Table) -> list[Any]:
-    described = _fields_of(kind)
+    described = fields_of(kind)
     needed = {one.name for one in described if one.default is MISSING}
     if not needed <= table.columns.keys() <= {one.name for one in described} or not 0 <= table.rows <= MOST_ROWS:
         raise ValueError(f"its columns are not those of a {kind.__name__}")
@@ -201,7 +202,7 @@ def _records(kind: type[Any], table: Table) -> list[Any]:
     return made
 
 
-def _values(field: _ColumnField, column: Column, rows: int) -> Iterable[Any]:
+def _values(field: ColumnField, column: Column, rows: int) -> Iterable[Any]:
     """The values of a field, one a record."""
     if not field.is_list:
         return _items(field, column, rows)
@@ -210,25 +211,29 @@ def _values(field: _ColumnField, column: Column, rows: int) -> Iterable[Any]:
         raise ValueError(f"its column {field.name} is none of lists")
     if is_dataclass(field.kind):
         found = _records(field.kind, items)
-    else:
+    elif items.columns.keys() == {_ITEM}:
         found = _items(replace(field, may_be_none=False), items.columns[_ITEM], items.rows)
+    else:
+        raise ValueError(f"its column {field.name} is none of lists")
     ends = accumulate(lengths.tolist(), initial=0)
     lists = (tuple(found[begin:end]) for begin, end in pairwise(ends))
     return lists if field.many else (one[0] if one else None for one in lists)
 
 
-def _items(field: _ColumnField, column: Column, rows: int) -> list[Any]:
+def _items(field: ColumnField, column: Column, rows: int) -> list[Any]:
     """Single values."""
     numbers = _numbers(column, rows)
     kinds = {type(one) for one in column.distinct or ()}
     is_float, as_texts = column.width == 0, field.kind is str
     if is_float != (field.kind is float) or as_texts != (column.distinct is not None and kinds <= {str}):
         raise ValueError(f"its column {field.name} has values of another kind")
+    if is_float and not np.isfinite(numbers).all():
+        raise ValueError(f"its column {field.name} has what is no number")
     found: NDArray[Any] = numbers.astype(bool) if field.kind is bool else numbers
     if column.distinct is not None:
         if numbers.max(initial=0) >= max(len(column.distinct), 1) or kinds - {str, field.kind}:
             raise ValueError(f"its column {field.name} counts values that it lacks")
-        if field.kind is int and min(column.distinct, default=0) < 0:  # type: ignore[operator]
+        if any(isinstance(one, int) and one < 0 for one in column.distinct):
             raise ValueError(f"its column {field.name} has a number below 0")
         found = np.array((*column.distinct, None), object)[numbers] if rows else numbers
     if column.absent:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ from profiles.profile_values import PROFILES
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
-from linesmith.plugins.profiles.compact import Column, ProfileColumns, Table
+from linesmith.plugins.profiles.compact import Column, ProfileColumns, Table, fields_of
 from linesmith.plugins.profiles.recorded import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
@@ -85,16 +86,32 @@ def test_columns_at_their_default_are_left_out_and_read_as_that(tmp_path: Path) 
     assert read_profiles(path)[0].lines == PROFILE.lines
 
 
+def _columns(document: ProfileColumns) -> dict[str, Column]:
+    return document.lines.columns
+
+
+def test_the_documented_fields_are_those_of_the_file() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "profiles.md").read_text()
+    section = page.partition("## linesmith's own format")[2].partition("What there is once stands")[0]
+    rows = re.findall(r"^\| (`.*)\|$", section, re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
+    assert told == set(_field_names(CacheLine))
+
+
+def _field_names(kind: type[Any]) -> Iterator[str]:
+    """The names of all fields, those of records within included."""
+    for field in fields_of(kind):
+        yield field.name
+        if is_dataclass(field.kind):
+            yield from _field_names(field.kind)
+
+
 def test_the_mark_of_an_older_document_is_left_aside(tmp_path: Path) -> None:
     old = encode(PROFILE).replace(b'"rank":1,', b'"rank":1,"apart":"scheduler",', 1)
     assert b"apart" in old
     (tmp_path / "kept.json").write_bytes(old)
     (profile,) = read_profiles(tmp_path / "kept.json")
     assert profile.lines == PROFILE.lines
-
-
-def _columns(document: ProfileColumns) -> dict[str, Column]:
-    return document.lines.columns
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,11 @@ Replayer OpenTrace(const std::string& path, const std::vector<std::vector<RowTup
   return Replayer(ReadTrace(path, std::move(maps), line_sizes, HandleSignals));
 }
 
+void AddTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes) {
+  const nb::gil_scoped_release release;
+  AppendTotals(path, line_sizes, HandleSignals);
+}
+
 Machine MachineOf(const std::vector<std::uint8_t>& nodes) {
   if (nodes.empty() || nodes.size() > COHERENCE_MAX_CPUS) throw nb::value_error("1 to 64 CPUs are possible");
   Machine machine;
@@ -178,11 +183,6 @@ class MadeCourse {
   Machine machine_;
   Course course_;
 };
-
-void AddTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes) {
-  const nb::gil_scoped_release release;
-  AppendTotals(path, line_sizes, HandleSignals);
-}
 
 void BindCounts(nb::module_& module) {
   nb::class_<coherence_events>(module, "Events")

@@ -45,6 +45,14 @@ std::vector<bool> PagesOf(const std::vector<Scene>& scenes) {
   return pages;
 }
 
+void Feed(const trace_event& event, const std::vector<bool>& pages, std::vector<Scene>& scenes,
+          std::vector<LineTotals>& totals) {
+  for (LineTotals& total : totals)
+    total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
+  if (ObjectMap::MayHold(pages, event.address, event.width))
+    for (Scene& scene : scenes) scene.Add(event);
+}
+
 // The known totals for these line sizes; none where one of them is not known.
 std::vector<Total> Chosen(const std::vector<Total>& known, const std::vector<std::uint32_t>& line_sizes) {
   std::vector<Total> chosen;
@@ -87,23 +95,28 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
   if (trace.totals.empty()) totals = TotalsOf(trace.machine, line_sizes);
   const std::vector<bool> pages = PagesOf(trace.scenes);
   for (std::uint64_t read = 1; status == TRACE_EVENT; ++read) {
-    for (LineTotals& total : totals)
-      total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
-    if (ObjectMap::MayHold(pages, event.address, event.width))
-      for (Scene& scene : trace.scenes) scene.Add(event);
+    Feed(event, pages, trace.scenes, totals);
     if (read % kEventsPerPulse == 0) pulse();
     status = trace_next(reader.get(), &event);
   }
   if (status == TRACE_DAMAGED) {
     throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) + "; record it again");
   }
-  if (!totals.empty()) trace.totals = Summed(totals);
+  if (trace.totals.empty()) trace.totals = Summed(totals);
   std::uint32_t sites = 0;
   const std::uint64_t* instructions = trace_reader_ips(reader.get(), &sites);
   trace.instructions.assign(instructions, instructions + sites);
   trace.counts = trace_reader_counts(reader.get());
   trace.machine.slices = static_cast<std::uint32_t>(trace.counts.slices);
   return trace;
+}
+
+void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
+                  const std::function<void()>& pulse) {
+  const std::vector<Total> totals = ReadTrace(path, {}, line_sizes, pulse).totals;
+  const File file = Open(path, "abe");
+  WriteTotals(file.get(), totals);
+  if (std::fflush(file.get()) != 0) throw TraceError(path + " cannot be written: " + std::strerror(errno));
 }
 
 TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
@@ -120,21 +133,10 @@ TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine
                   .bytes = 0};
   trace.machine.slices = static_cast<std::uint32_t>(trace.counts.slices);
   std::vector<LineTotals> totals = TotalsOf(machine, line_sizes);
-  for (const trace_event& event : events) {
-    for (LineTotals& total : totals)
-      total.Access(event.cpu, event.address, event.width, event.kind != COHERENCE_LOAD);
-    for (Scene& scene : trace.scenes) scene.Add(event);
-  }
+  const std::vector<bool> pages = PagesOf(trace.scenes);
+  for (const trace_event& event : events) Feed(event, pages, trace.scenes, totals);
   trace.totals = Summed(totals);
   return trace;
-}
-
-void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
-                  const std::function<void()>& pulse) {
-  const std::vector<Total> totals = ReadTrace(path, {}, line_sizes, pulse).totals;
-  const File file = Open(path, "abe");
-  WriteTotals(file.get(), totals);
-  if (std::fflush(file.get()) != 0) throw TraceError(path + " cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace linesmith::replay

@@ -35,14 +35,14 @@ struct TraceFile {
 TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
                     const std::vector<std::uint32_t>& line_sizes, const std::function<void()>& pulse);
 
-// The same of events in memory, in the order in which they happened; `instructions` are addresses by site.
-TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
-                  std::vector<std::uint64_t> instructions, std::vector<ObjectMap> maps,
-                  const std::vector<std::uint32_t>& line_sizes);
-
 // Writes the totals for these line sizes behind the end of the trace at `path`, so that no reader has to
 // count again. Throws what ReadTrace does.
 void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
                   const std::function<void()>& pulse);
+
+// The same of events in memory, in the order in which they happened; `instructions` are addresses by site.
+TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
+                  std::vector<std::uint64_t> instructions, std::vector<ObjectMap> maps,
+                  const std::vector<std::uint32_t>& line_sizes);
 
 }  // namespace linesmith::replay
