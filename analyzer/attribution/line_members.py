@@ -125,18 +125,20 @@ class _AccessPlace:
     moved: int = 0
 
 
-def line_members(
-    line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence, further: Sequence[Access] = ()
-) -> tuple[LineMember, ...]:
+def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
     """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``).
 
-    Of a union that alternative is named which most accesses to the object fit, with those ``further`` ones.
+    Of a union that alternative is named which most accesses to the object fit.
     """
-    arms = _arms((*line.accesses, *further), objects, evidence)
+    met = [
+        (access, [(one, _leaves(access, one, evidence)) for one in objects])
+        for access in line.accesses
+        if access.offset is not None
+    ]
+    fitting = _fitting(met)
     grouped: dict[_AccessPlace, list[Access]] = {}
-    for access in line.accesses:
-        if access.offset is not None:
-            grouped.setdefault(_place(access, objects, evidence, arms), []).append(access)
+    for access, possible in met:
+        grouped.setdefault(_place(access, possible, evidence, fitting), []).append(access)
     members = []
     for place, accesses in grouped.items():
         elsewhere: Counter[str] = Counter()  # what instructions touch and the objects have not there
@@ -155,13 +157,17 @@ def line_members(
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
-def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence, arms: _Arms) -> _AccessPlace:
+_Possible = Sequence[tuple[LineObject, Sequence[Leaf]]]
+# How many accesses fit a member, by where its object begins on the line and the path to the member or around it.
+_Fitting = Mapping[tuple[int, str], int]
+
+
+def _place(access: Access, possible: _Possible, evidence: CodeEvidence, fitting: _Fitting) -> _AccessPlace:
     offset = access.offset or 0
-    for one in objects:
+    for one, leaves in possible:
         place = one.place(offset)
         # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
-        possible = _leaves(access, one, evidence)
-        leaf = max(possible, key=lambda leaf: (*_votes(leaf, one, arms), not leaf.member.dimensions), default=None)
+        leaf = max(leaves, key=lambda leaf: (*_votes(leaf, one, fitting), not leaf.member.dimensions), default=None)
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
             within = tuple((name, place - begin) for name, begin in leaf.chain)
@@ -173,19 +179,13 @@ def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 
-# How many accesses fit a member, by where its object begins on the line and the path to the member or around it.
-_Arms = Mapping[tuple[int, str], int]
-
-
-def _arms(accesses: Iterable[Access], objects: Sequence[LineObject], evidence: CodeEvidence) -> _Arms:
+def _fitting(met: Iterable[tuple[Access, _Possible]]) -> _Fitting:
     """Which members the accesses of a line fit: an access that fits several counts for each in part."""
     found: Counter[tuple[int, str]] = Counter()
-    for access in accesses:
-        for one in objects:
-            fitting = _leaves(access, one, evidence)
-            paths = {path for leaf in fitting for path in _paths(leaf)}
-            for path in paths:
-                found[one.start, path] += _WHOLE * (1 + weight(access)) // len(fitting)
+    for access, possible in met:
+        for one, leaves in possible:
+            for path in {path for leaf in leaves for path in _paths(leaf)}:
+                found[one.start, path] += _WHOLE * (1 + weight(access)) // len(leaves)
     return found
 
 
@@ -195,9 +195,9 @@ def _paths(leaf: Leaf) -> list[str]:
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
-def _votes(leaf: Leaf, one: LineObject, arms: _Arms) -> tuple[int, ...]:
+def _votes(leaf: Leaf, one: LineObject, fitting: _Fitting) -> tuple[int, ...]:
     paths = _paths(leaf)
-    return tuple(arms.get((one.start, paths[min(depth, len(paths) - 1)]), 0) for depth in range(_DEPTH))
+    return tuple(fitting.get((one.start, paths[min(depth, len(paths) - 1)]), 0) for depth in range(_DEPTH))
 
 
 def _leaves(access: Access, one: LineObject, evidence: CodeEvidence) -> list[Leaf]:

@@ -238,27 +238,25 @@ def _with_sure_ones(
 
 def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge) -> Iterator[Objects]:
     """The objects on each line; of two that claim the same bytes the surer one has them, on both lines."""
-    claimed = _ClaimedMemory(known.containment)
+    claimed = ClaimedMemory(known.containment)
     settled: dict[int, list[LineObject]] = {}
     for at in sorted(range(len(lines)), key=lambda at: (not found[at][0].origin, -found[at][0].margin, at)):
         line = lines[at]
         settled[at] = []
         for one in found[at]:
-            sure = line.address is not None and one.layout is not None and one.outcome is Outcome.RESOLVED
-            rival = claimed.rival(one, line) if sure and not one.origin else None
+            rival = None if one.origin else claimed.rival(one, line)
             if rival is not None:
                 whole = known.reaching(rival, line)
                 reason = f"{one.type} would overlap an object that is surer, on a line close by"
                 doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
                 settled[at].append(doubted if whole is None else replace(whole, reason=_REACHES))
                 continue
-            if sure:
-                claimed.add(one, line)
+            claimed.add(one, line)
             settled[at].append(one)
     return (tuple(settled[at]) for at in range(len(lines)))
 
 
-class _ClaimedMemory:
+class ClaimedMemory:
     """The bytes that sure objects take, by process and part of memory."""
 
     def __init__(self, containment: Containment) -> None:
@@ -266,18 +264,20 @@ class _ClaimedMemory:
         self._parts: dict[tuple[int | None, int], set[Hypothesis]] = {}
 
     def add(self, one: LineObject, line: CacheLine) -> None:
-        """Take the bytes of an object of a line."""
-        claim = _claim(one, line)
-        for part in self._parts_of(claim, line):
-            self._parts.setdefault(part, set()).add(claim)
+        """Take the bytes of an object of a line, if it is sure."""
+        for claim in _claims(one, line):
+            for part in self._parts_of(claim, line):
+                self._parts.setdefault(part, set()).add(claim)
 
     def rival(self, one: LineObject, line: CacheLine) -> Hypothesis | None:
         """Another object that has some of the bytes, seen from the line; none that is the same piece of memory."""
-        claim = _claim(one, line)
-        near = {other for part in self._parts_of(claim, line) for other in self._parts.get(part, ())}
-        rivals = (other for other in sorted(near) if overlap(claim, other, self._containment))
-        found = next((other for other in rivals if not same_place(claim, other, self._containment)), None)
-        return found and Hypothesis(found.layout, found.start - (line.address or 0))
+        for claim in _claims(one, line):
+            near = {other for part in self._parts_of(claim, line) for other in self._parts.get(part, ())}
+            for other in sorted(near):
+                same = same_place(claim, other, self._containment)
+                if not same and overlap(claim, other, self._containment):
+                    return Hypothesis(other.layout, other.start - (line.address or 0))
+        return None
 
     def _parts_of(self, claim: Hypothesis, line: CacheLine) -> Iterator[tuple[int | None, int]]:
         first = claim.start // NEIGHBOURHOOD
@@ -285,9 +285,10 @@ class _ClaimedMemory:
         return ((line.pid, part) for part in range(first, min(last, first + _MOST_PARTS) + 1))
 
 
-def _claim(one: LineObject, line: CacheLine) -> Hypothesis:
-    """The object by its address."""
-    return Hypothesis(one.layout or 0, (line.address or 0) + one.start)
+def _claims(one: LineObject, line: CacheLine) -> Iterator[Hypothesis]:
+    """The object by its address, if it is sure."""
+    if line.address is not None and one.layout is not None and one.outcome is Outcome.RESOLVED:
+        yield Hypothesis(one.layout, line.address + one.start)
 
 
 class _SureElsewhere:

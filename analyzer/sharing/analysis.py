@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,9 @@ from pathlib import Path
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.evidence import function_names
-from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
 from linesmith.analyzer.attribution.line_members import KNOWN
-from linesmith.analyzer.attribution.line_objects import is_kernel
+from linesmith.analyzer.attribution.line_objects import ClaimedMemory, is_kernel
 from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
 from linesmith.analyzer.attribution.same_code import with_linked_code
 from linesmith.analyzer.attribution.votes import identified, open_objects
@@ -129,23 +128,11 @@ def narrowed(found: Explanation, record: str) -> Explanation:
 
 def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
     """The colder findings whose objects claim no bytes of an object of the hottest lines that is not the same."""
-    pids = {line.rank: line.pid for line in found.profile.lines}
-
-    def sure(one: Finding) -> Iterator[tuple[int | None, Hypothesis]]:
-        for it in one.objects if one.address is not None else ():
-            if it.layout is not None and it.outcome is Outcome.RESOLVED:
-                yield pids.get(one.rank), Hypothesis(it.layout, (one.address or 0) + it.start)
-
-    taken = [claim for one in found.findings for claim in sure(one)]
-
-    def free(one: Finding) -> bool:
-        return not any(
-            pid == other_pid and overlap(claim, other, containment) and not same_place(claim, other, containment)
-            for pid, claim in sure(one)
-            for other_pid, other in taken
-        )
-
-    return tuple(filter(free, colder))
+    lines, claimed = {line.rank: line for line in found.profile.lines}, ClaimedMemory(containment)
+    for finding in found.findings:
+        for one in finding.objects:
+            claimed.add(one, lines[finding.rank])
+    return tuple(it for it in colder if not any(claimed.rival(one, lines[it.rank]) for one in it.objects))
 
 
 def quiet_lines(found: Explanation) -> tuple[Finding, ...]:

@@ -63,8 +63,10 @@ def findings(
     attributed = []
     for line, held in zip(explained, objects, strict=True):
         apart = _unsampled(line)
-        members = infer_writers(line_members(line, held, evidence, apart), profile)
-        unseen = line_members(replace(line, accesses=apart), held, evidence, line.accesses)
+        named = line_members(replace(line, accesses=(*line.accesses, *apart)), held, evidence)
+        unsampled = {access.offset for access in apart}
+        members = infer_writers(tuple(one for one in named if one.offset not in unsampled), profile)
+        unseen = tuple(one for one in named if one.offset in unsampled)
         attributed.append(_AttributedLine(line, held, members, unseen))
     by_address: dict[int, list[CacheLine]] = {}
     for line in profile.lines:
