@@ -33,6 +33,7 @@ from linesmith.analyzer.model import (
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
 _NOTHING = AccessCounts()
+_UNKNOWN = "[unknown]"
 # Functions of a way to a member: who came to it, and who called that.
 _CALLERS = 2
 _ANY_KIND = SampledKinds(loaded=False, stored=False)
@@ -150,8 +151,8 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     # Without a type the names of most functions that were sampled there must do.
     locking = sum(one.contended + one.stores for one in functions if takes_lock(one.name))
-    mostly = locking * 2 > sum(one.contended + one.stores for one in functions)
-    lock = spot.lock or (spot.object_offset is None and mostly)
+    mostly = locking * 2 > sum(one.contended + one.stores for one in functions if one.name != _UNKNOWN)
+    lock = spot.lock or (spot.size is None and mostly)
     taken = lock and not _only_read(spot, group, evidence)
     inferred = "taking or releasing a lock writes it" if taken else _writing_code(spot, group, evidence)
     return LineMember(
@@ -211,7 +212,7 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
     grouped: dict[str, list[Access]] = {}
     for access in accesses:
-        grouped.setdefault(access.function or "[unknown]", []).append(access)
+        grouped.setdefault(access.function or _UNKNOWN, []).append(access)
     functions = []
     for name, group in grouped.items():
         contended, stores = sum(one.contended for one in group), sum(one.stores for one in group)

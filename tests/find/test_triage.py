@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from find.lines import Case, accesses, cases, check, explained, facts, line_of, profile_of
+from find.lines import Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
 from hand_made import scalar, struct, table
 
 from linesmith.analyzer.layouts.collection import LayoutTable
@@ -71,6 +71,21 @@ def test_a_lock_is_contended_whether_or_not_one_waited_and_those_behind_its_help
     assert member.callers == (CallPath(("work", "main"), 60), CallPath(("other",), 15), CallPath(("list_add",), 5))
     sentence = "lock contention on lock at 0x0 (100% of the line), which moving members does not remove: "
     assert found.triage.sentence == sentence + "work 75%, other 19%, list_add 6%"
+
+
+def test_the_words_of_a_lock_without_a_type_are_one_lock() -> None:
+    """Code of the C library without a name says nothing against it."""
+    rows = accesses(
+        "0 pthread_mutex_lock 80/9, 8 [unknown] 50/40, 8 pthread_mutex_unlock 5/9, 0x10 pthread_mutex_lock 60"
+    )
+    profile = profile_of(line_of(rows), recording=RECORDING, areas=areas_of("global stats_lock 0 40"))
+    (found,) = explained(None, profile)
+    assert [(member.path, member.top, member.lock) for member in found.members] == [
+        ("stats_lock", "stats_lock", True),
+        ("stats_lock+0x8", "stats_lock", True),
+        ("stats_lock+0x10", "stats_lock", True),
+    ]
+    assert found.triage.kinds == ("lock contention",)
 
 
 def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:
