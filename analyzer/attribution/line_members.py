@@ -15,7 +15,7 @@ from itertools import dropwhile
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
-from linesmith.analyzer.attribution.lock import has_lock, is_helper, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import has_lock, is_helper, is_lock_word, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     MOST_CALL_PATHS,
@@ -122,7 +122,7 @@ def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence
         place = offset - one.start
         leaf = _leaf(access, one, evidence)
         if leaf is not None:
-            lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
+            lock = has_lock((one.type, *(name for name, _ in leaf.chain))) or is_lock_word(leaf.member)
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)

@@ -10,6 +10,7 @@ import pytest
 from find.lines import Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
 from hand_made import scalar, struct, table
 
+from linesmith.analyzer.attribution.lock import is_lock_word
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import (
     Access,
@@ -86,6 +87,17 @@ def test_the_words_of_a_lock_without_a_type_are_one_lock() -> None:
         ("stats_lock+0x10", "stats_lock", True),
     ]
     assert found.triage.kinds == ("lock contention",)
+
+
+def test_a_plain_number_is_a_lock_by_its_name_or_its_type() -> None:
+    members = [
+        Member(name, kind, name, 0, size)
+        for name, size, kind in (
+            ("lock", 8, "unsigned long"), ("queue", 8, "HA_RWLOCK_T"), ("wq_lock", 4, "unsigned int"),
+            ("ptl", 8, "spinlock_t *"), ("lock", 1, "bool"), ("lock_count", 4, "int"), ("clock", 8, "u64"),
+        )
+    ]  # fmt: skip
+    assert [is_lock_word(one) for one in members] == [True, True, True, False, False, False, False]
 
 
 def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:
