@@ -16,7 +16,7 @@ from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKind
 from linesmith.analyzer.attribution.doubts import MOST_MISFITS, weight
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
-from linesmith.analyzer.attribution.lock import has_lock, is_helper, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import has_lock, is_helper, is_lock_word, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     MOST_CALL_PATHS,
@@ -40,6 +40,7 @@ _NOTHING = AccessCounts()
 _DEPTH = 4
 # What an access counts for a member that alone fits it.
 _WHOLE = 60
+_UNKNOWN = "[unknown]"
 # Functions of a way to a member: who came to it, and who called that.
 _CALLERS = 2
 _ANY_KIND = SampledKinds(loaded=False, stored=False)
@@ -169,7 +170,7 @@ def _place(access: Access, possible: _Possible, evidence: CodeEvidence, fitting:
         # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
         leaf = max(leaves, key=lambda leaf: (*_votes(leaf, one, fitting), not leaf.member.dimensions), default=None)
         if leaf is not None:
-            lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
+            lock = has_lock((one.type, *(name for name, _ in leaf.chain))) or is_lock_word(leaf.member)
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
@@ -258,8 +259,8 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     # Without a type the names of most functions that were sampled there must do.
     locking = sum(one.contended + one.stores for one in functions if takes_lock(one.name))
-    mostly = locking * 2 > sum(one.contended + one.stores for one in functions)
-    lock = spot.lock or (spot.object_offset is None and mostly)
+    mostly = locking * 2 > sum(one.contended + one.stores for one in functions if one.name != _UNKNOWN)
+    lock = spot.lock or (spot.size is None and mostly)
     taken = lock and not _only_read(spot, group, evidence)
     inferred = "taking or releasing a lock writes it" if taken else _writing_code(spot, group, evidence)
     return LineMember(
@@ -320,7 +321,7 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
     grouped: dict[str, list[Access]] = {}
     for access in accesses:
-        grouped.setdefault(access.function or "[unknown]", []).append(access)
+        grouped.setdefault(access.function or _UNKNOWN, []).append(access)
     functions = []
     for name, group in grouped.items():
         contended, stores = sum(one.contended for one in group), sum(one.stores for one in group)

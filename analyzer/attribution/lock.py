@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from linesmith.analyzer.model import Member
+
 # Words that, as a whole part of a record's name, make it a lock: raw_spinlock, pthread_mutex_t, std::mutex.
 # Whole parts, because block and clock end in "lock" too.
 LOCK_WORDS = frozenset(
@@ -50,6 +52,12 @@ def has_lock(records: Iterable[str]) -> bool:
 def is_helper(function: str) -> bool:
     """Whether a function acts for who called it: takes a lock, copies, links or counts."""
     return takes_lock(function) or bool(_HELPER.match(function))
+
+
+def is_lock_word(member: Member) -> bool:
+    """Whether a plain number is a lock, by its name or its type's: ``HA_RWLOCK_T queue_lock``, an ``unsigned long``."""
+    plain = member.record is None and member.size in (4, 8) and not member.is_bit_field and "*" not in member.type
+    return plain and (member.name.rpartition("_")[2] in LOCK_WORDS or not LOCK_WORDS.isdisjoint(words_of(member.type)))
 
 
 def words_of(name: str) -> frozenset[str]:

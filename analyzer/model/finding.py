@@ -221,8 +221,9 @@ class LineMember:
 
     @property
     def top(self) -> str:
-        """The member of the outermost record that ``path`` begins with."""
-        return self.path.partition(".")[0].partition("[")[0]
+        """The member of the outermost record that ``path`` begins with; words of a lock without a type are one."""
+        name = self.path.partition(".")[0].partition("[")[0]
+        return name.partition("+0x")[0] if self.lock else name
 
     @property
     def written(self) -> bool:

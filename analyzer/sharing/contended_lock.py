@@ -128,7 +128,10 @@ def _contended_lock(
     layout = layouts.by_id(owner.layout or 0)
     lock = _lock(layout, name, layouts)
     if lock is None or accesses is None:
-        record, size = (lock.records[0], lock.size) if lock else (layout.name, layout.size)
+        word = next((one for one in layout.members if one.name == name), None)
+        record, size = (word.type, word.size) if word else (layout.name, layout.size)
+        if lock:
+            record, size = lock.records[0], lock.size
         return ContendedLock(owner.type, name, record, remedies=_remedies((), size))
     touched = accesses_of(layout, layouts, accesses)
     writers = _writers(touched)

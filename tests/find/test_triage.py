@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from find.lines import Case, accesses, cases, check, explained, facts, line_of, profile_of
+from find.lines import Case, accesses, areas_of, cases, check, explained, facts, line_of, profile_of
 from hand_made import scalar, struct, table
 
+from linesmith.analyzer.attribution.lock import is_lock_word
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import (
     Access,
@@ -71,6 +72,32 @@ def test_a_lock_is_contended_whether_or_not_one_waited_and_those_behind_its_help
     assert member.callers == (CallPath(("work", "main"), 60), CallPath(("other",), 15), CallPath(("list_add",), 5))
     sentence = "lock contention on lock at 0x0 (100% of the line), which moving members does not remove: "
     assert found.triage.sentence == sentence + "work 75%, other 19%, list_add 6%"
+
+
+def test_the_words_of_a_lock_without_a_type_are_one_lock() -> None:
+    """Code of the C library without a name says nothing against it."""
+    rows = accesses(
+        "0 pthread_mutex_lock 80/9, 8 [unknown] 50/40, 8 pthread_mutex_unlock 5/9, 0x10 pthread_mutex_lock 60"
+    )
+    profile = profile_of(line_of(rows), recording=RECORDING, areas=areas_of("global stats_lock 0 40"))
+    (found,) = explained(None, profile)
+    assert [(member.path, member.top, member.lock) for member in found.members] == [
+        ("stats_lock", "stats_lock", True),
+        ("stats_lock+0x8", "stats_lock", True),
+        ("stats_lock+0x10", "stats_lock", True),
+    ]
+    assert found.triage.kinds == ("lock contention",)
+
+
+def test_a_plain_number_is_a_lock_by_its_name_or_its_type() -> None:
+    members = [
+        Member(name, kind, name, 0, size)
+        for name, size, kind in (
+            ("lock", 8, "unsigned long"), ("queue", 8, "HA_RWLOCK_T"), ("wq_lock", 4, "unsigned int"),
+            ("ptl", 8, "spinlock_t *"), ("lock", 1, "bool"), ("lock_count", 4, "int"), ("clock", 8, "u64"),
+        )
+    ]  # fmt: skip
+    assert [is_lock_word(one) for one in members] == [True, True, True, False, False, False, False]
 
 
 def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:
