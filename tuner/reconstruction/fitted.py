@@ -156,7 +156,8 @@ def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> tup
     for one, counts in zip(evidence.touches, counted, strict=True):
         slow = counts.missed + counts.shadowed if evidence.exact else counts.modified
         loads = slow if one.kind is TouchKind.LOAD or (one.kind is TouchKind.ATOMIC and not evidence.exact) else 0
-        found.append((float(loads), counts.total * draw.per_store if one.kind is not TouchKind.LOAD else 0.0))
+        stores = counts.total * draw.per_store if one.kind is not TouchKind.LOAD and one.stores is not None else 0.0
+        found.append((float(loads), stores))
     samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
     scale = samples / together if together else 1.0
     return [(loads * scale, stores * scale) for loads, stores in found], scale
