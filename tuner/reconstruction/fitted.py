@@ -28,7 +28,10 @@ LEAST_ACCESSES = 500
 STEP = 0.7
 # The same of the place in a turn, for each touch that misses though it should not.
 PLACE_STEP = 0.4
-SATURATED = 5.0
+# Rates are parts of that of the touch with the most samples at first. Who loads a line whenever somebody has stored
+# there shows no more for loading it more often.
+LEAST_RATE, SATURATED = 1e-6, 5.0
+LEAST_COUNT = 0.3
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
@@ -54,12 +57,11 @@ class Fitting:
 
     def __init__(self, draw: Draw, evidence: Evidence) -> None:
         self._evidence = evidence
-        rates = tuple(max(*target, 0.3) for target in draw.targets)
+        counts = [max(*target, LEAST_COUNT) for target in draw.targets]
+        rates = tuple(count / max(counts) for count in counts)
         self._state = _State(draw, rates, draw.late, draw.handover)
-        # Who loads a line whenever somebody has stored there shows no more for loading it more often.
-        self._most = SATURATED * max(rates)
         self._leading = _leading(evidence)
-        self._seed = draw.seed << 16
+        self._seed = (draw.seed << 16) % (1 << 63)
         self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
 
     @property
@@ -111,7 +113,7 @@ class Fitting:
         exact = self._evidence.exact
         return _State(
             draw,
-            tuple(min(max(rate, LEAST_OFTEN), self._most) for rate in rates),
+            tuple(min(max(rate, LEAST_RATE), SATURATED) for rate in rates),
             tuple(
                 late + PLACE_STEP * _too_early(one, counted, exact)
                 for late, one, counted in zip(state.late, touches, counts, strict=True)
@@ -154,7 +156,8 @@ def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> tup
     for one, counts in zip(evidence.touches, counted, strict=True):
         slow = counts.missed + counts.shadowed if evidence.exact else counts.modified
         loads = slow if one.kind is TouchKind.LOAD or (one.kind is TouchKind.ATOMIC and not evidence.exact) else 0
-        found.append((float(loads), counts.total * draw.per_store if one.kind is not TouchKind.LOAD else 0.0))
+        stores = counts.total * draw.per_store if one.kind is not TouchKind.LOAD and one.stores is not None else 0.0
+        found.append((float(loads), stores))
     samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
     scale = samples / together if together else 1.0
     return [(loads * scale, stores * scale) for loads, stores in found], scale

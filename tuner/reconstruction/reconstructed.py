@@ -42,10 +42,12 @@ def reconstructed(
     replay has that one scene, and as much weight as any other. None where the profile does not say which bytes were
     accessed. The same arguments give the same runs.
     """
+    if not here.kinds:
+        return ()
     known = evidence(findings, profile, layouts, code, here)
     if not any(one.sampled for one in known.touches):
         return ()
-    instructions = [one.code for one in known.touches]
+    instructions = [one.code % (1 << 64) for one in known.touches]
     fits = [Fitting(drawn(known, TRIED * draws * seed + number), known) for number in range(TRIED * draws)]
     for one in fits:
         one.advance(ROUNDS)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.attribution.lock import takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import leaf_at
 from linesmith.analyzer.model import (
@@ -27,7 +28,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.reconstruction.memory import addresses
+from linesmith.tuner.reconstruction.memory import TOP, addresses
 from linesmith.tuner.replay.scene import TraceScene
 
 WORD_BYTES = 8
@@ -98,12 +99,16 @@ class Evidence:
 
 
 class _Placed(NamedTuple):
-    """A line in the memory of the scene: where it begins there, and its object; what the object's layout is."""
+    """A line in the memory of the scene: where it begins there, and its object; what the object's layout is.
+
+    ``writing`` are functions that must write at an offset of the line though no store of them was sampled.
+    """
 
     line: CacheLine
     address: int
     base: int
     outer: Layout | None
+    writing: frozenset[tuple[int, str]]
 
 
 def evidence(
@@ -116,6 +121,8 @@ def evidence(
     for one in placed:
         about = known.get(one.outer.id) if one.outer else None
         for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
+            if not 0 <= touch.address < TOP:
+                continue
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
@@ -133,7 +140,7 @@ def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, her
     if not all(area.address in known for kind in here.kinds for area in kind.areas):
         for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
-            yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
+            yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer, _writing(finding))
         return
     areas = [area for kind in here.kinds for area in kind.areas]
     for line in profile.lines:
@@ -142,7 +149,20 @@ def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, her
         ):
             about = found[line.rank].objects[0] if line.rank in found else None
             base = line.address + (about.start if about else 0)
-            yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
+            yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None, frozenset())
+
+
+def _writing(finding: Finding) -> frozenset[tuple[int, str]]:
+    """Those that are named for it, and who takes a lock; who waits for one reads it over and over."""
+    return frozenset(
+        (member.offset, function.name)
+        for member in finding.members
+        if member.write_inferred and not member.writes
+        for function in member.functions
+        if function.writes_inferred
+        or function.name in member.write_inferred.split()
+        or (takes_lock(function.name) and not waits_for_lock(function.name))
+    )
 
 
 def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> Iterator[SampledTouch]:
@@ -152,14 +172,15 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
             continue
         address = placed.address + row.offset
         function = row.function or f"{row.code_address or 0:#x}"
+        inferred = (row.offset, row.function) in placed.writing and not row.stores
         yield SampledTouch(
             placed.base,
             address,
             _width(row, address - placed.base, placed.outer, layouts),
             function,
-            _kind(row, _counts(code, address - placed.base, function)),
+            TouchKind.ATOMIC if inferred else _kind(row, _counts(code, address - placed.base, function)),
             float(row.contended),
-            float(row.stores) if _has_stores(row) else None,
+            float(row.stores) if _has_stores(row) and not inferred else None,
             (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
             origin((row,)).nodes,

@@ -151,8 +151,7 @@ class Interleaving {
     worker.turn.clear();
     worker.next = 0;
     if (worker.held != 0) {
-      taken_[worker.held] = false;
-      worker.held = 0;
+      Release(worker);
       return false;  // who waits may be next
     }
     const bool waited = worker.wanted != nullptr;
@@ -160,6 +159,7 @@ class Interleaving {
     if (task.lock != 0 && taken_[task.lock]) {
       worker.wanted = &task;
       Expand(task.waits, worker);
+      Weigh();
       return !waited && !worker.turn.empty();
     }
     if (task.lock != 0) {
@@ -167,8 +167,26 @@ class Interleaving {
       worker.held = task.lock;
     }
     worker.wanted = nullptr;
+    if (task.lock != 0) Weigh();
     Expand(task.does, worker);
     return !worker.turn.empty();
+  }
+
+  void Release(Worker& worker) {
+    taken_[worker.held] = false;
+    worker.held = 0;
+    Weigh();
+  }
+
+  // How fast CPUs go, those not at all that can do nothing before the lock that they want is free.
+  void Weigh() {
+    speed_ = 0;
+    for (std::size_t number = 0; number < workers_.size(); ++number) {
+      const Task* wanted = workers_[number].wanted;
+      const bool blocked = wanted != nullptr && wanted->waits.empty() && taken_[wanted->lock];
+      speeds_[number] = blocked ? 0 : workers_[number].speed;
+      speed_ += speeds_[number];
+    }
   }
 
   void Expand(const std::vector<Step>& steps, Worker& worker) {
