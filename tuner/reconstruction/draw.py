@@ -13,16 +13,20 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from linesmith.analyzer.attribution.lock import takes_lock
-from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch
+from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch, TouchKind
 
 # How likely code that no sample shows is reached, by each instruction that may do it.
 REACHED = 0.5
 # Numbers of CPUs that differ by more are of different tasks, where both are known well.
 ALIKE = 1.2
 WELL_KNOWN = 3
-# Shares of changes that make turns longer or shorter, and that let CPUs give way elsewhere; the others move a function.
-TURNS, ENDINGS = 0.2, 0.1
+# Shares of changes that make turns longer or shorter, that put them under a lock or take them out, and that let CPUs
+# give way more or less often or at other places; the others move a function.
+TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
+# How likely turns are under a lock that take one on the record, and others that store.
+OWN_LOCK, OTHER_LOCK = 0.6, 0.4
 JOINS = 0.7
+LEAST_HANDOVER = 0.02
 # Bounds of how often a turn makes its most frequent touch.
 LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 
@@ -31,12 +35,14 @@ LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 class DrawnTask:
     """What ``cpus`` do together in a turn: ``touches`` by number.
 
-    ``often`` is how often in a turn the most frequent touch is made.
+    ``often`` is how often in a turn the most frequent touch is made. Turns of ``locked`` tasks exclude each other, by a
+    lock on the record or elsewhere.
     """
 
     cpus: tuple[int, ...]
     touches: tuple[int, ...]
     often: float = 1.0
+    locked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +83,10 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     return Draw(
         tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
         draw.uniform(0.1, 0.6),
-        not evidence.exact and draw.random() < 0.5,
+        not evidence.exact,
         draw.choice((0.0, 0.3, 1.0)),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
-        tuple(_lateness(one) + draw.gauss(0.0, 0.3) for one in touches),
+        tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
         targets,
         _unseen(touches, draw),
         seed,
@@ -96,7 +102,12 @@ def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
         often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
         tasks[at] = replace(tasks[at], often=often)
         return replace(now, tasks=tuple(tasks))
-    if what < TURNS + ENDINGS:
+    if what < TURNS + LOCKS:
+        tasks[at] = replace(tasks[at], locked=not tasks[at].locked)
+        return replace(now, tasks=tuple(tasks))
+    if what < TURNS + LOCKS + HANDOVERS:
+        return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
+    if what < TURNS + LOCKS + HANDOVERS + ENDINGS:
         return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
     touches = evidence.touches
     function = touches[draw.choice(tasks[at].touches)].function
@@ -162,13 +173,23 @@ def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequen
     seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
     cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
     chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
-    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)))
+    stores = any(touches[number].kind is not TouchKind.LOAD for number in numbers)
+    takes = any(takes_lock(touches[number].function) for number in numbers)
+    locked = stores and draw.random() < (OWN_LOCK if takes else OTHER_LOCK)
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), locked)
 
 
-def _lateness(one: SampledTouch) -> float:
-    """From 0 to 1: how much it looks like a touch that comes late in its turn, when others have fetched the line."""
-    if not one.sampled:
-        return 1.0
-    if one.missed is not None:
-        return 1 - one.missed
-    return 0.0 if takes_lock(one.function) else 0.5
+def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
+    """From 0 to 1: how much each looks like one that comes late in its turn, when others have fetched the line."""
+    most: dict[tuple[str, int], float] = defaultdict(float)
+    for one in touches:
+        most[one.function, one.base] = max(most[one.function, one.base], one.weight)
+    found = []
+    for one in touches:
+        if one.missed is not None:
+            found.append(1 - one.missed)
+        elif one.sampled and one.kind is TouchKind.LOAD:
+            found.append(1 - one.loads / max(most[one.function, one.base], 1.0))
+        else:
+            found.append(0.5 if one.sampled else 1.0)
+    return found

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log1p
 from random import Random
 
+from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.tuner.reconstruction.draw import Draw, DrawnTask, changed
 from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
 from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
@@ -21,11 +23,15 @@ from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCount
 TRIAL_ACCESSES = 6_000
 TRIAL_EACH = 50
 ACCESSES = 20_000
+LEAST_ACCESSES = 500
 # How far one round goes towards the rate that would give the counts if nothing else changed.
 STEP = 0.7
 # The same of the place in a turn, for each touch that misses though it should not.
 PLACE_STEP = 0.4
-SATURATED = 5.0
+# Rates are parts of that of the touch with the most samples at first. Who loads a line whenever somebody has stored
+# there shows no more for loading it more often.
+LEAST_RATE, SATURATED = 1e-6, 5.0
+LEAST_COUNT = 0.3
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
@@ -35,7 +41,7 @@ LEAST_HANDOVER = 0.003
 class _State:
     """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
 
-    ``misfit`` is how far the report of a run is from the profile.
+    ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long as it.
     """
 
     draw: Draw
@@ -43,6 +49,7 @@ class _State:
     late: tuple[float, ...]
     handover: float
     misfit: float = float("inf")
+    length: float = ACCESSES
 
 
 class Fitting:
@@ -50,17 +57,16 @@ class Fitting:
 
     def __init__(self, draw: Draw, evidence: Evidence) -> None:
         self._evidence = evidence
-        rates = tuple(max(*target, 0.3) for target in draw.targets)
+        counts = [max(*target, LEAST_COUNT) for target in draw.targets]
+        rates = tuple(count / max(counts) for count in counts)
         self._state = _State(draw, rates, draw.late, draw.handover)
-        # Who loads a line whenever somebody has stored there shows no more for loading it more often.
-        self._most = SATURATED * max(rates)
         self._leading = _leading(evidence)
-        self._seed = draw.seed << 16
+        self._seed = (draw.seed << 16) % (1 << 63)
         self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
 
     @property
     def misfit(self) -> float:
-        """A mean of squares, 1 where chance alone is between the profile and the report of the run."""
+        """How far the report of the run is from the profile; below 1 where chance alone is between them."""
         return self._state.misfit
 
     def advance(self, rounds: int) -> None:
@@ -71,14 +77,16 @@ class Fitting:
     def search(self, proposals: int) -> None:
         """Try so many changes of the tasks; those stay that bring the report nearer to the profile."""
         for _ in range(proposals):
-            other = replace(self._state, draw=changed(self._state.draw, self._evidence, self._choices))
+            draw = changed(self._state.draw, self._evidence, self._choices)
+            other = replace(self._state, draw=draw, handover=draw.handover if draw.fixed else self._state.handover)
             other = self._next(self._next(other))
             if other.misfit < self._state.misfit:
                 self._state = other
 
-    def run(self, accesses: int = ACCESSES) -> MadeRun:
-        """A run of so many accesses."""
-        return self._run(self._state, accesses)
+    def run(self) -> MadeRun:
+        """A run: of a recording one with as many misses, so that chance plays the same part in it."""
+        length = self._state.length if self._evidence.exact else ACCESSES
+        return self._run(self._state, round(min(max(length, LEAST_ACCESSES), ACCESSES)))
 
     def _run(self, state: _State, accesses: int) -> MadeRun:
         self._seed += 1
@@ -89,8 +97,9 @@ class Fitting:
     def _next(self, state: _State) -> _State:
         """The state after a run, with the misfit of that run."""
         touches, draw = self._evidence.touches, state.draw
-        counts = self._run(state, max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))).counts(len(touches))
-        shown = _shown(counts, self._evidence, draw)
+        trial = max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))
+        counts = self._run(state, trial).counts(len(touches))
+        shown, scale = _shown(counts, self._evidence, draw)
         rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
@@ -104,13 +113,14 @@ class Fitting:
         exact = self._evidence.exact
         return _State(
             draw,
-            tuple(min(max(rate, LEAST_OFTEN), self._most) for rate in rates),
+            tuple(min(max(rate, LEAST_RATE), SATURATED) for rate in rates),
             tuple(
                 late + PLACE_STEP * _too_early(one, counted, exact)
                 for late, one, counted in zip(state.late, touches, counts, strict=True)
             ),
             state.handover if draw.fixed else _next_handover(state.handover, counts, self._evidence),
             _misfit(draw, self._evidence, shown, counts),
+            trial * scale,
         )
 
     def _task(self, task: DrawnTask, state: _State) -> RunTask:
@@ -120,7 +130,11 @@ class Fitting:
             one = self._evidence.touches[number]
             often = min(max(state.rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
             steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
-        return RunTask(task.cpus, each / len(task.cpus), 0, tuple(steps))
+        waits = tuple(one for one in steps if waits_for_lock(self._evidence.touches[one.site].function))
+        does = (
+            tuple(one for one in steps if one not in waits) if task.locked and len(waits) < len(steps) else tuple(steps)
+        )
+        return RunTask(task.cpus, each / len(task.cpus), int(task.locked), does, waits if task.locked else ())
 
 
 def _leading(evidence: Evidence) -> list[list[int]]:
@@ -136,17 +150,16 @@ def _leading(evidence: Evidence) -> list[list[int]]:
 _Shown = tuple[float, float]
 
 
-def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> list[_Shown]:
-    """The samples that a report would have of each touch, as many in all as the profile has."""
+def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> tuple[list[_Shown], float]:
+    """The samples that a report would have of each touch, as many in all as the profile has; how many of each seen."""
     found: list[_Shown] = []
     for one, counts in zip(evidence.touches, counted, strict=True):
         slow = counts.missed + counts.shadowed if evidence.exact else counts.modified
         loads = slow if one.kind is TouchKind.LOAD or (one.kind is TouchKind.ATOMIC and not evidence.exact) else 0
         found.append((float(loads), counts.total * draw.per_store if one.kind is not TouchKind.LOAD else 0.0))
-    samples = sum(loads + stores for loads, stores in draw.targets)
-    together = sum(loads + stores for loads, stores in found)
+    samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
     scale = samples / together if together else 1.0
-    return [(loads * scale, stores * scale) for loads, stores in found]
+    return [(loads * scale, stores * scale) for loads, stores in found], scale
 
 
 def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
@@ -178,7 +191,7 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evi
 
 
 def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
-    """How far the report is from the profile: a mean of squares, 1 where chance alone is between them."""
+    """How far the report is from the profile, by the logarithm of each count's distance: one count is not all."""
     rows = []
     for touch, target, found, counts in zip(evidence.touches, draw.targets, shown, counted, strict=True):
         if not touch.sampled:
@@ -191,4 +204,4 @@ def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Se
 
 
 def _apart(target: float, found: float) -> float:
-    return (found - target) ** 2 / (target + 1 + (0.1 * target) ** 2)
+    return log1p((found - target) ** 2 / (target + 1 + (0.1 * target) ** 2))

@@ -27,6 +27,8 @@ from linesmith.tuner.replay.scene import TraceScene, places_in, scene
 
 # In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.
 SLABS_AT = 0xFFFF_8881_0400_0000
+# Damaged profiles have objects that run over the end of memory.
+TOP = (1 << 64) - (1 << 16)
 
 
 def sampled_scene(
@@ -60,7 +62,7 @@ def _fixed(found: LineObject) -> bool:
 
 def _separate(findings: Sequence[Finding], layouts: Layouts) -> Iterator[ObjectArea]:
     """An area for each object, or for the variable that it is an element of."""
-    covered: set[int] = set()
+    end = 0
     for finding in sorted(findings, key=_own_address):
         found = finding.objects[0]
         layout = layouts.by_id(found.layout or 0)
@@ -71,8 +73,8 @@ def _separate(findings: Sequence[Finding], layouts: Layouts) -> Iterator[ObjectA
             area = ObjectArea(
                 ObjectKind.GLOBAL, row.name, row.address, layout.size, row.stride, row.count, (layout.title,)
             )
-        if covered.isdisjoint((area.address, area.end - 1)):
-            covered.update((area.address, area.end - 1))
+        if end <= area.address and area.end < TOP:
+            end = area.end
             yield area
 
 

@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.reconstruction.memory import addresses
+from linesmith.tuner.reconstruction.memory import TOP, addresses
 from linesmith.tuner.replay.scene import TraceScene
 
 WORD_BYTES = 8
@@ -35,7 +35,7 @@ WORD_BYTES = 8
 USUAL_CPUS = 8
 MOST_CPUS = 64
 # Touches of one record that are followed, those sampled most; more are noise, and cost time.
-MOST_TOUCHES = 160
+MOST_TOUCHES = 120
 
 
 class TouchKind(IntEnum):
@@ -116,6 +116,8 @@ def evidence(
     for one in placed:
         about = known.get(one.outer.id) if one.outer else None
         for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
+            if not 0 <= touch.address < TOP:
+                continue
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
