@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, JudgedLine, JudgedPair, Judgement
+from linesmith.tuner.reconstruction.reconstructed import widened
 from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay.replayer import Replay, Windows, change_interval
 from linesmith.tuner.replay.scene import TraceScene
@@ -106,10 +107,13 @@ class RecordRuns:
         """What a layout does to the misses."""
         now, scale = self.now, self._scale
         whole = max(self._whole, now.total * scale)
+        interval = change_interval(now.windows, then.windows)
+        if len(self._runs) > 1 and now.total:
+            interval = widened(interval, (then.total - now.total) / now.total)
         return Judgement(
             now.total * scale,
             then.total * scale,
-            change_interval(now.windows, then.windows),
+            interval,
             whole,
             tuple(self._lines(then)),
             tuple(self._pairs(then)),
