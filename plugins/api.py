@@ -71,6 +71,9 @@ class SnapshotSource(Protocol):
 
     name: str
 
+    def obstacle(self) -> str | None:
+        """Why nothing can be read here, a sentence without its full stop that says what to do; ``None`` if it can."""
+
     def read(self, memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
         """The areas that hold ``addresses`` (kernel virtual), whole slab pages included.
 

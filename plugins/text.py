@@ -33,10 +33,12 @@ _BLOCK_BYTES = 1 << 20
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of the file at ``path``, called ``name`` in messages.
+    """The text of the file at ``path``, called ``name`` in messages; raises ``ProfileError``, also if it is no text."""
+    return decode(read_bytes(path, name), name)
 
-    Raises ``ProfileError`` when it cannot be read, is no text, or has more than 256 MiB.
-    """
+
+def read_bytes(path: Path, name: str) -> bytes:
+    """What is in the file at ``path``; raises ``ProfileError`` if it cannot be read or has more than 256 MiB."""
     try:
         with path.open("rb") as file:
             # A read of so many bytes at once would take all their memory first.
@@ -46,7 +48,7 @@ def read_text(path: Path, name: str) -> str:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
     if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
-    return decode(data, name)
+    return data
 
 
 def too_large(name: str) -> str:

@@ -15,7 +15,6 @@ from linesmith.analyzer.model import (
     Member,
     Move,
     MoveKind,
-    Prediction,
     RecordKind,
     Residual,
     Triage,
@@ -66,7 +65,7 @@ def ordered(names: str) -> Layout:
 
 def candidate(before: Layout, after: Layout, moves: Sequence[Move], residuals: Sequence[Residual] = ()) -> Candidate:
     """A candidate whose figures do not matter."""
-    return Candidate(before.name, before, after, tuple(moves), tuple(residuals), Prediction(2, 1, 2, 2), 1)
+    return Candidate(before.name, before, after, tuple(moves), tuple(residuals), 1)
 
 
 def edited(

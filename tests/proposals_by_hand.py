@@ -14,20 +14,20 @@ from linesmith.analyzer.model import (
     Bounds,
     Candidate,
     Churn,
-    CoAccess,
     ConflictPair,
     ElfIdentity,
+    Interval,
+    JudgedLine,
+    JudgedPair,
+    Judgement,
     Layout,
-    LayoutCost,
     LineCost,
     MemberFunction,
     MemoryUse,
     Move,
     MoveKind,
     PhaseProof,
-    Prediction,
     Residual,
-    Saving,
     SharingCost,
     Side,
     SlabBasis,
@@ -61,9 +61,13 @@ LINE = replace(
     ),
 )
 MEMORY = MemoryUse("pool_cache", SlabBasis.COMPUTED, 124, 128, 0, 32, 32, 12800000)
-NOW = LayoutCost(
-    contended=Bounds(90, 100), likely=94.0, cycles=Bounds(41000, 45600), hot_lines=1.0, size=128, memory=(MEMORY,)
-)
+
+
+def replayed(after: float, low: float = -0.95, high: float = -0.6, runs: int = 30) -> Judgement:
+    """100 misses before, ``after`` then; of 30 runs that samples are like, or of one that was recorded."""
+    line = JudgedLine(("limit", "owner"), 96, after - 4)
+    pair = JudgedPair("limit", "used", true_sharing=False, before=90, after=after - 10)
+    return Judgement(100, after, Interval(low, high), 5000, (line,), (pair,), runs, 8, 64, 1, 5000)
 
 
 def reordered(*names: str, align: tuple[str, int] | None = None) -> Layout:
@@ -83,27 +87,16 @@ def moved() -> Candidate:
         PhaseProof("limit", "used", "", 128, 16, 3, 0.1875),
         PhaseProof("limit", "used", "pool_cache", 128, 1, 1, 1.0),
     )
-    then = replace(
-        NOW,
-        contended=Bounds(0, 0),
-        likely=11.0,
-        cycles=Bounds(0, 0),
-        adjacent=Bounds(0, 40),
-        hot_lines=2.0,
-        co_access=(CoAccess("pool_take", ("limit", "used"), 12, 2.0),),
-    )
-    now = replace(NOW, co_access=(CoAccess("pool_take", ("limit", "used"), 12, 1.125),))
     return Candidate(
         "pool",
         POOL,
         after,
         (Move(MoveKind.MOVE, "used", "id"),),
         (near, far),
-        Prediction(100, 0, 1, 2),
         lines(after),
         notes=("Only the layout was checked.",),
-        costs=(now, then),
-        saving=Saving(Bounds(60, 100), Bounds(27000, 45600), likely=88.0, noise=27.5, before=100, cycles_before=45600),
+        memory=((MEMORY,), (MEMORY,)),
+        judgement=replayed(12),
         churn=Churn(1, 2),
         proofs=proofs,
         recommended="The smallest change that leaves nothing.",
@@ -115,17 +108,16 @@ def aligned() -> Candidate:
     order = ("name", "owner", "limit", "used", "first", "last", "spare", "id")
     after = reordered(*order, align=("used", 64))
     memory = replace(MEMORY, object_bytes=192, stride=192, objects_per_slab=21, pages_per_1000=48)
-    then = replace(NOW, contended=Bounds(0, 0), cycles=Bounds(0, 0), size=after.size, memory=(memory,))
     return Candidate(
         "pool",
         POOL,
         after,
         (Move(MoveKind.ALIGN, "used", align=64),),
         (Residual("limit", "used", 64, 0.875, 0.0),),
-        Prediction(100, 0, 1, 2),
         lines(after),
         strategy=Strategy.ALIGN,
-        costs=(NOW, then),
+        memory=((MEMORY,), (memory,)),
+        judgement=replayed(4),
         churn=Churn(1, 2),
     )
 

@@ -6,7 +6,8 @@ kind is ``(pieces, tail, placement, shift)``: pieces ``(old offset, size, new of
 bytes behind them move, ``(stride, objects per slab, bytes per slab, first object's offset)`` or ``None``, and how far
 all objects are moved on top, below 256. A sharding is
 ``(ranges, alignment, shard by CPU, code)``: bytes ``(kind, old offset, size)`` that each shard has, and addresses
-``(begin, end)`` of instructions that go through all shards.
+``(begin, end)`` of instructions that go through all shards. A task of a run without a trace is
+``(CPUs, share, lock, what it does, what it does while it waits)`` in steps ``(address, width, kind, site, often)``.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ Row = tuple[int, int, int, int]
 Piece = tuple[int, int, int]
 Placement = tuple[int, int, int, int]
 KindPlan = tuple[Sequence[Piece], int, Placement | None, int]
+Step = tuple[int, int, int, int, float]
+Task = tuple[Sequence[int], float, int, Sequence[Step], Sequence[Step]]
 Sharding = tuple[Sequence[tuple[int, int, int]], int, Sequence[int], Sequence[tuple[int, int]]]
 
 class TraceError(Exception):
@@ -23,6 +26,8 @@ class TraceError(Exception):
 class Events:
     """Misses by kind, as ``coherence.h`` defines them."""
 
+    @property
+    def hits(self) -> int: ...
     @property
     def hitm_local(self) -> int: ...
     @property
@@ -100,5 +105,23 @@ class Replayer:
     ) -> Outcome:
         """Replay the scene as planned; raises ``ValueError`` for a plan that does not fit it."""
 
+class Course:
+    """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""
+
+    def __init__(
+        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, ending: float, accesses: int, seed: int
+    ) -> None: ...
+    @property
+    def counts(self) -> list[Events]:
+        """What became of the accesses of each site, at lines of 64 bytes."""
+    @property
+    def shadowed(self) -> list[int]:
+        """By site, accesses to bytes that the CPU had not used since another access of it fetched the line."""
+    def open(self, instructions: Sequence[int], scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
+        """The same as ``open_trace`` gives of a file; ``instructions`` are addresses by site."""
+
 def open_trace(path: str, scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
     """Read the trace once; raises ``TraceError``, ``ValueError`` for rows that overlap, ``MemoryError``."""
+
+def add_totals(path: str, line_sizes: Sequence[int]) -> None:
+    """Write the totals for these line sizes behind the end of the trace; raises as ``open_trace`` does."""

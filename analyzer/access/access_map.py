@@ -56,6 +56,8 @@ class NameTable:
         return sorted(found)
 
 
+# What columns of the addresses that are handed on begin with.
+_HANDED = "handed/"
 KINDS = tuple(AccessKind)
 OUTCOMES = tuple(AccessOutcome)
 
@@ -69,6 +71,11 @@ class AccessMap:
     ``place_rows`` are all rows by place, those of place ``p`` between ``place_starts[p]`` and ``place_starts[p + 1]``;
     ``function_rows`` likewise. ``entry_*`` are sorted by layout: bytes of ``entry_offset`` into the record, which may
     be negative for a wide access, and under which path the type of the place holds it.
+    ``static_*`` are variables with static storage, called as in ``statics``, by address (those of threads last, with
+    their offset in the thread's block): their ``bytes`` (0: an open array), and of what they are arrays of, or of
+    themselves, the bytes (``element``) and the record (``layout``, -1: none).
+
+    ``handed`` has a row for each address of a member that a call hands on: ``variable`` is the function that gets it.
     """
 
     address: NDArray[np.uint64]
@@ -96,13 +103,20 @@ class AccessMap:
     function_rows: NDArray[np.uint32]
     chain_starts: NDArray[np.uint64]
     chain_functions: NDArray[np.uint32]
+    static_address: NDArray[np.uint64]
+    static_bytes: NDArray[np.uint64]
+    static_element: NDArray[np.uint64]
+    static_layout: NDArray[np.int64]
+    static_of_thread: NDArray[np.uint8]
     functions: NameTable
     inlined: NameTable
     files: NameTable
     types: NameTable
     variables: NameTable
+    statics: NameTable
     place_path: NameTable
     paths: NameTable
+    handed: AccessMap | None = None
 
     def __len__(self) -> int:
         return len(self.address)
@@ -159,9 +173,11 @@ def as_arrays(accesses: AccessMap) -> dict[str, NDArray[np.generic]]:
     found: dict[str, NDArray[np.generic]] = {}
     for field in fields(accesses):
         value = getattr(accesses, field.name)
-        if isinstance(value, NameTable):
+        if isinstance(value, AccessMap):
+            found |= {f"{_HANDED}{name}": column for name, column in as_arrays(value).items()}
+        elif isinstance(value, NameTable):
             found |= {f"{field.name}.heap": value.heap, f"{field.name}.ends": value.ends}
-        else:
+        elif value is not None:
             found[field.name] = value
     return found
 
@@ -170,7 +186,10 @@ def from_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> AccessMap:
     """What ``as_arrays`` took apart; raises ``KeyError`` where a column is missing."""
     found: dict[str, object] = {}
     for field in fields(AccessMap):
-        if field.type == "NameTable":
+        if field.name == "handed":
+            of_calls = {name.removeprefix(_HANDED): one for name, one in arrays.items() if name.startswith(_HANDED)}
+            found["handed"] = from_arrays(of_calls) if of_calls else None
+        elif field.type == "NameTable":
             found[field.name] = NameTable(arrays[f"{field.name}.heap"], arrays[f"{field.name}.ends"])  # type: ignore[arg-type]
         else:
             found[field.name] = arrays[field.name]

@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
     Embedding,
     FunctionAccesses,
     FunctionCounts,
+    HandedAddress,
     Layout,
     MemberAccesses,
     TypeAccesses,
@@ -215,6 +216,19 @@ def of_member(found: TypeAccesses, member: Named, accesses: AccessMap) -> TypeAc
     alone = member.member.type if record is not None and touched_alone(record, accesses) else ""
     nobody = MemberAccesses(path, member.offset, member.span.size, AccessCounts(), (), alone=alone)
     return replace(found, members=(nobody,))
+
+
+def handed_on(layout: Layout, offset: int, size: int, accesses: AccessMap) -> tuple[HandedAddress, ...]:
+    """The calls that hand on the address of what lies in ``size`` bytes at ``offset`` of the layout, by who gets it."""
+    if accesses.handed is None:
+        return ()
+    end = offset + max(size, 1)
+    within = [one.rows for one in _entries(layout.id, accesses.handed) if offset <= one.offset < end]
+    calls = (
+        HandedAddress(one.variable or "", one.function, one.inlined, one.file, one.line)
+        for one in accesses.handed.accesses(_together(within).tolist())
+    )
+    return tuple(sorted(dict.fromkeys(calls), key=lambda one: (one.to, one.function, one.file, one.line or 0)))
 
 
 def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], MemberAccesses]:

@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from linesmith.analyzer.layouts.leaves import leaves_within
 from linesmith.analyzer.model import ElfIdentity, Entered, Layout
 
 # Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
-FORMAT = b"linesmith-map-02"
+FORMAT = b"linesmith-map-03"
 SUFFIX = ".access"
 ALIGNMENT = 64
 MACHINES = ("x86-64", "aarch64")
@@ -65,7 +65,8 @@ def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> Acc
     table = dwarf.map_accesses(path, progress)
     if not table.functions:
         raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
-    accesses = build(table, dwarf.read_layouts(path).layouts)
+    layouts = dwarf.read_layouts(path).layouts
+    accesses = replace(build(table, layouts), handed=build(table.handed, layouts))
     remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
     return AccessReading(identity, accesses, cached=False, remarks=remarks)
 
@@ -133,11 +134,17 @@ def build(table: dwarf.AccessTable, layouts: Layouts) -> AccessMap:
         function_rows=function_rows,
         chain_starts=chain_starts,
         chain_functions=chain_functions,
+        static_address=table.static_address,
+        static_bytes=table.static_bytes,
+        static_element=table.static_element,
+        static_layout=table.static_layout,
+        static_of_thread=table.static_of_thread,
         functions=NameTable.of(functions),
         inlined=inlined,
         files=NameTable.of(table.files),
         types=NameTable.of(table.types),
         variables=NameTable.of(table.variables),
+        statics=NameTable.of(table.statics),
         place_path=NameTable.of(path for path, _ in content),
         paths=paths,
     )

@@ -28,6 +28,7 @@ from linesmith.analyzer.attribution.doubts import (
     odds_of_owner,
     one_offset,
 )
+from linesmith.analyzer.attribution.drift import change_cost, drifted
 from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of, symbol_name
 from linesmith.analyzer.attribution.hypotheses import (
     Allowed,
@@ -36,6 +37,7 @@ from linesmith.analyzer.attribution.hypotheses import (
     inside,
     overlap,
     prior,
+    related,
     same_place,
     within,
 )
@@ -70,7 +72,7 @@ def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, .
         return (
             LineObject("", None, 0, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, neighbours.evidence)),
         )
-    place = Hypothesis(first.layout, first.start)
+    place = Hypothesis(first.layout, first.start, first.ways)
     held, rest = within(whole.clues, place, whole.containment)
     total = sum(clue.samples for clue in whole.clues)
     if not rest or not total or sum(clue.samples for clue in rest) / total < LEFT_OVER:
@@ -85,26 +87,9 @@ def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, .
     if second.outcome is Outcome.RESOLVED:
         # What a sure second object explains does not speak against the first one.
         alone = replace(whole, clues=held).best()
-        if alone is not None and (alone.layout, alone.start) == place:
+        if alone is not None and (alone.layout, alone.start) == place[:2]:
             first = replace(alone, score=first.score)
     return first, second
-
-
-def attribute_as(wanted: str, line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
-    """As ``attribute``, but for the ``wanted`` type where that explains a line too.
-
-    That is a line of which ``attribute`` is not sure, or one that holds a part of a ``wanted`` object.
-    """
-    found = attribute(line, neighbours)
-    if found[0].outcome not in (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY) and wanted not in found[0].containers:
-        return found
-    only = [layout.id for layout in neighbours.evidence.containment.layouts.variants(wanted)]
-    clues = clues_of(line.accesses, neighbours.evidence)
-    best = _LineClues(clues, line, neighbours).best(lambda layouts, _, __: np.isin(layouts, only))
-    if best is None or best.score < MOSTLY:
-        return found
-    reason = f"because {wanted} was asked for; {best.reason}".strip("; ")
-    return (replace(best, outcome=Outcome.RESOLVED, reason=reason, doubt=best.reason, asked_for=True),)
 
 
 def attribute_to(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
@@ -182,14 +167,15 @@ class _LineClues:
         gain = 0.0
         reasoned = samples = elsewhere = 0
         for clue in self.clues:
-            place = clue.offset - one.start
+            place = one.place(clue.offset)
             in_row = starts.in_row(one.layout, place) if starts else place
             elsewhere += in_row != place
             likelihood, reason = probability(clue, one.layout, in_row)
             gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
             samples += clue.samples
             reasoned += clue.samples if reason else 0
-        whole = prior(one, self.line, self.containment, starts) + gain + (log(TWO_IN_A_ROW) if elsewhere else 0.0)
+        likely = prior(one, self.line, self.containment, starts) + change_cost(one)
+        whole = likely + gain + (log(TWO_IN_A_ROW) if elsewhere else 0.0)
         return _JudgedHypothesis(one, whole, gain, reasoned / samples if samples else 0.0)
 
     def best(self, allowed: Allowed | None = None) -> LineObject | None:
@@ -197,11 +183,13 @@ class _LineClues:
         promising = self.neighbours.proposer.best(self.clues, self.line.bytes, EXAMINED, allowed)
         if not promising:
             return None
+        if allowed is None:
+            promising += drifted(self.clues, self.neighbours.proposer)
         ranked = _ranked(_supported(_ranked(map(self.judged, promising)), self.neighbours, self.line))
         winner = self._smallest(ranked)
         owner = inf if allowed else self._odds_of_owner(winner)
         rival = self._rival(winner, ranked)
-        found = self._answer(winner, rival, owner)
+        found = self._with_open_start(self._answer(winner, rival, owner), winner, ranked)
         if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
             return found
         # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
@@ -212,6 +200,17 @@ class _LineClues:
                 if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
                     return inner
         return found
+
+    def _with_open_start(
+        self, found: LineObject, winner: _JudgedHypothesis, ranked: Sequence[_JudgedHypothesis]
+    ) -> LineObject:
+        """The object; where another start explains the line almost as well, its own is not taken for known."""
+        mine = winner.hypothesis
+        near = (one for one in ranked if winner.likelihood - one.likelihood < log(SURE / (1.0 - SURE)))
+        same = (one for one in near if one.hypothesis.layout == mine.layout and one is not winner)
+        if found.outcome is not Outcome.RESOLVED or mine.ways or not any(same):
+            return found
+        return replace(found, ways=tuple((offset, mine.start) for offset in sorted({one.offset for one in self.clues})))
 
     def _odds_of_owner(self, one: _JudgedHypothesis) -> float:
         return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)
@@ -225,8 +224,14 @@ class _LineClues:
 
     def _rival(self, one: _JudgedHypothesis, ranked: Iterable[_JudgedHypothesis]) -> _JudgedHypothesis | None:
         """The best explanation by another place."""
-        others = (other for other in ranked if other is not one)
-        return next((it for it in others if not same_place(one.hypothesis, it.hypothesis, self.containment)), None)
+        mine = one.hypothesis
+        for other in ranked:
+            theirs = other.hypothesis
+            if other is one or same_place(mine, theirs, self.containment):
+                continue
+            if not related(mine, theirs, self.containment) or any(clue.by_instruction for clue in self.clues):
+                return other
+        return None
 
     def _answer(self, winner: _JudgedHypothesis, rival: _JudgedHypothesis | None, owner: float) -> LineObject:
         """The winner as an object; ``owner`` are the odds that it owns what the code is known to touch."""
@@ -259,11 +264,13 @@ class _LineClues:
 
     def described(self, one: _JudgedHypothesis) -> LineObject:
         """The object that a hypothesis means."""
-        record, start = one.hypothesis
+        record, start, ways = one.hypothesis
         layout = self.containment.layouts.by_id(record)
         holders = tuple(dict.fromkeys(holder.name for holder in self.containment.holders(record)))
         phase = start % self.line.bytes
-        return LineObject(layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders)
+        return LineObject(
+            layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders, ways=ways
+        )
 
 
 def _ranked(explanations: Iterable[_JudgedHypothesis]) -> list[_JudgedHypothesis]:

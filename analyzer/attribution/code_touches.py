@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ class CodeTouches:
     that fill a line or more, each an object in its own right. ``resolved`` and ``counted`` are those with a known
     record, and all that are neither to the stack nor in patched text. ``trust`` is the share of the resolved ones
     that is taken to be right, 0 to 1. ``places`` are what is touched, in the words of C, most often first.
-    ``elements`` are spots of array elements other than the first, where the code names one.
+    ``elements`` are spots of array elements other than the first, where the code names one. ``width`` is how many bytes
+    an instruction touches at once, 0 where that is not known.
     """
 
     spots: Mapping[Spot, AccessCounts]
@@ -50,6 +51,7 @@ class CodeTouches:
     trust: float = BY_FUNCTION
     places: tuple[str, ...] = ()
     elements: frozenset[Spot] = frozenset()
+    width: int = 0
 
 
 UNTOUCHED = CodeTouches({}, {})
@@ -139,7 +141,8 @@ def by_instruction(addresses: Iterable[int], accesses: AccessMap, containment: C
     for address, row in zip(asked.tolist(), rows.tolist(), strict=True):
         if row != NO_ROW:
             end = int(np.searchsorted(accesses.address, np.uint64(address), side="right"))
-            found[address] = _touches(np.arange(row, end), BY_INSTRUCTION, outermost)
+            touched = _touches(np.arange(row, end), BY_INSTRUCTION, outermost)
+            found[address] = replace(touched, width=int(accesses.width[row:end].max()))
     return {address: touches for address, touches in found.items() if touches.spots}
 
 

@@ -66,7 +66,7 @@ def one_offset(clues: Sequence[Clue]) -> str:
 def contradiction(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [clue for clue in certain if quality(clue, one.layout, clue.offset - one.start) <= POINTS_INTO_ANOTHER]
+    against = [clue for clue in certain if quality(clue, one.layout, one.place(clue.offset)) <= POINTS_INTO_ANOTHER]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return misfit_words([against[0].offset])
@@ -90,15 +90,21 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue]) -> tuple[int, ...]:
     against: Counter[int] = Counter()
     for clue in certain:
         samples[clue.offset] += clue.samples
-        known = bool(clue.spots) and clue.mapped >= WELL_KNOWN
-        if known and not touched(clue, one.layout, clue.offset - one.start):
+        known = bool(clue.spots) and (clue.mapped >= WELL_KNOWN or _works_on(clue, one.layout))
+        if known and not touched(clue, one.layout, one.place(clue.offset)):
             against[clue.offset] += clue.samples
     return tuple(offset for offset in sorted(samples) if 2 * against[offset] > samples[offset])
 
 
+def _works_on(clue: Clue, layout: int) -> bool:
+    """Whether the code is known to touch some place of the record."""
+    touched = {record for record, _ in (*clue.touches.spots, *clue.touches.inside)}
+    return layout in touched or any(holder in touched for holder, _ in clue.containment.embeddings(layout))
+
+
 def hearsay(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: no function is known to work on what it has there, at most to be able to."""
-    surest = max(quality(clue, one.layout, clue.offset - one.start) for clue in _certain(clues))
+    surest = max(quality(clue, one.layout, one.place(clue.offset)) for clue in _certain(clues))
     return "" if surest >= RETURNED else "the functions seen are not known to work on it"
 
 
@@ -139,7 +145,7 @@ def _building_blocks(one: Hypothesis, clues: Sequence[Clue], containment: Contai
 
 def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator[tuple[Leaf, int]]:
     """The leaves that the clue's function works on, with the number along ``entered`` of the record that it knows."""
-    offset = clue.offset - one.start
+    offset = one.place(clue.offset)
     if quality(clue, one.layout, offset) <= POINTS_INTO_ANOTHER:
         return
     if clue.spots:
@@ -153,31 +159,34 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
                 yield leaf, number
 
 
-def as_nested_record(
-    one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment, wanted: str | None
-) -> LineObject:
+def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment) -> LineObject:
     """The object as the nested record that says most, with the outer one as its container.
 
-    ``seen`` are the accesses to it. A ``wanted`` record is named, if it is the object or one in it.
+    ``seen`` are the accesses to it.
     """
-    if one.layout is None or one.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY) or one.type == wanted:
+    if one.layout is None or one.outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY):
         return one
     outer = containment.layouts.by_id(one.layout)
-    layout, begin = _innermost(outer, one.start, seen, containment, wanted)
+    layout, begin = _innermost(outer, one.start, seen, containment)
     if layout.id == outer.id:
         return one
     start = one.start + begin
     row = one.row and replace(one.row, address=one.row.address + begin)
-    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row)
+    ways = tuple((offset, way + begin) for offset, way in one.ways)
+    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row, ways=ways)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:
         where = replace(where, outcome=Outcome.RESOLVED, reason="")
-    return replace(where, type=layout.name, layout=layout.id, containers=(outer.name, *one.containers))
+    # The records around it, the innermost first.
+    chain = next((leaf.chain for leaf in containment.leaves(outer.id, begin) if (layout.name, begin) in leaf.chain), ())
+    around = dict.fromkeys(name for name, _ in reversed(chain[: chain.index((layout.name, begin))] if chain else ()))
+    containers = tuple(dict.fromkeys((*filter(None, around), one.type, *one.containers)))
+    return replace(where, type=layout.name, layout=layout.id, containers=containers)
 
 
 def as_nested_records(
-    objects: Sequence[LineObject], line: CacheLine, containment: Containment, wanted: str | None
+    objects: Sequence[LineObject], line: CacheLine, containment: Containment
 ) -> tuple[LineObject, ...]:
     """The objects of a line that no snapshot knows, each as the nested record that says most."""
     found = []
@@ -185,7 +194,7 @@ def as_nested_records(
         if one.layout is not None and not one.origin:
             held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
             seen = [access for access in line.accesses if access.offset in held]
-            found.append(as_nested_record(one, seen, line, containment, wanted))
+            found.append(as_nested_record(one, seen, line, containment))
         else:
             found.append(one)
     return tuple(found)
@@ -196,10 +205,12 @@ def weight(access: Access) -> int:
     return access.contended + access.stores or access.records or 0
 
 
-def _innermost(
-    outer: Layout, start: int, seen: Sequence[Access], containment: Containment, wanted: str | None
-) -> tuple[Layout, int]:
-    """A ``wanted`` record, else the smallest one longer than a line that holds nearly all accesses; and its offset."""
+def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
+    """The smallest record in it that holds nearly all accesses, and its offset.
+
+    It is longer than a line, unless the outer record has no name.
+    """
+    least = CACHE_LINE_BYTES if outer.name else 0
     enclosed: Counter[tuple[str, int]] = Counter()
     for access in seen:
         leaves = containment.leaves(outer.id, (access.offset or 0) - start)
@@ -208,9 +219,7 @@ def _innermost(
     total = sum(map(weight, seen))
     best = outer, 0
     for (name, begin), held in enclosed.items():
-        smaller = [one for one in containment.layouts.variants(name) if CACHE_LINE_BYTES < one.size < best[0].size]
-        if name == wanted:
-            return containment.layouts.variants(name)[0], begin
+        smaller = [one for one in containment.layouts.variants(name) if least < one.size < best[0].size]
         if smaller and held >= NEARLY_ALL * total and not is_lock(name):
             best = smaller[0], begin
     return best
@@ -252,8 +261,9 @@ class Neighbourhood:
         """
         if line.address is None:
             return 0.0
-        end = one.start + self.evidence.containment.layouts.by_id(one.layout).size
-        reach = range(max(one.start, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
+        size = self.evidence.containment.layouts.by_id(one.layout).size
+        begin, end = one.start_at(-NEIGHBOURHOOD), one.start_at(NEIGHBOURHOOD) + size
+        reach = range(max(begin, -NEIGHBOURHOOD), min(end, NEIGHBOURHOOD + line.bytes))
         first = bisect_right(self._addresses, line.address + reach.start - line.bytes)
         by_code: dict[tuple[int, int], list[float]] = {}
         priors = 0.0
@@ -262,7 +272,7 @@ class Neighbourhood:
                 continue
             own, way = self._own_object(address), address - line.address
             known = zip(own.codes, own.clues, own.gains, strict=True)
-            covered = [it for it in known if one.start <= it[1].offset + way < end]
+            covered = [it for it in known if begin <= it[1].offset + way < end]
             priors += -own.prior if covered else 0.0
             for code, clue, gain in covered:
                 by_code.setdefault(code, []).append(_gain(clue, way, one) - gain)
@@ -284,5 +294,5 @@ class Neighbourhood:
 
 def _gain(clue: Clue, way: int, one: Hypothesis) -> float:
     """The log likelihood of a clue on a line ``way`` bytes on, against that of a leaf without a reason."""
-    likelihood, _ = probability(clue, one.layout, clue.offset + way - one.start)
+    likelihood, _ = probability(clue, one.layout, one.place(clue.offset + way))
     return clue.weight * log(likelihood / UNEXPLAINED_LEAF)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -49,23 +49,39 @@ FARTHEST = 1 << 31
 
 
 class Hypothesis(NamedTuple):
-    """A record (a layout id) that begins ``start`` bytes from the line, negative before it."""
+    """A record (a layout id) that begins ``start`` bytes from the line, negative before it.
+
+    Of one that is laid out otherwise in the build of the report, ``ways`` has the offsets of the line, each with where
+    the record would begin if it were laid out as here.
+    """
 
     layout: int
     start: int
+    ways: tuple[tuple[int, int], ...] = ()
+
+    def place(self, offset: int) -> int:
+        """Where an offset of the line is in the record as it is laid out here."""
+        return offset - self.start_at(offset)
+
+    def start_at(self, offset: int) -> int:
+        """Where the record would begin by what lies at an offset of the line, or at the one before it that is known."""
+        before = [start for one, start in self.ways if one <= offset]
+        return before[-1] if before else self.ways[0][1] if self.ways else self.start
 
 
 @dataclass(frozen=True, slots=True)
-class _CluePlaces:
+class CluePlaces:
     """Where an access of a function may lie: columns of ``layout``, ``offset`` in it, and the log of how likely.
 
-    ``alignment`` and ``size`` are those of the layout, in bytes. ``of`` keeps alive what they were made from.
+    ``touched`` tells the places that it is known to touch, ``alignment`` and ``size`` are those of the layout, in
+    bytes. ``of`` keeps alive what they were made from.
     """
 
     of: Mapping[str, Reach]
     layout: Column
     offset: Column
     gain: NDArray[np.float64]
+    touched: NDArray[np.bool_]
     alignment: Column
     size: Column
 
@@ -74,7 +90,7 @@ class Proposer:
     """Finds what may lie on lines; what one function proposes is looked up once."""
 
     def __init__(self) -> None:
-        self._known: dict[_Code, _CluePlaces] = {}
+        self._known: dict[_Code, CluePlaces] = {}
 
     def best(
         self, clues: Sequence[Clue], line_bytes: int, most: int, allowed: Allowed | None = None
@@ -83,7 +99,7 @@ class Proposer:
         keys: list[Column] = []
         gains: list[NDArray[np.float64]] = []
         for clue in clues:
-            one = self._places_of(clue)
+            one = self.places(clue)
             start = clue.offset - one.offset
             fits = (start % one.alignment == 0) & (start < line_bytes) & (start + one.size > 0)
             if allowed is not None:
@@ -97,7 +113,8 @@ class Proposer:
         foremost = distinct[np.argsort(-summed, kind="stable")[:most]].tolist()
         return [Hypothesis(key // (2 * FARTHEST), key % (2 * FARTHEST) - FARTHEST) for key in foremost]
 
-    def _places_of(self, clue: Clue) -> _CluePlaces:
+    def places(self, clue: Clue) -> CluePlaces:
+        """Where the clue may lie, in every type."""
         # Of instructions that are known, only what they touch matters.
         declared = 0 if clue.by_instruction else id(clue.known.records)
         code = declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
@@ -107,15 +124,19 @@ class Proposer:
         return found
 
 
-def _places(clue: Clue) -> _CluePlaces:
+def _places(clue: Clue) -> CluePlaces:
     containment, found = clue.containment, dict[tuple[int, int], float]()
+    touch, touched = touch_likelihood(clue), set[tuple[int, int]]()
     for (layout, start), likelihood in _met(clue).items():
         for place in containment.places(layout):
             key = place.container, place.offset + start
             found[key] = max(likelihood, found.get(key, 0.0))
+            if likelihood == touch:
+                touched.add(key)
     for layout, start in clue.touches.inside if clue.spots else ():
         if containment.layouts.by_id(layout).name:
-            found[layout, start] = max(touch_likelihood(clue), found.get((layout, start), 0.0))
+            found[layout, start] = max(touch, found.get((layout, start), 0.0))
+            touched.add((layout, start))
     layouts = np.array([layout for layout, _ in found], np.int64)
     distinct, which = np.unique(layouts, return_inverse=True)
     records = [containment.layouts.by_id(layout) for layout in distinct.tolist()]
@@ -123,7 +144,8 @@ def _places(clue: Clue) -> _CluePlaces:
     sizes = np.array([one.size for one in records], np.int64)
     offsets = np.array([start for _, start in found], np.int64)
     gains = np.log(np.array(list(found.values()), np.float64) / OUTSIDE)
-    return _CluePlaces(clue.known.records, layouts, offsets, gains, alignment[which], sizes[which])
+    known = np.array([place in touched for place in found], np.bool_)
+    return CluePlaces(clue.known.records, layouts, offsets, gains, known, alignment[which], sizes[which])
 
 
 def _met(clue: Clue) -> dict[tuple[int, int], float]:
@@ -153,17 +175,20 @@ def prior(one: Hypothesis, line: CacheLine, containment: Containment, starts: Sl
     mapped = line.address is not None and any(line.address in one for one in _LINEAR_MAPS)
     elsewhere = mapped and bool(containment.overlays(one.layout))
     known = starts.log_prior(one.layout, one.start, line.address, line.bytes) if starts and not elsewhere else None
-    if known is not None:
+    if known is not None and not one.ways:
         return known
     layout = containment.layouts.by_id(one.layout)
-    possible = (layout.size + line.bytes) / max(layout.natural_alignment, layout.alignment or 1)
-    even = log(ON_LINE_START if one.start % line.bytes == 0 else 1.0) - log(possible)
+    step = layout.natural_alignment if one.ways else max(layout.natural_alignment, layout.alignment or 1)
+    possible = (layout.size + line.bytes) / step
+    even = log(ON_LINE_START if one.start % line.bytes == 0 and not one.ways else 1.0) - log(possible)
+    if known is not None:  # as likely as not, nothing in front of these members has changed
+        return log((exp(known) + exp(even)) / 2)
     return even - ELSEWHERE if elsewhere else even
 
 
 def same_place(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
     """Whether both are the same bytes: one is embedded in the other just there, or both name one piece of memory."""
-    if one.start == other.start:
+    if _distances(one, other) == {0}:
         names = {containment.layouts.by_id(it.layout).name for it in (one, other)}
         if len(names) == 1 or other.layout in containment.overlays(one.layout):
             return True
@@ -172,7 +197,22 @@ def same_place(one: Hypothesis, other: Hypothesis, containment: Containment) -> 
 
 def inside(inner: Hypothesis, outer: Hypothesis, containment: Containment) -> bool:
     """Whether ``outer`` holds ``inner`` by value just there."""
-    return (outer.layout, inner.start - outer.start) in containment.embeddings(inner.layout)
+    embeddings = containment.embeddings(inner.layout)
+    return all((outer.layout, distance) in embeddings for distance in _distances(inner, outer))
+
+
+def related(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
+    """Whether both are of one type, or of one that the other holds by value somewhere."""
+    pairs = ((one.layout, other.layout), (other.layout, one.layout))
+    return one.layout == other.layout or any(
+        outer == place for inner, outer in pairs for place, _ in containment.embeddings(inner)
+    )
+
+
+def _distances(one: Hypothesis, other: Hypothesis) -> set[int]:
+    """By how many bytes one begins behind the other, by what lies at each offset."""
+    offsets = [offset for offset, _ in one.ways or other.ways]
+    return {one.start_at(offset) - other.start_at(offset) for offset in offsets} or {one.start - other.start}
 
 
 def overlap(one: Hypothesis, other: Hypothesis, containment: Containment) -> bool:
@@ -183,9 +223,9 @@ def overlap(one: Hypothesis, other: Hypothesis, containment: Containment) -> boo
 
 def within(clues: Iterable[Clue], one: Hypothesis, containment: Containment) -> tuple[list[Clue], list[Clue]]:
     """The clues that lie in the object, and those that do not."""
-    end = one.start + containment.layouts.by_id(one.layout).size
+    size = containment.layouts.by_id(one.layout).size
     held: list[Clue] = []
     rest: list[Clue] = []
     for clue in clues:
-        (held if one.start <= clue.offset < end else rest).append(clue)
+        (held if 0 <= one.place(clue.offset) < size else rest).append(clue)
     return held, rest

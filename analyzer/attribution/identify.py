@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which objects lie on a line, by its address: a snapshot gives start and size, the code confirms the type.
 
-What a snapshot calls by one type is that type; a slab cache that serves several (``kmalloc-512``) leaves the
-type to a vote of the functions seen, among the types that fit at the known start. Of nested records the one is
-named that holds what is hot: an ``address_space`` rather than the ``inode`` around it. docs/attribution.md. What
-the snapshot says of their memory tells as well which lines of a recording may hold an object of a type.
+What a snapshot calls by one type is that type; what a slab cache that serves several (``kmalloc-512``) holds was voted
+for. Of nested records that one is named which holds what is hot: an ``address_space`` rather than the ``inode`` that it
+lies in. docs/attribution.md. What is known of their memory tells as well which lines may hold an object of a type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.attribution.attribute import attribute_at
 from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_record, weight
-from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of
-from linesmith.analyzer.attribution.line_members import KNOWN, agrees, instruction_of
-from linesmith.analyzer.attribution.lock import has_lock, takes_lock
+from linesmith.analyzer.attribution.evidence import CodeEvidence
+from linesmith.analyzer.attribution.line_members import against_widths, agreement_with
 from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
+from linesmith.analyzer.attribution.votes import ARRAY, BY_VOTE, record_of
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
+    ADJACENT_LINE_BYTES,
     Access,
     CacheLine,
     Layout,
@@ -38,11 +38,11 @@ _TYPELESS = (ObjectKind.STACK, ObjectKind.PAGE_TABLE, ObjectKind.PAGE_CACHE)
 
 
 def identify(
-    line: CacheLine, known: ObjectMap, neighbours: Neighbourhood, wanted: str | None
+    line: CacheLine, known: ObjectMap, neighbours: Neighbourhood, votes: Mapping[int, LineObject]
 ) -> tuple[LineObject, ...]:
     """The objects of the snapshot that the accesses of a line meet, most accessed first; none where none is known.
 
-    Of nested records a ``wanted`` one is named, if there is one.
+    ``votes`` are those of the code on whole objects.
     """
     if line.address is None:
         return ()
@@ -54,36 +54,40 @@ def identify(
     ordered = sorted(met.items(), key=lambda item: (-sum(map(weight, item[1])), item[0].start))
     found = []
     for place, seen in ordered:
-        one = _object(place, seen, line, neighbours)
-        if place.area.kind in _VARIABLES:
+        one = _object(place, seen, line, neighbours, votes.get(place.start))
+        if place.area.kind in _VARIABLES or place.area.detail == ARRAY:
             inside = line.address + one.start - place.start
             one = replace(one, row=_variable_row(place.area, inside))
-        found.append(as_nested_record(one, seen, line, neighbours.evidence.containment, wanted))
+        found.append(as_nested_record(one, seen, line, neighbours.evidence.containment))
     return tuple(found)
 
 
 def _variable_row(area: ObjectArea, inside: int) -> VariableRow:
-    """The variable that an object is, or is an element or part of, ``inside`` bytes from the begin of one."""
+    """The variable or array that an object is, or is an element or part of, ``inside`` bytes from the begin of one."""
+    if area.kind is ObjectKind.SLAB:  # one of many alike: only its place in a pair of lines counts
+        return VariableRow(
+            f"{area.types[0]}[] in {area.name}", area.address % ADJACENT_LINE_BYTES + inside, area.stride, area.count
+        )
     name = area.name.rpartition("[")[0] if area.count > 1 else area.name
     return VariableRow(name, area.address + inside, area.stride, area.count)
 
 
-def _object(place: PlacedObject, seen: Sequence[Access], line: CacheLine, neighbours: Neighbourhood) -> LineObject:
+def _object(
+    place: PlacedObject, seen: Sequence[Access], line: CacheLine, neighbours: Neighbourhood, vote: LineObject | None
+) -> LineObject:
     evidence = neighbours.evidence
     area, start = place.area, place.start - (line.address or 0)
-    layout = _only_type(area, evidence.containment)
-    if layout is not None:
+    layout = record_of(area, evidence.containment)
+    if layout is not None and vote is None:
         return _typed(layout, start, seen, line, area, evidence)
-    voted = attribute_at(start, area.size, line, neighbours)
-    sure = voted is not None and voted.outcome is Outcome.RESOLVED
     slab = area.kind is ObjectKind.SLAB
-    if voted is not None and (sure or slab) and area.kind not in _TYPELESS:
-        if voted.layout is None or voted.outcome not in KNOWN:
-            return replace(voted, origin=_origin(area), size=area.size)
-        layout = evidence.containment.layouts.by_id(voted.layout)
-        typed = _typed(layout, voted.start, seen, line, area, evidence)
-        by_vote = replace(typed, score=voted.score, margin=voted.margin, runner_up=voted.runner_up)
-        return replace(by_vote, reason="start by the snapshot, type by the functions seen", by_address=False)
+    if not slab and area.kind not in _TYPELESS:
+        found = attribute_at(start, area.size, line, neighbours)
+        sure = found is not None and found.outcome is Outcome.RESOLVED and not against_widths(found, seen, evidence)
+        vote = replace(_moved(found, -start, line), reason=BY_VOTE) if found is not None and sure else None
+    if vote is not None:
+        rival = vote.runner_up and _moved(vote.runner_up, start, line)
+        return replace(_moved(vote, start, line), runner_up=rival, origin=_origin(area), size=area.size)
     return LineObject(
         "",
         None,
@@ -99,29 +103,19 @@ def _object(place: PlacedObject, seen: Sequence[Access], line: CacheLine, neighb
     )
 
 
-def _only_type(area: ObjectArea, containment: Containment) -> Layout | None:
-    """The layout of the only type that a snapshot names, if the ELF file has one that fits.
-
-    drgn tells a type in a C++ namespace without it: the one record of just that size with such a last name is meant.
-    """
-    if len(area.types) != 1:
-        return None
-    fitting = [layout for layout in containment.layouts.variants(area.types[0]) if layout.size <= area.size]
-    if fitting and fitting[0].size == area.size:
-        return fitting[0]
-    exact = []
-    for name in containment.by_last_name.get(area.types[0], ()):
-        exact += [layout for layout in containment.layouts.variants(name) if layout.size == area.size][:1]
-    return exact[0] if len(exact) == 1 else next(iter(fitting), None)
+def _moved(vote: LineObject, start: int, line: CacheLine) -> LineObject:
+    """What was found of an object, seen from a line from which it begins ``start`` bytes on."""
+    return replace(vote, start=start + vote.start, phase=(start + vote.start) % line.bytes)
 
 
 def _typed(
     outer: Layout, start: int, seen: Sequence[Access], line: CacheLine, area: ObjectArea, evidence: CodeEvidence
 ) -> LineObject:
-    agreement = _agreement(outer, start, seen, evidence)
+    agreement = agreement_with(outer, start, seen, evidence)
     reason = "" if agreement >= AGREEMENT else "by its address; the functions seen seem to work on other types"
     return LineObject(
-        outer.name,
+        # A record without a name is that of the variable.
+        outer.name or area.name.partition("[")[0],
         outer.id,
         start,
         start % line.bytes,
@@ -131,34 +125,8 @@ def _typed(
         reason=reason,
         origin=_origin(area),
         size=area.size,
-        by_address=True,
+        by_address=len(area.types) == 1 or area.layout is not None,
     )
-
-
-def _agreement(outer: Layout, start: int, seen: Sequence[Access], evidence: CodeEvidence) -> float:
-    """Share of the accesses whose instruction touches the type there; 1 where no code is known.
-
-    Where only the function is known it must work on a record that the type has at that place, or touch that very
-    place, as code does whose only way to a variable is its address.
-    """
-    agreeing = judged = 0
-    whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
-    for access in seen:
-        instruction = instruction_of(access, evidence)
-        if instruction is not None:
-            judged += weight(access)
-            agreeing += weight(access) * agrees(instruction, access, whole, evidence.containment)
-            continue
-        known = evidence_of(access, evidence)
-        touching = agrees(known.touches, access, whole, evidence.containment)
-        if not known.records and not touching:
-            continue
-        leaves = evidence.containment.leaves(outer.id, (access.offset or 0) - start)
-        judged += weight(access)
-        names = {name for leaf in leaves for name, _ in leaf.chain}
-        if touching or names & known.records.keys() or (has_lock(names) and takes_lock(access.function or "")):
-            agreeing += weight(access)
-    return agreeing / judged if judged else 1.0
 
 
 def _origin(area: ObjectArea) -> str:
@@ -173,32 +141,31 @@ def _origin(area: ObjectArea) -> str:
     return f"{words}; {area.detail}" if area.detail else words
 
 
-def lines_that_may_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
-    """The lines whose memory has the ``wanted`` type, a type that holds it by value, or a type that is not known."""
-    known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
-    return tuple(
-        line
-        for line in profile.lines
-        if line.address is None or any(not types or holders & types for types in _types(line, known))
-    )
+def lines_known_to_hold(record: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
+    """The lines on which an object was met that is a ``record``, or holds one by value."""
+    holders = _holders(record, containment)
+    layouts = ((area, record_of(area, containment)) for area in profile.areas)
+    known = ObjectMap(area for area, layout in layouts if layout is not None and layout.id in holders)
+
+    def holds(line: CacheLine) -> bool:
+        offsets = (access.offset for access in line.accesses if access.offset is not None)
+        return known.meets(line) and any(known.at((line.address or 0) + offset) for offset in offsets)
+
+    return tuple(line for line in profile.lines if line.address is not None and holds(line))
 
 
-def lines_known_to_hold(wanted: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
-    """The lines whose memory is known to be of the ``wanted`` type, or of one that holds it by value."""
-    known, holders = ObjectMap(profile.areas), _holders(wanted, containment)
-    placed = (line for line in profile.lines if line.address is not None)
-    return tuple(line for line in placed if any(holders & types for types in _types(line, known)))
+def lines_of_unknown_memory(profile: Profile) -> tuple[CacheLine, ...]:
+    """The lines of which nothing says what lies on them."""
+    known = ObjectMap(profile.areas)
+
+    def unknown(line: CacheLine) -> bool:
+        offsets = (access.offset for access in line.accesses if access.offset is not None)
+        return line.address is None or not any(known.at(line.address + offset) for offset in offsets)
+
+    return tuple(filter(unknown, profile.lines))
 
 
-def _holders(wanted: str, containment: Containment) -> frozenset[str]:
-    layouts = containment.layouts
-    places = (place for layout in layouts.variants(wanted) for place in containment.places(layout.id))
-    return frozenset({wanted, *(layouts.by_id(place.container).name for place in places)})
-
-
-def _types(line: CacheLine, known: ObjectMap) -> Iterator[frozenset[str]]:
-    """What the memory of each access may be; nothing where it is not known."""
-    for access in line.accesses:
-        if access.offset is not None:
-            place = known.at((line.address or 0) + access.offset)
-            yield frozenset(place.area.types) if place else frozenset()
+def _holders(record: str, containment: Containment) -> frozenset[int]:
+    """The layouts called so, and those of all records that hold one by value."""
+    layouts = containment.layouts.variants(record)
+    return frozenset(place.container for layout in layouts for place in containment.places(layout.id))

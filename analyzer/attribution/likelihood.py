@@ -50,6 +50,8 @@ UNKNOWN_FUNCTION = 0.3
 OPERAND = 0.9
 # What is left of that for a displacement that the function only reads, where stores were sampled.
 ONLY_READ = 0.3
+# Elements of an array that lie on one line, which any of its accesses may mean.
+MOST_ELEMENTS = 8
 # Answers remembered for one piece of code.
 MOST_ANSWERS = 1 << 14
 
@@ -167,7 +169,10 @@ def _probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
     reached = 0.0
     if not clue.by_instruction:
         reached = max(_leaf_probability(leaf, offset, clue) for leaf in leaves)
-    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset)
+    elements = (
+        min(clue.containment.multiplicity(layout, offset), MOST_ELEMENTS) if clue.touches.trust <= BY_FUNCTION else 1
+    )
+    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset) / elements
     if reasoned > 0:
         return reasoned, True
     if leaves[0].offset != offset:

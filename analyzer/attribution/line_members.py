@@ -8,28 +8,40 @@ the two name the same member.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
+from linesmith.analyzer.attribution.doubts import MOST_MISFITS, weight
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
 from linesmith.analyzer.attribution.likelihood import sampled_kinds
-from linesmith.analyzer.attribution.lock import has_lock, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import has_lock, is_helper, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
+    MOST_CALL_PATHS,
     Access,
     AccessCounts,
     Agreement,
     CacheLine,
+    CallPath,
+    Layout,
     Leaf,
     LineMember,
     LineObject,
+    MemberCategory,
     MemberFunction,
     Outcome,
 )
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
 _NOTHING = AccessCounts()
+# Records within records that are told apart in the choice between alternatives of unions.
+_DEPTH = 4
+# What an access counts for a member that alone fits it.
+_WHOLE = 60
+# Functions of a way to a member: who came to it, and who called that.
+_CALLERS = 2
 _ANY_KIND = SampledKinds(loaded=False, stored=False)
 
 
@@ -67,7 +79,33 @@ def agrees(touches: CodeTouches, access: Access, one: LineObject, containment: C
     """Whether what the code touches is what the object has at the place of the access."""
     if one.layout is None or access.offset is None:
         return False
-    return bool(touching_leaves(touches, _ANY_KIND, one.layout, access.offset - one.start, containment))
+    return bool(touching_leaves(touches, _ANY_KIND, one.layout, one.place(access.offset), containment))
+
+
+def agreement_with(outer: Layout, start: int, seen: Sequence[Access], evidence: CodeEvidence) -> float:
+    """Share of the accesses whose instruction touches the type there; 1 where no code is known.
+
+    Where only the function is known it must work on a record that the type has at that place, or touch that very
+    place, as code does whose only way to a variable is its address.
+    """
+    agreeing = judged = 0
+    whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
+    for access in seen:
+        instruction = instruction_of(access, evidence)
+        if instruction is not None:
+            judged += weight(access)
+            agreeing += weight(access) * agrees(instruction, access, whole, evidence.containment)
+            continue
+        known = evidence_of(access, evidence)
+        touching = agrees(known.touches, access, whole, evidence.containment)
+        if not known.records and not touching:
+            continue
+        leaves = evidence.containment.leaves(outer.id, (access.offset or 0) - start)
+        judged += weight(access)
+        names = {name for leaf in leaves for name, _ in leaf.chain}
+        if touching or names & known.records.keys() or (has_lock(names) and takes_lock(access.function or "")):
+            agreeing += weight(access)
+    return agreeing / judged if judged else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +122,21 @@ class _AccessPlace:
     lock: bool
     within: tuple[tuple[str, int], ...] = ()
     spots: frozenset[Spot] = frozenset()
+    moved: int = 0
 
 
-def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
-    """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``)."""
+def line_members(
+    line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence, further: Sequence[Access] = ()
+) -> tuple[LineMember, ...]:
+    """Members by offset in the line; accesses beyond every known object stand as bare offsets (``0x28``).
+
+    Of a union that alternative is named which most accesses to the object fit, with those ``further`` ones.
+    """
+    arms = _arms((*line.accesses, *further), objects, evidence)
     grouped: dict[_AccessPlace, list[Access]] = {}
     for access in line.accesses:
         if access.offset is not None:
-            grouped.setdefault(_place(access, objects, evidence), []).append(access)
+            grouped.setdefault(_place(access, objects, evidence, arms), []).append(access)
     members = []
     for place, accesses in grouped.items():
         elsewhere: Counter[str] = Counter()  # what instructions touch and the objects have not there
@@ -99,45 +144,113 @@ def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeE
             found = instruction_of(access, evidence)
             if found is not None and not any(agrees(found, access, one, evidence.containment) for one in objects):
                 elsewhere.update(found.places)
-        start = None if place.object_offset is None else place.offset - place.object_offset
+        member = _member(place, accesses, evidence)
         members.append(
             replace(
-                _member(place, accesses, evidence),
+                member,
                 instructions=tuple(words for words, _ in elsewhere.most_common()),
-                doubted=any(place.offset in one.misfits for one in objects if one.start == start),
+                doubted=any(place.offset in one.misfits for one in objects if one.start == member.begin),
             )
         )
     return tuple(sorted(members, key=lambda member: (member.offset, member.path)))
 
 
-def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence) -> _AccessPlace:
+def _place(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence, arms: _Arms) -> _AccessPlace:
     offset = access.offset or 0
     for one in objects:
-        place = offset - one.start
-        leaf = _leaf(access, one, evidence)
+        place = one.place(offset)
+        # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
+        possible = _leaves(access, one, evidence)
+        leaf = max(possible, key=lambda leaf: (*_votes(leaf, one, arms), not leaf.member.dimensions), default=None)
         if leaf is not None:
             lock = has_lock(name for name, _ in leaf.chain) or has_lock([one.type])
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
-            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots)
+            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, offset - place - one.start)
         if one.variable and 0 <= place < (one.size or 0):
             return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 
-def _leaf(access: Access, one: LineObject, evidence: CodeEvidence) -> Leaf | None:
-    """The member of the object that an access met, by what its function touches."""
-    if one.layout is None or one.outcome not in KNOWN:
-        return None
-    place, containment = (access.offset or 0) - one.start, evidence.containment
-    leaves = containment.leaves(one.layout, place)
-    known = evidence_of(access, evidence)
-    met = touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)
-    touched = [leaf for leaf, _ in met]
-    reached = touched or [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
-    # Of a union's members one that is no array says more: pthread_mutex_t.__data.__lock rather than __size[0].
-    return min(reached or leaves, key=lambda leaf: bool(leaf.member.dimensions), default=None)
+# How many accesses fit a member, by where its object begins on the line and the path to the member or around it.
+_Arms = Mapping[tuple[int, str], int]
+
+
+def _arms(accesses: Iterable[Access], objects: Sequence[LineObject], evidence: CodeEvidence) -> _Arms:
+    """Which members the accesses of a line fit: an access that fits several counts for each in part."""
+    found: Counter[tuple[int, str]] = Counter()
+    for access in accesses:
+        for one in objects:
+            fitting = _leaves(access, one, evidence)
+            paths = {path for leaf in fitting for path in _paths(leaf)}
+            for path in paths:
+                found[one.start, path] += _WHOLE * (1 + weight(access)) // len(fitting)
+    return found
+
+
+def _paths(leaf: Leaf) -> list[str]:
+    """The path of a leaf, and what it begins with: of ``f_path.mnt`` also ``f_path``."""
+    parts = leaf.path.split(".")
+    return [".".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def _votes(leaf: Leaf, one: LineObject, arms: _Arms) -> tuple[int, ...]:
+    paths = _paths(leaf)
+    return tuple(arms.get((one.start, paths[min(depth, len(paths) - 1)]), 0) for depth in range(_DEPTH))
+
+
+def _leaves(access: Access, one: LineObject, evidence: CodeEvidence) -> list[Leaf]:
+    """The members of the object that an access may have met: those that its function touches, else can reach, else all.
+
+    One that is narrower than the access is none, unless the access ends with another one.
+    """
+    if one.layout is None or one.outcome not in KNOWN or access.offset is None:
+        return []
+    place, containment, known = one.place(access.offset), evidence.containment, evidence_of(access, evidence)
+    width = access.width or known.touches.width
+    leaves = [
+        leaf for leaf in containment.leaves(one.layout, place) if fits(leaf, one.layout, place, width, containment)
+    ]
+    met = [leaf for leaf, _ in touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)]
+    reached = [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
+    return [leaf for leaf in leaves if leaf in met] or reached or leaves
+
+
+def fits(leaf: Leaf, layout: int, place: int, width: int, containment: Containment) -> bool:
+    """Whether ``width`` bytes from ``place`` of the layout on can be an access to the leaf there, or from it on.
+
+    Of a pointer no part is touched but its first byte, which may hold flags; and what goes beyond the leaf ends with
+    another one, or in a hole.
+    """
+    end = place + max(width, 1)
+    pointer = leaf.member.category is MemberCategory.POINTER and not leaf.member.dimensions
+    if pointer and (place != leaf.offset or 1 < width < leaf.size):
+        return False
+    if end <= leaf.offset + leaf.size or leaf.member.is_open_array:
+        return True
+    last = containment.leaves(layout, end - 1) if end <= containment.layouts.by_id(layout).size else None
+    return last is not None and (not last or any(one.member.dimensions or one.offset + one.size == end for one in last))
+
+
+def against_widths(one: LineObject, accesses: Iterable[Access], evidence: CodeEvidence) -> str:
+    """Why an object must be doubted: many of the accesses whose width is known fit none of its members."""
+    containment, judged = evidence.containment, 0
+    against: list[tuple[int, int]] = []
+    for access in accesses:
+        place, width = one.place(access.offset or 0), access.width or evidence_of(access, evidence).touches.width
+        leaves = containment.leaves(one.layout, place) if one.layout is not None and width and place >= 0 else ()
+        judged += bool(leaves)
+        if (
+            leaves
+            and one.layout is not None
+            and not any(fits(leaf, one.layout, place, width, containment) for leaf in leaves)
+        ):
+            against.append((width, access.offset or 0))
+    if len(against) <= MOST_MISFITS * judged:
+        return ""
+    width, offset = against[0]
+    return f"accesses of {width} byte{'s' * (width != 1)}, as at {offset:#x}, fit none of its members"
 
 
 def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence) -> LineMember:
@@ -159,6 +272,8 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
         functions,
         lock=lock,
         write_inferred=inferred,
+        callers=_callers(group),
+        moved=spot.moved,
     )
 
 
@@ -189,6 +304,17 @@ def _writing_code(spot: _AccessPlace, accesses: Iterable[Access], evidence: Code
         if any(name in named and place in known.stores for name, place in spot.within):
             return f"{access.function} has a store at this displacement"
     return ""
+
+
+def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
+    """Who wanted the member: the first on each call path that is no helper, with who called it."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    for access in accesses:
+        for one in access.call_paths:
+            path = tuple(filter(None, (access.function, *one.functions)))
+            counts[tuple(dropwhile(is_helper, path))[:_CALLERS] or path[-1:]] += one.count
+    del counts[()]
+    return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS))
 
 
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:

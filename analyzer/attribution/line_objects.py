@@ -10,15 +10,23 @@ records the one is named that holds what is hot.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.attribute import attribute, attribute_as, attribute_begun, attribute_to
-from linesmith.analyzer.attribution.doubts import Neighbourhood, as_nested_records, ill_fitting, misfit_words
+from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
+from linesmith.analyzer.attribution.doubts import (
+    NEIGHBOURHOOD,
+    Neighbourhood,
+    as_nested_records,
+    ill_fitting,
+    misfit_words,
+)
+from linesmith.analyzer.attribution.drift import open_offsets
 from linesmith.analyzer.attribution.evidence import CodeEvidence
-from linesmith.analyzer.attribution.hypotheses import Hypothesis, within
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place, within
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
+from linesmith.analyzer.attribution.line_members import KNOWN, against_widths
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
@@ -27,16 +35,21 @@ from linesmith.analyzer.model import CacheLine, LineObject, Outcome, Profile
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
-# How sure the code must be that a record is one more of those of which a variable is known.
+# How sure the code must be that a record is one more of those of which a variable is known, or that it is one of which
+# no member is sure.
 NO_OTHER = 0.99
 # Objects that begin last before a line, and may reach onto it.
 _NEAREST = 4
+# Parts of memory in which objects that overlap a large one are looked for.
+_MOST_PARTS = 1024
 _UNSURE = (Outcome.CANNOT_TELL, Outcome.INNER_TYPE_ONLY)
 _IN_USER_SPACE = "every access comes from user space, but the ELF file is a kernel"
 _IN_KERNEL = (
     "every access comes from the kernel, but the ELF file is a program; give the kernel's vmlinux instead of it for "
     "such lines"
 )
+_OTHER_LAYOUT = "its members are at other offsets in the build of the report"
+_OPEN_START = "another start explains the line almost as well"
 _REACHES = "it reaches over from a line close by, where it is sure"
 _BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
@@ -49,25 +62,26 @@ def joint_objects(
     profile: Profile,
     evidence: CodeEvidence,
     kernel: Kernel | None,
-    wanted: str | None = None,
+    votes: Mapping[int, LineObject],
 ) -> tuple[Objects, ...]:
-    """The objects on each of ``lines``, of a ``wanted`` type where that explains a line.
+    """The objects on each of ``lines``; ``votes`` are those on the objects of the profile's areas.
 
     ``evidence`` is that of the functions of the lines; without a ``kernel`` each line stands for itself.
     """
     containment = evidence.containment
     starts = None if kernel is None else SlabStarts(containment, kernel, machines_with(cpus_of(profile)))
-    known = _Knowledge.of(profile, evidence, starts)
-    found = tuple(known.objects_on(line, wanted) for line in lines)
+    known = _Knowledge.of(profile, evidence, starts, votes)
+    found = tuple(map(known.objects_on, lines))
     if kernel is None:
-        found = _doubted_next_to_variables(lines, found, known)
+        found = _doubted_next_to_variables(found)
     learnt = None if starts is None else starts.learnt(_sure_objects(lines, found))
     if starts is not None and learnt is not None and learnt.machines != starts.machines:
-        known = _Knowledge.of(profile, evidence, learnt)
+        known = _Knowledge.of(profile, evidence, learnt, votes)
         pairs = zip(lines, found, strict=True)
-        found = tuple(one if _stands(line, one, learnt) else known.objects_on(line, wanted) for line, one in pairs)
-    told = zip(lines, _with_sure_ones(lines, found, known, learnt), strict=True)
-    named = ((line, as_nested_records(objects, line, containment, wanted)) for line, objects in told)
+        found = tuple(one if _stands(line, one, learnt) else known.objects_on(line) for line, one in pairs)
+    told = _without_overlaps(lines, tuple(_with_sure_ones(lines, found, known, learnt)), known)
+    pairs = zip(lines, told, strict=True)
+    named = ((line, as_nested_records(objects, line, containment)) for line, objects in pairs)
     return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
 
 
@@ -91,28 +105,37 @@ class _Knowledge:
     objects: ObjectMap
     neighbours: Neighbourhood
     kernel: bool
+    votes: Mapping[int, LineObject]
 
     @classmethod
-    def of(cls, profile: Profile, evidence: CodeEvidence, starts: SlabStarts | None) -> _Knowledge:
+    def of(
+        cls, profile: Profile, evidence: CodeEvidence, starts: SlabStarts | None, votes: Mapping[int, LineObject]
+    ) -> _Knowledge:
         """``evidence`` is that of the lines' functions, ``starts`` what the slabs of a kernel leave possible."""
         kernel = is_kernel(evidence.containment.layouts)
         own = (_own(line, kernel) for line in profile.lines)
-        return cls(ObjectMap(profile.areas), Neighbourhood(own, evidence, starts), kernel)
+        return cls(ObjectMap(profile.areas), Neighbourhood(own, evidence, starts), kernel, votes)
 
     @property
     def containment(self) -> Containment:
         """The layouts of the ELF file."""
         return self.neighbours.evidence.containment
 
-    def objects_on(self, line: CacheLine, wanted: str | None) -> Objects:
-        """The objects on a line, the one that explains most first; of a ``wanted`` type where that explains it."""
+    def objects_on(self, line: CacheLine) -> Objects:
+        """The objects on a line, the one that explains most first."""
         own = _own(line, self.kernel)
         if line.accesses and not own.accesses:
             outcome = Outcome.USER_SPACE if self.kernel else Outcome.NO_EVIDENCE
             return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
-        if identified := identify(own, self.objects, self.neighbours, wanted):
+        if identified := identify(own, self.objects, self.neighbours, self.votes):
             return identified
-        return attribute(own, self.neighbours) if wanted is None else attribute_as(wanted, own, self.neighbours)
+        return tuple(self._doubted(one, own) for one in attribute(own, self.neighbours))
+
+    def _doubted(self, one: LineObject, line: CacheLine) -> LineObject:
+        """An object that code tells; not known where the widths of accesses speak against it."""
+        known = one.outcome in KNOWN
+        doubt = against_widths(one, line.accesses, self.neighbours.evidence) if known else ""
+        return replace(one, outcome=Outcome.CANNOT_TELL, reason=doubt) if doubt else one
 
     def reaching(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
         """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
@@ -130,23 +153,27 @@ class _Knowledge:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
         if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
             return one
-        place = Hypothesis(one.layout, one.start)
+        place = Hypothesis(one.layout, one.start, one.ways)
         clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
-        misfits = ill_fitting(place, held)
-        against = misfit_words(misfits) if misfits else ""
-        reason, doubt = ("; ".join(filter(None, (said, against))) for said in (one.reason, one.doubt))
-        return replace(one, reason=reason, doubt=doubt, misfits=misfits)
+        misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer)}
+        starts = len({start for _, start in one.ways})
+        where = _OTHER_LAYOUT if starts > 1 else _OPEN_START if starts else ""
+        against = where, misfit_words(sorted(misfits)) if misfits else ""
+        reason, doubt = ("; ".join(filter(None, (said, *against))) for said in (one.reason, one.doubt))
+        found = replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
+        if one.margin < NO_OTHER and misfits >= {clue.offset for clue in held}:
+            return replace(found, outcome=Outcome.CANNOT_TELL)
+        return found
 
 
 def _own(line: CacheLine, kernel: bool) -> CacheLine:
     """The line with the accesses of kernel code for a kernel, of other code for a program."""
-    return replace(line, accesses=tuple(access for access in line.accesses if access.kernel in (kernel, None)))
+    own = tuple(access for access in line.accesses if access.kernel in (kernel, None))
+    return line if len(own) == len(line.accesses) else replace(line, accesses=own)
 
 
-def _doubted_next_to_variables(
-    lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge
-) -> tuple[Objects, ...]:
+def _doubted_next_to_variables(found: Sequence[Objects]) -> tuple[Objects, ...]:
     """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
 
     A record of which a program has a variable is seldom allocated as well.
@@ -159,9 +186,7 @@ def _doubted_next_to_variables(
         reason = f"the program has a variable that is a {one.type}, and this is no part of it"
         return replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
 
-    pairs = zip(lines, found, strict=True)
-    own = (known.objects_on(line, None) if one[0].asked_for and one[0].type in types else one for line, one in pairs)
-    return tuple(tuple(map(doubted, objects)) for objects in own)
+    return tuple(tuple(map(doubted, objects)) for objects in found)
 
 
 def _stands(line: CacheLine, objects: Objects, learnt: SlabStarts) -> bool:
@@ -180,7 +205,7 @@ def _is_unsure(objects: Objects) -> bool:
 
 def _start_of(line: CacheLine, objects: Objects) -> Iterator[PlacedStart]:
     """The first object of a line by its address, where that is known."""
-    if line.address is not None and objects[0].layout is not None:
+    if line.address is not None and objects[0].layout is not None and not objects[0].ways:
         yield PlacedStart(objects[0].layout, line.address + objects[0].start)
 
 
@@ -205,11 +230,64 @@ def _with_sure_ones(
 ) -> Iterator[Objects]:
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
     pairs = list(zip(lines, found, strict=True))
-    firm = {one for line, objects in pairs if not objects[0].asked_for for one in _sure_objects((line,), (objects,))}
-    sure = sorted(firm, key=lambda one: one.address)
+    sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
     elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, starts)
     for line, objects in pairs:
-        yield elsewhere.of_type(line, objects) if objects[0].asked_for else elsewhere.of(line, objects)
+        yield elsewhere.of(line, objects)
+
+
+def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge) -> Iterator[Objects]:
+    """The objects on each line; of two that claim the same bytes the surer one has them, on both lines."""
+    claimed = _ClaimedMemory(known.containment)
+    settled: dict[int, list[LineObject]] = {}
+    for at in sorted(range(len(lines)), key=lambda at: (not found[at][0].origin, -found[at][0].margin, at)):
+        line = lines[at]
+        settled[at] = []
+        for one in found[at]:
+            sure = line.address is not None and one.layout is not None and one.outcome is Outcome.RESOLVED
+            rival = claimed.rival(one, line) if sure and not one.origin else None
+            if rival is not None:
+                whole = known.reaching(rival, line)
+                reason = f"{one.type} would overlap an object that is surer, on a line close by"
+                doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
+                settled[at].append(doubted if whole is None else replace(whole, reason=_REACHES))
+                continue
+            if sure:
+                claimed.add(one, line)
+            settled[at].append(one)
+    return (tuple(settled[at]) for at in range(len(lines)))
+
+
+class _ClaimedMemory:
+    """The bytes that sure objects take, by process and part of memory."""
+
+    def __init__(self, containment: Containment) -> None:
+        self._containment = containment
+        self._parts: dict[tuple[int | None, int], set[Hypothesis]] = {}
+
+    def add(self, one: LineObject, line: CacheLine) -> None:
+        """Take the bytes of an object of a line."""
+        claim = _claim(one, line)
+        for part in self._parts_of(claim, line):
+            self._parts.setdefault(part, set()).add(claim)
+
+    def rival(self, one: LineObject, line: CacheLine) -> Hypothesis | None:
+        """Another object that has some of the bytes, seen from the line; none that is the same piece of memory."""
+        claim = _claim(one, line)
+        near = {other for part in self._parts_of(claim, line) for other in self._parts.get(part, ())}
+        rivals = (other for other in sorted(near) if overlap(claim, other, self._containment))
+        found = next((other for other in rivals if not same_place(claim, other, self._containment)), None)
+        return found and Hypothesis(found.layout, found.start - (line.address or 0))
+
+    def _parts_of(self, claim: Hypothesis, line: CacheLine) -> Iterator[tuple[int | None, int]]:
+        first = claim.start // NEIGHBOURHOOD
+        last = (claim.start + max(self._containment.layouts.by_id(claim.layout).size, 1) - 1) // NEIGHBOURHOOD
+        return ((line.pid, part) for part in range(first, min(last, first + _MOST_PARTS) + 1))
+
+
+def _claim(one: LineObject, line: CacheLine) -> Hypothesis:
+    """The object by its address."""
+    return Hypothesis(one.layout or 0, (line.address or 0) + one.start)
 
 
 class _SureElsewhere:
@@ -228,15 +306,6 @@ class _SureElsewhere:
         self._types = frozenset(one.layout for one in sure)
         self._known = known
         self._starts = starts
-
-    def of_type(self, line: CacheLine, objects: Objects) -> Objects:
-        """The object of a type that was asked for, where such an object that is sure elsewhere reaches this line."""
-        near = [one for one in self._sure if one.layout == objects[0].layout and line.address is not None]
-        for one in sorted(near, key=lambda one: -one.address):
-            whole = self._known.reaching(Hypothesis(one.layout, one.address - (line.address or 0)), line)
-            if whole is not None:
-                return (replace(whole, reason=_REACHES),)
-        return objects
 
     def of(self, line: CacheLine, objects: Objects) -> Objects:
         """The objects of the line, or the one that a sure one tells."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# Words that, as a whole part of a record's name, make it a lock: raw_spinlock, rw_semaphore, pthread_mutex_t.
+# Words that, as a whole part of a record's name, make it a lock: raw_spinlock, pthread_mutex_t, std::mutex.
 # Whole parts, because block and clock end in "lock" too.
 LOCK_WORDS = frozenset(
     (
@@ -22,6 +22,11 @@ _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
     r"|_slowlock|blocks_on_rt_mutex"  # of PREEMPT_RT (kernel/locking/rtmutex.c)
 )
+# What others call to copy, link or count, by its names in Linux and C libraries: who called it is the one that acts.
+_HELPER = re.compile(
+    r"_*(?:mem(?:cpy|set|move)|(?:clear|copy)_page(?:$|_erms|_rep|_orig|_mc)|str(?:n?cpy|n?cmp|len)|atomic"
+    r"|(?:h?list|llist|rb|vma_interval_tree|xas?|idr|ida|refcount|kref|percpu_(?:counter|ref))_)"
+)
 _WORD = re.compile(r"[a-z0-9]+")
 # Only the C library's own code reads and writes these; POSIX gives them no members (pthread.h, semaphore.h).
 _OPAQUE = re.compile(r"pthread_(?:mutex|rwlock|cond|barrier)_t|sem_t")
@@ -34,12 +39,17 @@ def is_opaque(record: str) -> bool:
 
 def is_lock(record: str) -> bool:
     """Whether a record of this name is a lock, by the words of its name."""
-    return any(part in LOCK_WORDS for part in record.split("_"))
+    return not LOCK_WORDS.isdisjoint(re.split("[_:]", record))
 
 
 def has_lock(records: Iterable[str]) -> bool:
     """Whether one of the records entered on the way to a member is a lock."""
     return any(is_lock(record) for record in records)
+
+
+def is_helper(function: str) -> bool:
+    """Whether a function acts for who called it: takes a lock, copies, links or counts."""
+    return takes_lock(function) or bool(_HELPER.match(function))
 
 
 def words_of(name: str) -> frozenset[str]:

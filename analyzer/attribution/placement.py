@@ -77,10 +77,13 @@ def placed(
 ) -> Profile:
     """A profile with code addresses and names of functions as in the ELF file, and its variables as ``areas``.
 
-    Addresses of lines stay those at run time. ``sampling.build_id`` is then that of the file. Other profiles than
-    sampled ones are returned as they are. Raises ``BuildIdDiffers`` unless ``trust`` says what to go by.
+    Addresses of lines stay those at run time. ``sampling.build_id`` is then that of the file. A recording of this
+    build that has no objects gets its variables; other profiles than sampled ones are returned as they are. Raises
+    ``BuildIdDiffers`` unless ``trust`` says what to go by.
     """
-    sampling = profile.sampling
+    sampling, recording = profile.sampling, profile.recording
+    if recording and recording.moved is not None and recording.build_id == identity.build_id and not profile.areas:
+        return with_variables(profile, identity, layouts, accesses, kernel, recording.moved)
     if sampling is None or (profile.areas and sampling.build_id):
         return profile
     refuse_other_samples(profile, identity, kernel, trust)
@@ -110,9 +113,9 @@ def placed(
 
 
 def with_variables(
-    profile: Profile, identity: ElfIdentity, layouts: Layouts, accesses: AccessMap, kernel: bool, distance: int
+    profile: Profile, identity: ElfIdentity, layouts: Layouts, accesses: AccessMap | None, kernel: bool, distance: int
 ) -> Profile:
-    """A pasted report of this very build, moved by ``distance`` bytes, with its variables as ``areas``."""
+    """A profile of this very build, moved by ``distance`` bytes, with its variables as ``areas``."""
     symbols = read_symbols(identity)
     image = _image(symbols, kernel)
     if image is None:
@@ -230,7 +233,18 @@ def _as_linked(access: Access, line: CacheLine, shift: Shift, symbols: ElfSymbol
         return access
     linked = access.code_address - distance
     function = symbols.function_at(linked)
-    return replace(access, code_address=linked, function=function.name if function else access.function)
+
+    def caller(returns: int) -> str | None:
+        away = shift(returns, line.pid)
+        found = None if away is None else symbols.function_at(returns - away - 1)
+        return found.name if found else None
+
+    return replace(
+        access,
+        code_address=linked,
+        function=function.name if function else access.function,
+        call_paths=tuple(one.named(caller) for one in access.call_paths),
+    )
 
 
 def _plausible(profile: Profile, accesses: AccessMap | None, kernel: bool) -> float | None:

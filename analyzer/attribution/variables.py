@@ -1,35 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which variables lie on the lines of a sampled profile: names by symbols, types by the code that touches them.
+"""Which variables lie on the lines of a profile: places and types by DWARF, where it has none places by symbols.
 
-``ObjectMap`` finds these and the objects of a snapshot by address; ``object_totals`` adds up a whole recording by slab
-cache and variable: a type of which thousands of objects live (``vm_area_struct``, ``page``) never has a hot line, and
-may still be what most CPUs meet on.
+``ObjectMap`` finds these and the objects of a snapshot by address. Of a thread's or CPU's variable the file tells where
+it lies in the block of its thread or CPU; where that block is, instructions tell that touched such a variable.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
 from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
-from linesmith.analyzer.layouts.collection import Layouts, bare_name
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectArea, ObjectKind, Profile
 
 # How far an address of the profile, in a process, is from that in the file; ``None`` where it is not in the file.
 Shift = Callable[[int, int | None], int | None]
-_Key = tuple[ObjectKind | None, str, tuple[str, ...]]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
-_NO_ROWS = np.empty(0, np.int64)
-_RECORDS = ("struct ", "union ", "class ")
+# The longest line, in bytes; of so many threads the own variables are named, on so many lines each.
+_LONGEST_LINE, _MOST_BLOCKS, _MOST_LINES = 256, 1024, 4096
+# Of a mangled name: internal linkage, scopes. Source: the Itanium C++ ABI, 5.1.2 and 5.1.4.
+_INTERNAL, _NESTED = "_ZL", "_ZN"
+_LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
+# What compilers call the namespace without a name, and what c++filt and gdb call it.
+_UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
 
 
 def variable_areas(
@@ -37,176 +39,164 @@ def variable_areas(
 ) -> tuple[ObjectArea, ...]:
     """The variables on the profile's lines at their run-time addresses; ``shift`` is how far an address was moved.
 
-    Of a kernel those of a CPU are known where its own instructions show where its copy begins.
+    Those of a CPU or of a thread are known where its own instructions show where its copy begins.
     """
-    typed = _TypedVariables(profile, symbols, layouts, accesses)
-    copies: dict[int, int] = {}
-    if kernel and accesses is not None:
-        copies = _copies(profile, symbols, accesses)
+    plain = _Variables(symbols, layouts, accesses, of_threads=False)
+    copies = _copies(profile, symbols, accesses) if kernel and accesses is not None else {}
     begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
     section = range(begin or 0, end or 0)
     found: dict[int, ObjectArea] = {}
-    for line in profile.lines:
-        if line.address is not None and (distance := shift(line.address, line.pid)) is not None:
-            found |= {area.address: area for area in typed.on(line, distance)}
+    for line in (one for one in profile.lines if one.address is not None):
+        address = line.address or 0
+        if (distance := shift(address, line.pid)) is not None:
+            found |= {area.address: area for area in plain.on(line, distance)}
         for cpu, distance in copies.items():
-            if line.address is not None and line.address - distance in section:
-                own = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in typed.on(line, distance))
-                found |= {area.address: area for area in own}
+            if address - distance in section:
+                areas = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in plain.on(line, distance))
+                found |= {area.address: area for area in areas}
+    if not kernel and accesses is not None:
+        found |= _of_threads(profile, _Variables(symbols, layouts, accesses, of_threads=True), accesses)
     return tuple(found[address] for address in sorted(found))
 
 
-class _TypedVariables:
-    """Areas of variables, with the record that the code takes each for."""
+def _of_threads(profile: Profile, own: _Variables, accesses: AccessMap) -> dict[int, ObjectArea]:
+    """The variables that threads have of their own, by address, in every block that is known."""
+    lines = sorted((one for one in profile.lines if one.address is not None), key=lambda one: one.address or 0)
+    addresses = [line.address or 0 for line in lines]
+    found: dict[int, ObjectArea] = {}
+    for distance in _blocks(profile, accesses):
+        first = bisect_right(addresses, distance + own.span.start - _LONGEST_LINE)
+        last = bisect_right(addresses, distance + own.span.stop - 1)
+        for line in lines[first : min(last, first + _MOST_LINES)]:
+            found |= {area.address: replace(area, detail="of a thread") for area in own.on(line, distance)}
+    return found
 
-    def __init__(self, profile: Profile, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None) -> None:
-        self._symbols = symbols
+
+class _Variables:
+    """Those of the file, or the own ones of its threads, by address."""
+
+    def __init__(self, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None, of_threads: bool) -> None:
+        self._symbols = None if of_threads else symbols
         self._layouts = layouts
         self._accesses = accesses
-        self._seen = _seen(profile, accesses) if accesses is not None else {}
-        self._declared = cache(self._by_name)
-        self._plain = cache(self._element)
+        self._rows: list[int] = []
+        self._starts: list[int] = []
+        if accesses is not None:
+            # What a linker has thrown away is described at address 0.
+            placed = (accesses.static_of_thread == of_threads) & ((accesses.static_address != 0) | of_threads)
+            self._rows = np.flatnonzero(placed).tolist()
+            self._starts = accesses.static_address[self._rows].tolist()
+
+    @property
+    def span(self) -> range:
+        """From the first of them to the end of the last."""
+        if self._accesses is None or not self._rows:
+            return range(0)
+        return range(self._starts[0], self._starts[-1] + int(self._accesses.static_bytes[self._rows[-1]]))
 
     def on(self, line: CacheLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
-        for one in self._symbols.variables(begin, begin + line.bytes):
-            area = self._area(one, distance, line)
-            yield area
-            if not area.types and area.count == 1:
-                yield from self._inside(one, distance, line)
-
-    def _area(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> ObjectArea:
-        """One variable; an array is a row of its elements."""
-        name, size = self._declared(symbol)
-        if not name:
-            name, size = self._by_instructions(symbol, distance, line)
-        if not name:
-            size = self._plain(symbol)
-        types = (name,) if name else ()
-        start = symbol.address + distance
-        return ObjectArea(ObjectKind.GLOBAL, symbol.name, start, size, size, symbol.size // size, types)
-
-    def _inside(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> Iterator[ObjectArea]:
-        """The record that instructions know within a variable whose type has no name, if it fills most of it."""
-        begin = (line.address or 0) - distance - symbol.address
-        found = set()
-        for offset, spelling, into in self._seen.get(id(line), ()):
-            at, name = begin + offset - into, _bare(spelling)
-            size = max((one.size for one in self._layouts.variants(name)), default=0)
-            if at > 0 and at + size <= symbol.size < 2 * size:
-                found.add((at, size, name))
-        if len(found) == 1:
-            at, size, name = found.pop()
-            yield ObjectArea(ObjectKind.GLOBAL, symbol.name, symbol.address + distance + at, size, size, 1, (name,))
-
-    def _by_name(self, symbol: ElfSymbol) -> tuple[str, int]:
-        """Name and size of the record that most code takes the variable, or its elements, for."""
-        if self._accesses is None or not self._is_one_size(symbol):
-            return "", symbol.size
-        for name, _ in _types_of(symbol.name, self._accesses).most_common():
-            if size := self._fitting(name, symbol.size):
-                return name, size
-        return "", symbol.size
-
-    def _is_one_size(self, symbol: ElfSymbol) -> bool:
-        """Whether all variables of its name have its size, so that what code does to one tells of each."""
-        return len({one.size for one in self._symbols.called(symbol.name)}) == 1
-
-    def _element(self, symbol: ElfSymbol) -> int:
-        """Bytes of each element of an array of plain values, as all code takes it; of anything else the whole."""
-        if self._accesses is None or not self._is_one_size(symbol):
-            return symbol.size
-        taken = _taken_for(symbol.name, self._accesses)
-        spelling, width, into = next(iter(taken), ("", 0, 0))
-        record = spelling.startswith(_RECORDS) or self._layouts.variants(spelling)
-        if len(taken) != 1 or record or into or not width or symbol.size % width:
-            return symbol.size
-        return width
-
-    def _by_instructions(self, symbol: ElfSymbol, distance: int, line: CacheLine) -> tuple[str, int]:
-        """The largest record that instructions take what lies there for, each at its place in a row of them."""
-        found: dict[str, int] = {}
-        begin = (line.address or 0) - distance - symbol.address
-        for offset, spelling, into in self._seen.get(id(line), ()):
-            at, size = begin + offset - into, self._fitting(_bare(spelling), symbol.size)
-            if 0 <= begin + offset < symbol.size and size and at % size == 0:
-                found[_bare(spelling)] = size
-        largest = max(found, key=lambda name: found[name], default="")
-        return largest, found.get(largest, symbol.size)
-
-    def _fitting(self, name: str, room: int) -> int:
-        """Size of the largest record of that name of which some fill the room; 0 where there is none."""
-        sizes = (one.size for one in self._layouts.variants(name))
-        return max((size for size in sizes if size and room % size == 0), default=0)
+        end = begin + line.bytes
+        symbols = {one.address: one for one in self._symbols.variables(begin, end)} if self._symbols else {}
+        first, last = max(bisect_right(self._starts, begin) - 1, 0), bisect_right(self._starts, end - 1)
+        for row in self._rows[first:last]:
+            area = self._accesses and _described(self._accesses, row, symbols, self._layouts)
+            if area and area.size and begin < area.end:
+                symbols.pop(area.address, None)
+                yield replace(area, address=area.address + distance)
+        for one in symbols.values():
+            yield ObjectArea(ObjectKind.GLOBAL, scoped_name(one.name), one.address + distance, one.size, one.size)
 
 
-def _seen(profile: Profile, accesses: AccessMap) -> dict[int, list[tuple[int, str, int]]]:
-    """Of each line the offsets touched, as which type, at which offset in it."""
-    found: dict[int, list[tuple[int, str, int]]] = {}
-    for line in profile.lines:
-        known = [(one.offset, one.code_address) for one in line.accesses if one.offset is not None and one.code_address]
-        rows = resolve(np.array([code for _, code in known], np.uint64), accesses)
-        for (offset, _), row in zip(known, rows.tolist(), strict=True):
-            if row != NO_ROW and (place := int(accesses.place[row])):
-                spelling = accesses.types[int(accesses.place_type[place])]
-                found.setdefault(id(line), []).append((offset, spelling, int(accesses.place_offset[place])))
-    return found
+def _described(accesses: AccessMap, row: int, symbols: Mapping[int, ElfSymbol], layouts: Layouts) -> ObjectArea:
+    """A variable as DWARF has it, an array as a row of its elements; of no size where nothing says it."""
+    address, layout = int(accesses.static_address[row]), int(accesses.static_layout[row])
+    symbol = symbols.get(address)
+    size = int(accesses.static_bytes[row]) or (symbol.size if symbol else 0)
+    element = int(accesses.static_element[row]) or size
+    if layout >= 0 and size == element and symbol:
+        size = element = max(size, symbol.size)  # it may end with an array that DWARF gives no length
+    if not element or size % element or not size:
+        element = size
+    name, title = _shown(accesses.statics[row], symbol), layouts.by_id(layout).name if layout >= 0 else ""
+    types, id_ = (title,) if title else (), layout if layout >= 0 else None
+    count = size // element if element else 1
+    return ObjectArea(ObjectKind.GLOBAL, name, address, element, element, count, types, layout=id_)
 
 
-def _bare(spelling: str) -> str:
-    """The name of a record without ``struct``; nothing for pointers."""
-    return "" if spelling.endswith("*") else bare_name(spelling)
+def _shown(name: str, symbol: ElfSymbol | None) -> str:
+    """What DWARF calls a variable, in its scopes as far as the symbol tells them."""
+    scoped = scoped_name(symbol.name if symbol else name)
+    return scoped if scoped.rpartition("::")[2] == name or name.startswith(_NESTED) else name
 
 
-def _rows_on(name: str, accesses: AccessMap) -> NDArray[np.int64]:
-    """The rows of the access map that are of the variables of a name, at a place that is known."""
-    numbers = accesses.variables.called(name)
-    return np.flatnonzero(np.isin(accesses.variable, numbers) & (accesses.place != 0)) if numbers else _NO_ROWS
+def scoped_name(symbol: str) -> str:
+    """``_ZN3app4jobsE`` as ``app::jobs``; the symbol itself where it is no plain name in named scopes."""
+    if symbol.startswith(_INTERNAL):
+        parts, rest = _parts(symbol[len(_INTERNAL) :])
+        return parts[0] if len(parts) == 1 and not rest else symbol
+    if symbol.startswith(_NESTED):
+        parts, rest = _parts(symbol[len(_NESTED) :])
+        return "::".join(_UNNAMED.get(part, part) for part in parts) if parts and rest == "E" else symbol
+    return symbol
 
 
-def _types_of(name: str, accesses: AccessMap) -> Counter[str]:
-    """How many accesses to the variable take it for which record, without the word ``struct``."""
-    places, counts = np.unique(accesses.place[_rows_on(name, accesses)], return_counts=True)
-    found: Counter[str] = Counter()
-    for place, count in zip(places.tolist(), counts.tolist(), strict=True):
-        spelling = accesses.types[int(accesses.place_type[place])]
-        if accesses.place_offset[place] >= 0 and (bare := _bare(spelling)):
-            found[bare] += count
-    return found
+def _parts(mangled: str) -> tuple[list[str], str]:
+    """Identifiers, each behind its length, and what is left behind them."""
+    parts: list[str] = []
+    while (length := _LENGTH.match(mangled)) and length.end() + int(length[1]) <= len(mangled):
+        end = length.end() + int(length[1])
+        parts.append(mangled[length.end() : end])
+        mangled = mangled[end:]
+    return parts, mangled
 
 
-def _taken_for(name: str, accesses: AccessMap) -> set[tuple[str, int, int]]:
-    """As which type the code takes the variable, how many bytes it touches of that at once, and how far into it."""
-    rows = _rows_on(name, accesses)
-    places = accesses.place[rows]
-    told = zip(accesses.place_type[places], accesses.width[rows], accesses.place_offset[places], strict=True)
-    return {(accesses.types[int(type_)], int(width), int(into)) for type_, width, into in set(told)}
+def _blocks(profile: Profile, accesses: AccessMap) -> list[int]:
+    """How far the blocks of threads' own variables are above the offsets in them, by instructions that touched one.
+
+    A variable whose name several threads' variables have tells nothing, nor does an array.
+    """
+    own: dict[str, int | None] = {}
+    for row in np.flatnonzero(accesses.static_of_thread).tolist():
+        plain = accesses.static_bytes[row] == accesses.static_element[row]
+        name = accesses.statics[row]
+        own[name] = int(accesses.static_address[row]) if plain and name not in own else None
+    votes: Counter[int] = Counter()
+    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU) if own else ():
+        address = own.get(accesses.variables[int(accesses.variable[row])])
+        if address is not None:
+            into = int(accesses.place_offset[accesses.place[row]])
+            votes[(line.address or 0) + (access.offset or 0) - address - into] += 1
+    return [distance for distance, _ in votes.most_common(_MOST_BLOCKS)]
+
+
+def _rows_met(profile: Profile, accesses: AccessMap, outcome: AccessOutcome) -> Iterator[tuple[CacheLine, Access, int]]:
+    """The accesses of the profile that are rows of the map with such an outcome and a variable."""
+    met = [
+        (line, access, access.code_address)
+        for line in profile.lines
+        for access in line.accesses
+        if line.address is not None and access.offset is not None and access.code_address is not None
+    ]
+    rows = resolve(np.array([code for *_, code in met], np.uint64), accesses)
+    for (line, access, _), row in zip(met, rows.tolist(), strict=True):
+        if row != NO_ROW and OUTCOMES[accesses.outcome[row]] is outcome and accesses.variable[row]:
+            yield line, access, row
 
 
 def _copies(profile: Profile, symbols: ElfSymbols, accesses: AccessMap) -> dict[int, int]:
     """How far each CPU's copy of the per-CPU section is from the section, as most of its own accesses tell."""
     votes: dict[int, Counter[int]] = {}
-    for line in profile.lines:
-        for access in line.accesses:
-            for distance in _distances(line, access, symbols, accesses):
-                for one in access.by_cpu:
-                    votes.setdefault(one.cpu, Counter())[distance] += one.loads + one.stores
+    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU):
+        if len(access.by_cpu) == 1:
+            into = int(accesses.place_offset[accesses.place[row]])
+            for one in symbols.called(accesses.variables[int(accesses.variable[row])]):
+                distance = (line.address or 0) + (access.offset or 0) - one.address - into
+                if distance % _PAGE == 0:
+                    samples = access.by_cpu[0]
+                    votes.setdefault(samples.cpu, Counter())[distance] += samples.loads + samples.stores
     return {cpu: found.most_common(1)[0][0] for cpu, found in votes.items()}
-
-
-def _distances(line: CacheLine, access: Access, symbols: ElfSymbols, accesses: AccessMap) -> Iterator[int]:
-    """From a per-CPU variable in the file to the copy that an instruction of its own CPU touched."""
-    if access.code_address is None or access.offset is None or line.address is None or not 0 < len(access.by_cpu) < 2:
-        return
-    row = int(resolve(np.array([access.code_address], np.uint64), accesses)[0])
-    if row == NO_ROW or OUTCOMES[accesses.outcome[row]] is not AccessOutcome.PER_CPU or not accesses.variable[row]:
-        return
-    into = int(accesses.place_offset[accesses.place[row]])
-    for one in symbols.called(accesses.variables[int(accesses.variable[row])]):
-        distance = line.address + access.offset - one.address - into
-        if distance % _PAGE == 0:
-            yield distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +219,11 @@ class ObjectMap:
         self._areas = sorted(areas, key=lambda area: area.address)
         self._starts = [area.address for area in self._areas]
 
+    def meets(self, line: CacheLine) -> bool:
+        """Whether an area reaches onto the line."""
+        index = bisect_left(self._starts, (line.address or 0) + line.bytes) - 1
+        return index >= 0 and self._areas[index].end > (line.address or 0)
+
     def element_at(self, address: int) -> PlacedObject | None:
         """The same, named as an element where a variable is an array: ``per_thread[3]``."""
         place = self.at(address)
@@ -245,39 +240,3 @@ class ObjectMap:
         area = self._areas[index]
         start = area.address + min((address - area.address) // max(area.stride, 1), area.count - 1) * area.stride
         return PlacedObject(area, start) if start <= address < start + area.size else None
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTotal:
-    """All objects of one slab cache, or one variable; ``share`` is of all contended accesses of the profile.
-
-    ``types`` are the record types that the snapshot gives them; ``kind`` is empty where it knows nothing.
-    """
-
-    kind: ObjectKind | None
-    name: str
-    types: tuple[str, ...]
-    lines: int
-    contended: int
-    share: float
-
-
-def object_totals(profile: Profile) -> tuple[ObjectTotal, ...]:
-    """One total for each cache or variable met, most contended first; lines set apart are left out."""
-    known = ObjectMap(profile.areas)
-    contended: Counter[_Key] = Counter()
-    lines: Counter[_Key] = Counter()
-    for line in profile.lines:
-        if not line.apart:
-            met: Counter[_Key] = Counter()
-            for access in line.accesses:
-                if access.contended:
-                    placed = line.address is not None and access.offset is not None
-                    place = known.at((line.address or 0) + (access.offset or 0)) if placed else None
-                    area = place and place.area
-                    met[(area.kind, area.name, area.types) if area else (None, "", ())] += access.contended
-            contended.update(met)
-            lines.update(met.keys())
-    total = sum(line.contended for line in profile.lines) or 1
-    found = (ObjectTotal(*key, lines[key], count, count / total) for key, count in contended.items())
-    return tuple(sorted(found, key=lambda one: (-one.contended, one.name)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
     from linesmith.analyzer.layouts.leaves import Named
     from linesmith.analyzer.model import Layout, TypeAccesses
-    from linesmith.analyzer.sharing.contended_lock import Asking
 
 
 @click.command()
@@ -75,7 +73,6 @@ def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: i
     """
     from linesmith.analyzer.access.questions import accesses_of
     from linesmith.analyzer.layouts.collection import select
-    from linesmith.analyzer.layouts.dwarf import touched
     from linesmith.analyzer.report import access
 
     reading, layouts = load_accesses(elf), load(elf).layouts
@@ -84,25 +81,20 @@ def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: i
     if member is not None:
         parts = _called(member, layouts_of_type, layouts)
         own = [(layout, one, parts[layout.id]) for layout, one in found if layout.id in parts]
-        asking = partial(touched, elf)
-        found = [(layout, _of_part(layout, layouts, one, part, reading.accesses, asking)) for layout, one, part in own]
+        found = [(layout, _of_part(layout, one, part, reading.accesses)) for layout, one, part in own]
     if format_ == "json":
         return access.types_json(found, reading.identity)
     return access.render_types(found, limit, columns)
 
 
-def _of_part(
-    layout: Layout, layouts: Layouts, found: TypeAccesses, part: Named, accesses: AccessMap, asking: Asking
-) -> TypeAccesses:
-    """Who touches one member; of a lock that is only handed on, who takes it."""
-    from linesmith.analyzer.access.questions import of_member
-    from linesmith.analyzer.sharing.contended_lock import takers
+def _of_part(layout: Layout, found: TypeAccesses, part: Named, accesses: AccessMap) -> TypeAccesses:
+    """Who touches one member, and who gets its address."""
+    from linesmith.analyzer.access.questions import handed_on, of_member
 
     own = of_member(found, part, accesses)
-    if any(one.functions for one in own.members):
-        return own
-    known = takers(layout, part.path, layouts, found, asking)
-    return replace(own, members=tuple(replace(one, takers=known) for one in own.members))
+    first, *others = own.members
+    handed = handed_on(layout, part.offset, part.span.size, accesses)
+    return replace(own, members=(replace(first, handed=handed), *others))
 
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:

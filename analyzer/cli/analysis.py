@@ -21,6 +21,7 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
     ProfileError,
     ProfileWithoutOffsets,
+    TraceError,
 )
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
 
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.slab.allocation import Kernel
 
 
-# Lines that are looked at where a type is named: a recording has many that may hold it.
-TOP_OF_A_TYPE = 200
 _RELEASE = re.compile(r"(\d{1,3})\.(\d{1,3})(?:[.-].*)?\Z")
 _RESULTS = ("output", "save")
 
@@ -147,7 +146,7 @@ def analyse(
     snapshot: Path | None = None,
     trust: str | None = None,
 ) -> Explanation:
-    """Read the files and explain the ``top`` lines of the report ``section`` (from 1), or those that hold a ``type_``.
+    """Read the files and explain the ``top`` lines of the report ``section`` (from 1), of which a ``type_`` shows some.
 
     ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
     builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile
@@ -157,7 +156,7 @@ def analyse(
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
     from linesmith.analyzer.layouts.collection import bare_name
-    from linesmith.analyzer.sharing.analysis import TOP, explain, holding
+    from linesmith.analyzer.sharing.analysis import TOP, explain, narrowed
     from linesmith.plugins.registry import read_named_profiles, read_profiles
 
     reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
@@ -166,14 +165,12 @@ def analyse(
     if snapshot is not None:
         report = with_snapshot(report, snapshot, reading.identity)
     record = bare_name(type_) if type_ else None
-    looked_at = top or (TOP_OF_A_TYPE if record else TOP)
-    found = explain(reading, report, record, looked_at, load_accesses_if_any, Trust(trust or Trust.BUILD_ID))
+    found = explain(reading, report, top or TOP, load_accesses_if_any, Trust(trust or Trust.BUILD_ID))
     found = replace(found, reports=len(reports))
     if record is not None:
-        held = holding(found.findings, record)
-        if not held:
-            raise NothingToSuggest(_not_held(found, record))
-        found = replace(found, findings=held)
+        whole, found = found, narrowed(found, record)
+        if not found.findings:
+            raise NothingToSuggest(_not_held(whole, record))
     _refuse_without_offsets(found.profile)
     return found
 
@@ -203,7 +200,7 @@ def _not_held(found: Explanation, record: str) -> str:
 
     That are types recognised on a line, and those of variables and caches that lie on one.
     """
-    from linesmith.analyzer.attribution.variables import object_totals
+    from linesmith.analyzer.attribution.by_object import object_totals
     from linesmith.analyzer.layouts.collection import nearest_names
 
     absent = ""
@@ -218,12 +215,25 @@ def _not_held(found: Explanation, record: str) -> str:
     return f"no line of {found.profile.source} was found to hold {record}{absent}; {instead}"
 
 
-def check_save(save: Path | None, output: Path | None) -> None:
-    """Raise ``OutputError`` or ``ToolMissing`` where ``save_profile`` would, before any work is done."""
-    from linesmith.plugins.profiles.recorded import can_hold
+def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:
+    """The trace that belongs to the recording in ``profile``, found beside it unless it is ``named``.
 
+    Where none is found a remark says why. Raises ``TraceError`` for one that is named and is another's.
+    """
+    from linesmith.tuner.replay.recorded_trace import trace_of
+
+    try:
+        return trace_of(found.given.recording, profile, named)
+    except TraceError as error:
+        if named is not None:
+            raise
+        remark(f"no candidate is replayed: {error}")
+        return None
+
+
+def check_save(save: Path | None, output: Path | None) -> None:
+    """Raise ``OutputError`` where ``save_profile`` would, before any work is done."""
     if save is not None:
-        can_hold(save)
         check_destinations([place for place in (save, output) if place], _RESULTS)
 
 

@@ -24,8 +24,8 @@ from linesmith.analyzer.cli import options
     "--save",
     metavar="FILE",
     type=options.NEW_FILE,
-    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as Parquet if its "
-    "name ends in .parquet, otherwise as JSON.",
+    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as JSON if its "
+    "name ends in .json.",
 )
 def command(
     elf: Path,
@@ -54,7 +54,7 @@ def command(
     check_save(save, output)
     found = analyse(elf, profile, section, type_, top, snapshot, trust)
     report = ProfileSection(found.profile, section, found.reports, found.left_out)
-    shown = by_removable(found.findings), found.reading.identity, report
+    shown = by_removable((*found.findings, *found.colder)), found.reading.identity, report
     as_text = format_ == "text"
     text = hot.render_text(*shown, text_columns(output)) if as_text else hot.render_json(*shown)
     options.write(text, output)

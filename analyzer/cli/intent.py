@@ -206,10 +206,11 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     from linesmith.analyzer.model import MemberGroup, MoveKind
     from linesmith.patches.message.paragraphs import move_clause
 
-    premises = basis.premises(Path(found.reading.identity.path), found.reading)
+    known = basis.premises(Path(found.reading.identity.path), found.reading)
+    known = premises.in_found_caches(known, found)
     layout, lines = _held(found)
-    answers = offered(found, premises, None).answers
-    taken = [one for answer in answers for one in answer.candidates[:1] if one.recommended]
+    first = (one for answer in offered(found, known, None) for one in answer.candidates[:1])
+    taken = [one for one in first if one.recommended and one.before.id == layout.id]
     moves = [move for one in taken for move in one.moves]
     grounds = Grounds(
         layout,
@@ -223,10 +224,10 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
             MemberGroup(move.member, move.members) for move in moves if move.kind is MoveKind.GROUP and move.members
         ),
         change=_change([move_clause(move) for move in moves]),
-        kernel=premises.kernel,
+        kernel=known.kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )
-    return entry(grounds, largest=max((one.after.size for one in taken if one.before.id == layout.id), default=0))
+    return entry(grounds, largest=max((one.after.size for one in taken), default=0))
 
 
 def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> TypeIntent:
@@ -253,12 +254,13 @@ def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> Typ
 
 
 def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:
-    """The layout of the record on the hottest line, and all lines that hold it; raises ``NothingToSuggest``."""
-    layouts = [one.objects[0].layout for one in found.findings if one.objects and one.objects[0].layout is not None]
-    if not layouts:
+    """The layout of the record that was named, and all lines that are of one; raises ``NothingToSuggest``."""
+    lines = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].layout is not None]
+    named = [one.objects[0].layout for one in lines if one.objects[0].type == found.narrowed_to]
+    if not named:
         raise NothingToSuggest(f"{found.profile.source} names no layout of that type; see `linesmith hot`")
-    lines = tuple(one for one in found.findings if one.objects and one.objects[0].layout == layouts[0])
-    return found.reading.layouts.by_id(layouts[0]), lines
+    record = named[0] or 0
+    return found.reading.layouts.by_id(record), tuple(one for one in lines if one.objects[0].layout == record)
 
 
 def _of(line: Finding) -> int:

@@ -178,7 +178,7 @@ def _heats(
     names = {one.name for one in records} if types else set()
     alone = names.pop() if len(names) == 1 else None
     found = _analysed(elf, profile, alone, drawing)
-    sampled, findings = (found.profile, found.findings) if found else (None, ())
+    sampled, findings = (found.profile, (*found.findings, *found.colder)) if found else (None, ())
     worth = list(records)
     if found and not (types and len(records) <= maps.MOST_MAPS):
         # Those that findings name; what is held in them is asked for by name.

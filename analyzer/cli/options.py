@@ -194,7 +194,7 @@ trace = click.option(
     "--trace",
     metavar="FILE",
     type=EXISTING_FILE,
-    help="Replay every candidate on a trace that `linesmith record --trace` wrote with PROFILE.",
+    help="Trace to replay candidates on, which `linesmith record` wrote with PROFILE.  [default: PROFILE.trace]",
 )
 output = click.option(
     "-o",

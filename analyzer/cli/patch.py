@@ -141,7 +141,7 @@ def command(
     Of a tree that is a repository of git it is a mail for `git am`. The patch counts only when the patched source
     compiles, with the tree's own flags, to the layout that was promised.
     """
-    from linesmith.analyzer.cli.analysis import analyse
+    from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.group import interruptible
     from linesmith.analyzer.cli.suggest import tell_choice
     from linesmith.patches.source.tree import Tree
@@ -154,6 +154,7 @@ def command(
     mailing.check(tree)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+        trace = trace_to_replay(found, profile, trace)
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
@@ -216,7 +217,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     from linesmith.tuner.propose.candidates import reasons
     from linesmith.tuner.propose.steps import step_tables
 
-    answers = offered(found, premises, trace).answers
+    answers = offered(found, premises, trace)
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
         raise NothingToSuggest(reasons(answers))

@@ -193,6 +193,7 @@ class PremiseOptions:
         Members count as far as the ELF file has them; reading the tree counts against the deadline.
         """
         known = self.on_machine_of(found.profile).premises(Path(found.reading.identity.path), found.reading, scans)
+        known = in_found_caches(known, found)
         if sources.tree is None:
             return known
         from linesmith.analyzer.model import SourceFacts
@@ -203,6 +204,14 @@ class PremiseOptions:
             blocks = tuple((name, held_together(name, one, sources.tree)) for name, one in objects(found).items())
         held = known_facts(SourceFacts(blocks), found.reading.layouts)
         return replace(known, facts=SourceFacts((*known.facts.records, *held.records)))
+
+
+def in_found_caches(known: Premises, found: Explanation) -> Premises:
+    """The same with the slab caches in which the profile's objects were found."""
+    from linesmith.analyzer.attribution.votes import with_found_caches
+
+    kernel = known.kernel and with_found_caches(known.kernel, found.profile, found.reading.layouts)
+    return replace(known, kernel=kernel)
 
 
 def _premise_options(

@@ -56,6 +56,8 @@ _RESULTS = ("output", "log", "trace")
 _TRACE = "accesses.trace"
 _PART_BYTES = 1 << 20
 _RECORDERS = ("perf", "qemu-user", "qemu")
+# Of these the one that has samples, and no trace.
+_SAMPLES = "perf"
 
 
 class _ByteSize(click.ParamType):  # type: ignore[type-arg]
@@ -148,7 +150,12 @@ _OPTIONS = (
     ),
     click.option("--from", "first", metavar="FUNCTION", help="Record from the first call of FUNCTION on."),
     click.option("--to", "last", metavar="FUNCTION", help="Stop where FUNCTION is called."),
-    click.option("--trace", metavar="FILE", type=options.NEW_FILE, help="Keep a trace for what-if replays."),
+    click.option(
+        "--trace",
+        metavar="FILE",
+        type=options.NEW_FILE,
+        help="Accesses that other layouts are replayed on.  [default: PROFILE.trace]",
+    ),
     click.option("--log", metavar="FILE", type=options.NEW_FILE, help="Console of the guest.  [default: PROFILE.log]"),
     click.option(
         "--timeout",
@@ -178,7 +185,7 @@ def record_options(command: Callable[..., None]) -> Callable[..., None]:
     metavar="PROFILE",
     required=True,
     type=options.NEW_FILE,
-    help="Write the profile to this file (replaced if it exists): as Parquet if it is called .parquet, else as JSON.",
+    help="Write the profile to this file (replaced if it exists), the trace beside it; as JSON if it is called .json.",
 )
 @click.argument("command_", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool, **given: object) -> None:
@@ -197,8 +204,12 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
+    from linesmith.tuner.replay.recorded_trace import place_of_trace
+
     ordered = order(command_, output, machine, given)
     recorder = choose(machine, ordered)
+    if ordered.trace is None and recorder.name != _SAMPLES:
+        ordered = replace(ordered, trace=place_of_trace(output))
     if dry_run:
         click.echo(visible("\n".join(recorder.commands(ordered))))
         return
@@ -261,20 +272,22 @@ def choose(machine: str, order: Order) -> Recorder:
 
 def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
-    from linesmith.plugins.profiles.recorded import can_hold, encode_for
-    from linesmith.plugins.recording.text import with_objects
+    from linesmith.plugins.profiles.recorded import encode_for
+    from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
     from linesmith.plugins.registry import snapshot_source
+    from linesmith.tuner.replay.recorded_trace import with_trace
 
-    can_hold(output)
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
+    vmlinux = order.guest.vmlinux if order.guest else None
+    refuse_unnamed_objects(vmlinux, snapshot_source(_SNAPSHOT_SOURCE))
     with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
         recorded = recorder.record(replace(order, trace=trace), folder, _tell)
         if recorded.memory is not None:
             _tell("looking up objects in the memory dump")
-        vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
-        if trace and order.trace:
+        if trace and order.trace and trace.is_file():
+            profile = with_trace(profile, trace) if profile else None
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
     deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
@@ -288,13 +301,15 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
     rows.append(f"profile: {output}")
     if order.log and order.log.is_file():
         rows.append(f"log: {order.log}")
-    if order.trace and order.trace.is_file():
+    if order.trace and profile.recording and profile.recording.trace:
         rows.append(f"trace: {order.trace}")
     return "\n".join(rows)
 
 
 def _simulated(profile: Profile) -> Iterator[str]:
-    apart = [line for line in profile.lines if line.apart]
+    from linesmith.analyzer.attribution.by_object import lines_apart
+
+    apart = lines_apart(profile)
     taken = sum(line.taken or 0 for line in profile.lines)
     counts = profile.recording.counts if profile.recording else ()
     dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
@@ -302,7 +317,7 @@ def _simulated(profile: Profile) -> Iterator[str]:
     if not profile.lines:
         yield "note: no two CPUs met on a line in the region; what child processes do is not followed"
     if apart:
-        yield f"{len(apart)} of them set apart (timekeeping, scheduler): emulation makes them hot"
+        yield f"{len(apart)} of them of {', '.join(sorted(set(apart.values())))}: emulation makes them hotter"
     yield f"dropped: {dropped or 'nothing'}"
 
 

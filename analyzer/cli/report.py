@@ -23,7 +23,7 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
 )
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import analyse, kernel_of, load
+from linesmith.analyzer.cli.analysis import analyse, kernel_of, load, trace_to_replay
 from linesmith.analyzer.cli.options import USUAL_MACHINE
 from linesmith.analyzer.cli.output import check_destinations
 from linesmith.analyzer.cli.premises import scan_findings
@@ -180,6 +180,7 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     check_destinations([request.html], ("html",))
     section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
     found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
+    of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, of_profile.trace))
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
     shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
     report = ProfileSection(found.profile, section, found.reports, found.left_out)
@@ -190,7 +191,7 @@ def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
     yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
     if of_profile.trace is None:
-        yield "what a replay says of the candidates: no trace was given (--trace)"
+        yield "what a replay says of the candidates: there is no trace of this profile (--trace)"
     if of_profile.sources.tree is None:
         yield (
             "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
@@ -308,7 +309,7 @@ def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, 
 
     (old, new), before, after = sides, variant.before, variant.after
     seen = _seen(variant, old)
-    heat = heat_of(old, before.layouts, seen.findings, seen.profile) if seen else NO_HEAT
+    heat = heat_of(old, before.layouts, (*seen.findings, *seen.colder), seen.profile) if seen else NO_HEAT
     line_change = _line_change(variant, seen, old, new) if seen and own else None
     pair = layout_pair(
         anchor,
@@ -339,16 +340,17 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
 
 def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _BuiltChange | None:
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
+    from linesmith.analyzer.attribution.votes import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.notes import as_built
     from linesmith.tuner.space.hot_record import hot_records
 
-    kernel = _kernel(variant.before)
+    layouts, kernel = variant.before.layouts, _kernel(variant.before)
+    kernel = kernel and with_found_caches(kernel, seen.profile, layouts)
     premises = Premises(kernel=kernel, accesses=seen.accesses, beside=quiet_lines(seen))
-    layouts = variant.before.layouts
     try:
-        record = next(hot_records(seen.findings, layouts, old.name, premises))
+        record = next(hot_records((*seen.findings, *seen.colder), layouts, old.name, premises))
     except NothingToSuggest:
         return None
     if record.lines[0].objects[0].layout != old.id:
@@ -370,7 +372,7 @@ def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _B
     moved = frozenset(one.name for one in new.members if one.name in words)
     if seen is None or line_change is None:
         return Emphasis(moved)
-    said = member_heat(line_change.line, seen.findings)
+    said = member_heat(line_change.line, (*seen.findings, *seen.colder))
     return Emphasis(moved, concerned_names(line_change.change) | frozenset(list(said)[:MOST_HOT]), said)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_fin
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Sharded, Simulation, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--shard",
     metavar="MEMBER,...",
-    help="With --type and --trace: replay copies of these members, a lock and what it protects.",
+    help="With --type and a trace: replay copies of these members, a lock and what it protects.",
 )
 @click.option(
     "--ways", metavar="N", type=click.IntRange(2, 64), default=2, show_default=True, help="Copies for --shard."
@@ -76,18 +76,19 @@ def command(
     Of each line the recommended change is shown in full, the others in a table; `patch` takes their names.
     As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
-    from linesmith.analyzer.cli.analysis import analyse
+    from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
     from linesmith.tuner.propose.candidates import reasons
 
     found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+    trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
     known = basis.premises_of(found, scan_findings(sources, found), sources)
     made = offered(found, known, trace)
     answers = suggested(found, known, made, trace, split, limit)
     if not any(line.candidates or line.advice for line in answers.lines):
-        raise NothingToSuggest(reasons(made.answers))
+        raise NothingToSuggest(reasons(made))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(found, known, trace))
     form = maps.chosen_format(format_, output)
@@ -107,29 +108,19 @@ def command(
 # From findings to what is shown.
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """The answers for each line, and their candidates' simulations by number, where a trace was replayed."""
-
-    answers: tuple[Suggestion, ...]
-    simulations: Mapping[int, Simulation]
-
-
-def offered(found: Explanation, premises: Premises, trace: Path | None) -> Offered:
+def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
     """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
     from linesmith.analyzer.sharing.analysis import quiet_lines
-    from linesmith.tuner.propose.candidates import answers
+    from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
+    from linesmith.tuner.replay.judged import judged, members_met, sampled, traced
 
     layouts = found.reading.layouts
     premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
-    given = answers(found.findings, layouts, premises=premises)
+    given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED)
     if trace is None:
-        return Offered(given, {})
-    # The replayer is loaded by those who ask for it only.
-    from linesmith.tuner.replay.simulated import replayed_choice, simulate
-
-    simulations = simulate(given, found.profile.areas, layouts, trace)
-    return Offered(replayed_choice(given, simulations), simulations)
+        return judged(given, sampled(given, found.findings, found.profile, layouts, premises))
+    records = (candidate.before for answer in given for candidate in answer.candidates)
+    return judged(given, traced(records, found.profile, layouts, trace, members_met(given)))
 
 
 def free_candidates(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Candidate, ...]:
@@ -137,13 +128,13 @@ def free_candidates(found: Explanation, premises: Premises, trace: Path | None) 
     from linesmith.analyzer.model import NO_FACTS
 
     made = offered(found, replace(premises, facts=NO_FACTS), trace)
-    return tuple(candidate for answer in made.answers for candidate in answer.candidates)
+    return tuple(candidate for answer in made for candidate in answer.candidates)
 
 
 def suggested(
     found: Explanation,
     premises: Premises,
-    made: Offered,
+    made: Sequence[Suggestion],
     trace: Path | None,
     sharded: Sharded | None = None,
     limit: int | None = None,
@@ -153,26 +144,16 @@ def suggested(
     Raises what a replay raises.
     """
     from linesmith.analyzer.report.candidate import Suggested
-    from linesmith.tuner.cost.saving import replayed_saving
     from linesmith.tuner.propose.candidates import first_candidates
 
-    given = first_candidates(made.answers, limit) if limit else made.answers
-    candidates = (candidate for answer in made.answers for candidate in answer.candidates)
-    # How far each prediction is from its replay, by the candidate's number.
-    replayed = (
-        (number, replayed_saving(candidate.saving, made.simulations[number]))
-        for number, candidate in enumerate(candidates, start=1)
-        if number in made.simulations
-    )
+    given = first_candidates(made, limit) if limit else made
     return Suggested(
         found.reading.identity,
         found.profile.source,
         found.reading.layouts,
         tuple(_lines(given, _advice(found, premises, trace), found)),
-        found.findings,
+        (*found.findings, *found.colder),
         premises.kernel.machine if premises.kernel else None,
-        made.simulations,
-        {number: apart for number, apart in replayed if apart is not None},
         sharded,
     )
 
@@ -186,7 +167,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     if trace is not None:
         from linesmith.tuner.structure.replayed import with_gains
 
-        advised = with_gains(advised, found.profile.areas, layouts, trace, found.accesses)
+        advised = with_gains(advised, found.profile, layouts, trace, found.accesses)
     return {one.finding.rank: one.advice for one in advised}
 
 
@@ -221,14 +202,14 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
     from linesmith.analyzer.layouts.collection import bare_name
     from linesmith.analyzer.model import Sharded
     from linesmith.tuner.replay.plan import ShardBy, Sharding
-    from linesmith.tuner.structure.replayed import simulate_shards
+    from linesmith.tuner.structure.replayed import judged_shards
 
     if type_ is None or trace is None:
-        raise click.UsageError("--shard needs --type, the record of the members, and --trace, the accesses to replay")
+        raise click.UsageError("--shard needs --type, the record of the members, and a trace, the accesses to replay")
     members = tuple(name.strip() for name in shard.split(",") if name.strip())
     if not members:
         raise click.UsageError("--shard names no member; give those of a lock and what it protects")
     record = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
-    simulation = simulate_shards(record, sharding, found.profile.areas, found.reading.layouts, trace)
-    return Sharded(record, members, ways, by, simulation)
+    judgement = judged_shards(record, sharding, found.profile, found.reading.layouts, trace)
+    return Sharded(record, members, ways, by, judgement)

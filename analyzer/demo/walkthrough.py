@@ -22,8 +22,10 @@ from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.layout import excerpt
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
-from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
 from linesmith.tuner.propose.steps import step_tables
+from linesmith.tuner.replay.judged import judged, sampled
 
 TYPE = "session_index"
 APPLY_SECONDS = 60
@@ -77,9 +79,12 @@ def chapters(
     yield Chapter("A small program", _the_program(workshop.compiler))
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
     yield Chapter("What a profile shows", about + hot.render_text(found, identity, ProfileSection(profile, 1, 1)))
-    candidates = propose(found[0], reading.layouts, 1)
+    premises = Premises()
+    proposed_first = answers(found[:1], reading.layouts, premises, limit=MOST_JUDGED)
+    (answer,) = judged(proposed_first, sampled(proposed_first, found, profile, reading.layouts, premises))
+    candidates = answer.candidates[:1]
     steps = tuple(step_tables(found[0], one, reading.layouts) for one in candidates)
-    proposed = Proposed(found[0], candidates, steps)
+    proposed = Proposed(found[0], candidates, steps, declined=answer.declined)
     suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found))
     yield Chapter("The smallest change", suggest.render_text(suggested))
     tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))

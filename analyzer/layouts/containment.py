@@ -56,15 +56,6 @@ class Containment:
     def __init__(self, layouts: Layouts) -> None:
         self.layouts = layouts
 
-    @cached_property
-    def by_last_name(self) -> Mapping[str, tuple[str, ...]]:
-        """Names in namespaces or classes, by their last part: ``app::queue<long int>`` by ``queue<long int>``."""
-        found: dict[str, list[str]] = {}
-        for name in self.layouts.names():
-            if (last := _last_part(name)) != name:
-                found.setdefault(last, []).append(name)
-        return {last: tuple(names) for last, names in found.items()}
-
     @_remembered
     def starts(self, layout_id: int) -> frozenset[int]:
         """Distinct offsets of the layout's leaves."""
@@ -205,14 +196,3 @@ def _embedded(layout: Layout | Outline, known: Mapping[int, Layout | Outline]) -
         stride = known[member.record].size
         for index in range(min(max(elements, 1), ARRAY_ELEMENTS)):
             yield member.record, member.offset + index * stride
-
-
-def _last_part(name: str) -> str:
-    """What stands behind the last ``::`` that is not within template arguments."""
-    end = len(name)
-    while (at := name.rfind("::", 0, end)) >= 0:
-        last = name[at + 2 :]
-        if last.count("<") == last.count(">"):
-            return last
-        end = at
-    return name

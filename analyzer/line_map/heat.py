@@ -75,16 +75,13 @@ NO_HEAT = MapHeat(known=False)
 def heat_of(layout: Layout, layouts: Layouts, findings: Iterable[Finding], profile: Profile | None = None) -> MapHeat:
     """What was seen of ``layout`` on the lines of ``findings``, by itself or inside a record that holds it.
 
-    ``profile`` is the one that was explained; it tells the CPUs and nodes. Lines set apart (``Finding.apart``) do not
-    count, and objects that are only a guess do not either.
+    ``profile`` is the one that was explained; it tells the CPUs and nodes. Objects that are only a guess do not count.
     """
     lines = {(one.rank, one.address): one for one in (profile.lines if profile else ())}
     spots: list[TouchedSpot] = []
     phases: Counter[int] = Counter()
     unplaced = 0
     for finding in findings:
-        if finding.apart:
-            continue
         met = list(_met(finding, layout, layouts, lines))
         spots += [spot for spot, _ in met]
         if met:
@@ -107,7 +104,7 @@ def _met(
             offset, path = place
             seen = tuple(one for one in line.accesses if one.offset == member.offset) if line else ()
             accesses = seen if line else _function_accesses(member)
-            yield TouchedSpot(path, offset, accesses, member.written), member.offset - offset
+            yield TouchedSpot(path, offset, accesses, member.written), member.offset - member.moved - offset
 
 
 def _place(
@@ -118,7 +115,7 @@ def _place(
     if at is None:
         return None
     for one in objects:
-        if one.layout is None or one.outcome not in KNOWN or member.offset - at != one.start:
+        if one.layout is None or one.outcome not in KNOWN or member.begin != one.start:
             continue
         if one.layout == layout.id:
             return at, member.path

@@ -38,11 +38,11 @@ else:
 # The values by the file that owns them.
 _NAMES = {
     "access": (
-        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CodeAccess Embedding "
-        "FunctionAccesses FunctionCounts MemberAccesses TypeAccesses"
+        "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CallPath CodeAccess Embedding "
+        "FunctionAccesses FunctionCounts HandedAddress MOST_CALLERS MOST_CALL_PATHS MemberAccesses TypeAccesses"
     ),
     "candidate": (
-        "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Prediction Residual "
+        "Accessor Candidate Churn CommitMessage Considered Gain Move MoveKind Optimality Patch Residual "
         "Strategy StructuralAdvice StructureKind"
     ),
     "finding": (
@@ -63,8 +63,8 @@ _NAMES = {
         "VerdictKind"
     ),
     "prediction": (
-        "CoAccess HolderChange Interval Latencies LayoutCost MemoryUse Misses PhaseProof PlacePhases "
-        "ReplayedSaving Saving Sharded SimulatedLines SimulatedPair Simulation"
+        "HolderChange Interval JudgedLine JudgedPair Judgement Latencies MemoryUse Misses NOT_JUDGED PhaseProof "
+        "PlacePhases Sharded"
     ),
     "profile": (
         "Access Change Conflict CpuCounts Exposure Fate FileMapping LayoutBlame LayoutCause MemberChange ObjectBuild "

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the instructions of a program touch, as the access map tells it; addresses are those of the file."""
+"""What the instructions of a program touch, as the access map tells it, and who called them.
+
+Addresses are those of the file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 
 class AccessKind(StrEnum):
@@ -132,12 +137,23 @@ class FunctionCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedAddress:
+    """A call by which the address of a member gets ``to`` a function; ``inlined`` as in ``CodeAccess``."""
+
+    to: str
+    function: str
+    inlined: tuple[str, ...] = ()
+    file: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MemberAccesses:
     """Who touches a member (``path`` at ``offset``, ``size`` bytes); functions with the most accesses first.
 
     ``alternatives`` are other members of unions with the same bytes: which one is meant the code does not tell. Of a
-    member that nobody is known to touch ``alone`` is the type, where some code touches one that may be it, and
-    ``takers`` are functions that take it, if it is a lock, by a function inlined into them.
+    member that nobody is known to touch ``alone`` is the type, where some code touches one that may be it. ``handed``
+    are the calls that hand on its address, where one member was asked for.
     """
 
     path: str
@@ -147,7 +163,7 @@ class MemberAccesses:
     functions: tuple[FunctionCounts, ...]
     alternatives: tuple[str, ...] = ()
     alone: str = ""
-    takers: tuple[str, ...] = ()
+    handed: tuple[HandedAddress, ...] = ()
 
     @property
     def readers(self) -> tuple[str, ...]:
@@ -244,3 +260,27 @@ class AccessSummary:
     def coverage(self) -> float:
         """Share of the resolvable accesses that are resolved, from 0 to 1; 1 where there are none."""
         return self.resolved / self.resolvable if self.resolvable else 1.0
+
+
+# Call paths of one access, and functions of one of them: enough to lead out of the helpers of locks and lists.
+MOST_CALL_PATHS = 8
+MOST_CALLERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CallPath:
+    """Contended accesses whose code was reached the same way: ``functions`` from the one that called it outwards.
+
+    ``returns`` are the addresses where they go on, as they ran, where only these are known.
+    """
+
+    functions: tuple[str, ...]
+    count: int
+    returns: tuple[int, ...] = ()
+
+    def named(self, name: Callable[[int], str | None]) -> CallPath:
+        """The same path with the functions that ``name`` finds at the addresses, up to the first without a name."""
+        if not self.returns:
+            return self
+        found = tuple(takewhile(bool, map(name, self.returns)))
+        return replace(self, functions=tuple(filter(None, found)), returns=()) if found else self

@@ -8,12 +8,12 @@ what is known of the source, on the growth allowed, on a trace.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from hashlib import blake2b
 
 from linesmith.analyzer.model.layout import Layout, MemberPair
-from linesmith.analyzer.model.prediction import HolderChange, LayoutCost, MemoryUse, PhaseProof, Saving
+from linesmith.analyzer.model.prediction import NOT_JUDGED, HolderChange, Judgement, MemoryUse, PhaseProof
 
 
 class MoveKind(StrEnum):
@@ -86,16 +86,6 @@ class Residual(MemberPair):
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
-    """Contended samples, predicted for the profile's phases before and after; ``lines`` of hot members touched."""
-
-    before: float
-    after: float
-    hot_lines_before: float
-    hot_lines_after: float
-
-
-@dataclass(frozen=True, slots=True)
 class Considered:
     """Another legal place for the member a candidate moves, with the size it gives and what it leaves."""
 
@@ -110,9 +100,9 @@ class Candidate:
     """A proposed layout, with what it costs and what it is expected to gain.
 
     ``before`` and ``after`` are the record whose members move: that called ``type``, or an anonymous struct inside it.
-    ``costs`` are those of both layouts, ``saving`` what one saves of the other; ``recommended`` is the reason why this
-    one is, empty for all others. ``doubt`` is a sentence, the first of ``notes``, where the record may not be there,
-    and ``split`` one of them on members that come to lie on two lines.
+    ``memory`` is what objects cost in their slabs before and after, ``judgement`` what the change does to misses;
+    ``recommended`` is the reason why this one is, empty for all others. ``doubt`` is a sentence, the first of
+    ``notes``, where the record may not be there, and ``split`` one of them on members that come to lie on two lines.
     ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
     between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
@@ -125,14 +115,13 @@ class Candidate:
     after: Layout
     moves: tuple[Move, ...]
     residuals: tuple[Residual, ...]
-    predicted: Prediction
     lines: int
     constraints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     considered: tuple[Considered, ...] = ()
     strategy: Strategy = Strategy.MOVE
-    costs: tuple[LayoutCost, LayoutCost] = (LayoutCost(), LayoutCost())
-    saving: Saving = field(default_factory=Saving)
+    memory: tuple[tuple[MemoryUse, ...], tuple[MemoryUse, ...]] = ((), ())
+    judgement: Judgement = NOT_JUDGED
     churn: Churn = Churn(0, 0)
     proofs: tuple[PhaseProof, ...] = ()
     optimality: Optimality | None = None

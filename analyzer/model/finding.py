@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 
 
@@ -141,9 +142,10 @@ class LineObject:
     Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
     the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
     tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
-    object which is taken for known all the same; ``asked_for`` tells that it is one because its type was asked for.
+    object which is taken for known all the same.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
-    ``row`` are the objects of the variable that it is, or is part of.
+    ``row`` are the objects of the variable that it is, or is part of. Of one that is laid out otherwise in the build of
+    the report, ``ways`` has the offsets of the line, each with where it would begin if it were laid out as here.
     """
 
     type: str
@@ -161,9 +163,13 @@ class LineObject:
     size: int | None = None
     by_address: bool = False
     doubt: str = ""
-    asked_for: bool = False
     misfits: tuple[int, ...] = ()
     row: VariableRow | None = None
+    ways: tuple[tuple[int, int], ...] = ()
+
+    def place(self, offset: int) -> int:
+        """Where an offset of the line is in the object as it is laid out here."""
+        return offset - next((start for one, start in self.ways if one == offset), self.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +190,9 @@ class LineMember:
 
     ``instructions`` are what the instructions sampled here touch (``struct inode.i_lock``) where they do not agree with
     the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
-    there in the ELF file, but what was sampled is probably another one.
+    there in the ELF file, but what was sampled is probably another one. ``callers`` are who came to it, by contended
+    accesses: not the helpers that take its lock or link it, but who called these, and who called that. ``moved`` is by
+    how many bytes it lies elsewhere in the object than the ELF file lays it out.
     """
 
     path: str
@@ -198,6 +206,13 @@ class LineMember:
     write_inferred: str = ""
     instructions: tuple[str, ...] = ()
     doubted: bool = False
+    callers: tuple[CallPath, ...] = ()
+    moved: int = 0
+
+    @property
+    def begin(self) -> int | None:
+        """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
+        return None if self.object_offset is None else self.offset - self.object_offset - self.moved
 
     @property
     def called(self) -> str:
@@ -272,9 +287,10 @@ class Protected:
 class ContendedLock:
     """A lock that a line's cost comes from: a member of ``type``, itself a ``record``.
 
-    ``members`` are what it probably protects; ``holders`` are functions that take it and write them, ``taken_by`` the
-    inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of the
-    structure that can help where moving members cannot.
+    ``members`` are what it probably protects; ``holders`` are functions that ran, take it and write them, ``taken_by``
+    the inlined functions by which they take it (empty: they touch its words themselves). ``remedies`` are changes of
+    the structure that can help where moving members cannot. ``possible`` are functions that hand it to one that locks,
+    those that ran first; only where the profile does not say who took it.
     """
 
     type: str
@@ -284,13 +300,15 @@ class ContendedLock:
     holders: tuple[str, ...] = ()
     taken_by: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One hot line explained: the object, its members, who touches them, and the diagnosis.
 
-    ``apart`` tells why the line does not count although it is hot (``timekeeping``), as its recording says.
+    ``apart`` is the owner of objects that emulation makes hotter than hardware does (``timekeeping``, ``RCU``,
+    ``the scheduler``) where they are what is met here, known by address or by the code.
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
     accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
     line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is

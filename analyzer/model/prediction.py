@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout is predicted to cost under a profile: in contended accesses, in lines, and in memory.
-
-And what it costs in misses when a recorded trace is replayed under it.
-"""
+"""What a change of a layout is expected to save in misses, who meets on a line in which phases, and memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from linesmith.analyzer.model.finding import NOTHING, Bounds
-from linesmith.analyzer.model.layout import MemberPair
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 from linesmith.analyzer.model.slab import SlabBasis
 
 
@@ -70,86 +66,6 @@ class HolderChange:
 
 
 @dataclass(frozen=True, slots=True)
-class CoAccess:
-    """Lines that one function touches of an object, on average over the phases; ``weight`` are its samples."""
-
-    function: str
-    members: tuple[str, ...]
-    weight: float
-    lines: float
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutCost:
-    """The cost of a layout under a profile, over all places and phases of its objects.
-
-    ``contended`` accesses and their ``cycles`` are all of the record's, those that no layout removes among them, with
-    the limits within which another run would find them; ``likely`` lies between them. ``here`` are those
-    in the phases of the profile's objects. ``adjacent`` are contended accesses of members in both halves of a
-    128-byte pair, not contained in them. ``straddling`` are accesses to members on two lines. ``hot_lines`` is how many
-    lines hold hot members.
-    """
-
-    contended: Bounds = NOTHING
-    likely: float = 0.0
-    here: Bounds = NOTHING
-    cycles: Bounds = NOTHING
-    adjacent: Bounds = NOTHING
-    straddling: float = 0.0
-    hot_lines: float = 0.0
-    co_access: tuple[CoAccess, ...] = ()
-    size: int = 0
-    memory: tuple[MemoryUse, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """What one layout saves of another's ``contended`` accesses and ``cycles``; negative where it may cost more.
-
-    Counted in the phases of the profile's objects, where those are known. ``likely`` lies between the limits; what is
-    below ``noise`` is less than two runs of one and the same layout differ by. ``before`` and ``cycles_before`` are
-    what the record's lines cost now.
-    """
-
-    contended: Bounds = NOTHING
-    cycles: Bounds = NOTHING
-    likely: float = 0.0
-    noise: float = 0.0
-    before: float = 0.0
-    cycles_before: float = 0.0
-
-    @property
-    def likely_cycles(self) -> float:
-        """What is likely in cycles, each access taking as long as those of now on average."""
-        return self.likely * self.cycles_before / self.before if self.before else 0.0
-
-    @property
-    def tells(self) -> bool:
-        """Whether a run with the new layout could be told from one with the old."""
-        return self.likely >= self.noise and self.likely > 0
-
-    @property
-    def may_lose(self) -> bool:
-        """Whether its limits hold a loss that would be no chance."""
-        return self.before > 0 and self.contended.least < -self.noise
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedSaving:
-    """A saving beside that of a replayed trace, all as shares of what the record costs before.
-
-    ``apart`` is by how much what was ``likely`` exceeds what was ``replayed``; ``holds`` tells that the limits of what
-    was ``predicted`` hold it.
-    """
-
-    predicted: Bounds
-    likely: float
-    replayed: float
-    apart: float
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Latencies:
     """Cycles that one miss of each kind takes; only their proportions matter for a comparison.
 
@@ -195,76 +111,88 @@ class Misses:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Bounds of a share: 95 % of what resampling the trace gives lies between them."""
+    """Bounds of a share: 80 % of what resampling the runs gives lies between them."""
 
     low: float
     high: float
 
 
+NO_CHANGE = Interval(0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
-class SimulatedPair:
-    """Misses of ``victim`` by the doing of stores to ``writer``, before and after; paths are members of the object."""
+class JudgedPair:
+    """Misses of ``victim`` by the doing of stores to ``writer``, before and after; both are members of the object."""
 
     victim: str
     writer: str
     true_sharing: bool
-    before: int
-    after: int
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedLines:
-    """Misses on the objects concerned with lines of ``line_bytes``, and ``traced``: those of the whole trace.
+class JudgedLine:
+    """Members that a change puts on one line, those with the most misses first, and their misses before and after."""
 
-    ``change`` is that of the misses as a share of those before, ``interval`` its bounds; ``pairs`` are those with
-    the largest difference. More than one of ``phases`` tells that counts are means over the places in a line at which
-    objects of these slabs may begin, where one is recorded by chance.
+    members: tuple[str, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a change does to the misses on all lines that hold objects of the record, their neighbours included.
+
+    ``before`` and ``after`` are expected numbers: the mean of ``runs``, one for a recorded trace, and of as many
+    ``phases`` in which the objects may begin. ``runs`` is 0 where nothing could be replayed, and the numbers are
+    estimated. ``interval`` is that of ``change``, ``whole`` all misses of the profile as it is. ``lines`` and ``pairs``
+    are those with the largest difference. ``accesses`` to ``objects`` objects were replayed, on lines of
+    ``line_bytes``. ``refusal`` tells why nothing is known.
     """
 
-    line_bytes: int
-    before: Misses
-    after: Misses
-    traced: int
-    interval: Interval
-    pairs: tuple[SimulatedPair, ...] = ()
+    before: float = 0.0
+    after: float = 0.0
+    interval: Interval = NO_CHANGE
+    whole: float = 0.0
+    lines: tuple[JudgedLine, ...] = ()
+    pairs: tuple[JudgedPair, ...] = ()
+    runs: int = 0
     phases: int = 1
-
-    @property
-    def change(self) -> float:
-        """Misses after, less those before, as a share of those before; 0 where there are none."""
-        return (self.after.total - self.before.total) / self.before.total if self.before.total else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """What replaying the trace says of one candidate; ``refusal`` tells why it says nothing.
-
-    ``accesses`` to ``objects`` objects were replayed for each line size, in ``milliseconds`` altogether.
-    """
-
-    lines: tuple[SimulatedLines, ...] = ()
+    line_bytes: int = CACHE_LINE_BYTES
     objects: int = 0
     accesses: int = 0
-    milliseconds: float = 0.0
     remarks: tuple[str, ...] = ()
     refusal: str = ""
 
     @property
-    def useless(self) -> bool:
-        """Whether the replay found no fewer misses, in as many places as objects may have where it looked at them."""
-        widest = max(self.lines, key=lambda one: (one.phases, -one.line_bytes), default=None)
-        return widest is not None and widest.before.total > 0 and widest.change >= 0
+    def saved(self) -> float:
+        """Misses that go away, negative where some come."""
+        return self.before - self.after
+
+    @property
+    def change(self) -> float:
+        """Misses after, less those before, as a share of those before; 0 where there are none."""
+        return -self.saved / self.before if self.before else 0.0
+
+    @property
+    def better(self) -> bool:
+        """Whether the record gets better in all of the interval."""
+        return self.change < 0 and self.interval.high < 0
+
+
+NOT_JUDGED = Judgement()
 
 
 @dataclass(frozen=True, slots=True)
 class Sharded:
     """``members`` of a record in ``ways`` copies, chosen ``by`` the number of the CPU or of its node.
 
-    The simulation is the best case: every access goes to one copy only.
+    The judgement is the best case: every access goes to one copy only.
     """
 
     type: str
     members: tuple[str, ...]
     ways: int
     by: str
-    simulation: Simulation
+    judgement: Judgement

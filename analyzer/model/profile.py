@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from linesmith.analyzer.model.access import CallPath
 from linesmith.analyzer.model.finding import Bounds
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 from linesmith.analyzer.model.prediction import Misses
@@ -95,7 +96,9 @@ class Recording:
     ``on`` is ``qemu`` or ``qemu-user``. ``nodes`` holds the NUMA node of each CPU. ``cache_bytes`` is the size of
     the private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is
     ``exact`` (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses,
-    instructions) and everything that was dropped, by name.
+    instructions) and everything that was dropped, by name. ``moved`` is by how many bytes the data of the program or
+    kernel lay above the addresses in its file; those of code are as in the file. ``trace`` is the digest of the trace
+    recorded with it.
     """
 
     on: str
@@ -113,6 +116,8 @@ class Recording:
     build_id: str | None = None
     versions: tuple[tuple[str, str], ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
+    moved: int | None = None
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,8 @@ class Access:
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
     ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
     atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
-    ``by_cpu`` are the same samples by CPU, where the source has them one by one.
+    ``by_cpu`` are the same samples by CPU, where the source has them one by one. ``call_paths`` say who called the code
+    of the contended ones, the most frequent first; those of further callers, or of none that is known, are the rest.
     """
 
     offset: int | None
@@ -177,10 +183,10 @@ class Access:
     kernel: bool | None = None
     symbol_cut: bool = False
     text_line: int | None = None
-    callers: tuple[str, ...] = ()
     width: int | None = None
     taken: int | None = None
     by_cpu: tuple[CpuCounts, ...] = ()
+    call_paths: tuple[CallPath, ...] = ()
 
     @property
     def contended(self) -> int:
@@ -201,9 +207,9 @@ class CacheLine:
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
-    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom,
-    ``apart`` why a line does not count (``timekeeping``: slow emulation makes it hot), and ``misses`` are all of the
-    line's, by kind; only recordings have them. ``pid`` is the process that an address of user space is of.
+    compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom, and
+    ``misses`` are all of the line's, by kind; only recordings have them. ``pid`` is the process that an address of
+    user space is of.
     """
 
     rank: int
@@ -224,7 +230,6 @@ class CacheLine:
     nominal: bool = False
     taken: int | None = None
     conflicts: tuple[Conflict, ...] = ()
-    apart: str = ""
     misses: Misses | None = None
     pid: int | None = None
 

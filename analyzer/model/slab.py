@@ -6,7 +6,8 @@ A snapshot says which objects lay where in a kernel's memory at one moment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -146,7 +147,8 @@ class ObjectArea:
     A slab page is one area of many objects, a variable an area of one. ``name`` is the slab cache, the symbol, or
     what else the memory is called. ``types`` are the record types that the objects may have, likeliest first; none
     where nothing says so. ``merged`` names further caches that share this one. ``cpu`` is the CPU of a per-CPU
-    variable. Addresses are virtual, all sizes in bytes.
+    variable. ``layout`` is the record of the objects in the reading of the ELF file, where DWARF says it; in no file.
+    Addresses are virtual, all sizes in bytes.
     """
 
     kind: ObjectKind
@@ -159,11 +161,26 @@ class ObjectArea:
     merged: tuple[str, ...] = ()
     cpu: int | None = None
     detail: str = ""
+    layout: int | None = None
 
     @property
     def end(self) -> int:
         """First address behind the last object."""
         return self.address + self.stride * (self.count - 1) + self.size
+
+    def split(self, types: Mapping[int, tuple[str, ...]]) -> tuple[ObjectArea, ...]:
+        """The same objects; those whose number is in ``types`` are areas of their own, of these types."""
+        pieces: list[ObjectArea] = []
+        behind = 0
+        for number in (*sorted(types), self.count):
+            if number > behind:
+                begin = self.address + behind * self.stride
+                pieces.append(replace(self, address=begin, count=number - behind))
+            if number < self.count:
+                begin = self.address + number * self.stride
+                pieces.append(replace(self, address=begin, count=1, types=types[number]))
+            behind = number + 1
+        return tuple(pieces)
 
 
 @dataclass(frozen=True, slots=True)

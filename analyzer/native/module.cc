@@ -97,15 +97,36 @@ class AccessTable {
       highs_.push_back(function.high);
     }
     for (const AccessedType& type : map_.types) layouts_.push_back(type.layout);
+    for (const StaticVariable& variable : map_.statics) {
+      statics_.address.push_back(variable.address);
+      statics_.bytes.push_back(variable.bytes);
+      statics_.element_bytes.push_back(variable.element_bytes);
+      statics_.layout.push_back(variable.layout);
+      statics_.of_thread.push_back(variable.of_thread);
+    }
   }
 
   const AccessMap& map() const { return map_; }
   const std::vector<std::uint64_t>& lows() const { return lows_; }
   const std::vector<std::uint64_t>& highs() const { return highs_; }
   const std::vector<std::int64_t>& layouts() const { return layouts_; }
+  const std::vector<std::uint64_t>& static_address() const { return statics_.address; }
+  const std::vector<std::uint64_t>& static_bytes() const { return statics_.bytes; }
+  const std::vector<std::uint64_t>& static_element() const { return statics_.element_bytes; }
+  const std::vector<std::int64_t>& static_layout() const { return statics_.layout; }
+  const std::vector<std::uint8_t>& static_of_thread() const { return statics_.of_thread; }
 
  private:
+  struct Statics {
+    std::vector<std::uint64_t> address;
+    std::vector<std::uint64_t> bytes;
+    std::vector<std::uint64_t> element_bytes;
+    std::vector<std::int64_t> layout;
+    std::vector<std::uint8_t> of_thread;
+  };
+
   AccessMap map_;
+  Statics statics_;
   std::vector<std::uint64_t> lows_;
   std::vector<std::uint64_t> highs_;
   std::vector<std::int64_t> layouts_;
@@ -235,6 +256,16 @@ void RegisterAccessTable(nb::module_& module) {
   AddColumn(table, "function_low", &AccessTable::lows);
   AddColumn(table, "function_high", &AccessTable::highs);
   AddColumn(table, "type_layout", &AccessTable::layouts);
+  AddColumn(table, "static_address", &AccessTable::static_address);
+  AddColumn(table, "static_bytes", &AccessTable::static_bytes);
+  AddColumn(table, "static_element", &AccessTable::static_element);
+  AddColumn(table, "static_layout", &AccessTable::static_layout);
+  AddColumn(table, "static_of_thread", &AccessTable::static_of_thread);
+  table.def_prop_ro("statics", [](const AccessTable& self) { return NamesOf(self.map().statics); });
+  table.def_prop_ro("handed", [](const AccessTable& self) {
+    // Of a machine whose code cannot be read there are no calls either.
+    return AccessTable(self.map().handed ? *self.map().handed : AccessMap{});
+  });
   table.def_prop_ro("functions", [](const AccessTable& self) { return NamesOf(self.map().functions); });
   table.def_prop_ro("inline_chains", &InlineChains);
   table.def_prop_ro("files", [](const AccessTable& self) { return ToTexts(self.map().files); });

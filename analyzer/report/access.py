@@ -115,6 +115,15 @@ def _type(layout: Layout, found: TypeAccesses, limit: int | None, columns: int) 
         yield _MEMBER_ROW.format("", _NOWHERE, width, *_kinds(found.elsewhere))
 
 
+def _handed(member: MemberAccesses) -> Iterator[str]:
+    """Who gets the member's address, and where."""
+    for to, calls in groupby(member.handed, key=lambda one: one.to):
+        yield f"{'':10}its address goes to {to}:"
+        for one in calls:
+            place = f" ({one.file}:{one.line})" if one.line else ""
+            yield f"{'':12}{' > '.join((one.function, *one.inlined))}{place}"
+
+
 def _name(member: MemberAccesses) -> str:
     others = len(member.alternatives)
     return member.path + (f" or {counted(others, 'other')}" if others else "")
@@ -125,14 +134,12 @@ def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[s
     if not member.functions:
         yield f"{row}  {_nobody(member.alone)}"
         yield f"{'':10}code that is handed its address is not counted here"
-        if member.takers:
-            yield f"{'':10}taken by inlined code of {counted(len(member.takers), 'function')} that touch more of it:"
-            yield from (f"{'':12}{name}" for name in member.takers)
     elif limit is not None:
         yield f"{row}  {listed((f'{one.function} {_letters(one.counts)}' for one in member.functions), limit)}"
     else:
         yield f"{row}  {counted(len(member.functions), 'function')}:"
         yield from (f"{'':10}{one.function} {_letters(one.counts)}" for one in member.functions)
+    yield from _handed(member)
 
 
 def _kinds(counts: AccessCounts) -> list[str]:

@@ -16,17 +16,15 @@ from linesmith.analyzer.model import (
     CoherenceStep,
     Finding,
     HolderChange,
+    Judgement,
     MemoryUse,
     PhaseProof,
-    ReplayedSaving,
     Residual,
     Sharded,
-    SimulatedLines,
-    Simulation,
     SlabBasis,
     StepTable,
 )
-from linesmith.analyzer.report.candidate import MOST_PAIRS, saved
+from linesmith.analyzer.report.candidate import MOST_PAIRS, saved, things
 from linesmith.analyzer.report.findings import count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, widest
 
@@ -36,20 +34,20 @@ MOST_CACHES = 3
 MOST_HOLDERS = 3
 
 
-def answer_rows(
-    candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None = None
-) -> Iterator[tuple[str, str]]:
-    """Gain first, with what was ``replayed``, then what it costs, then where the members still meet."""
+def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
+    """Gain first, then what it costs, then where the members still meet."""
     before, after, churn, packing = candidate.before, candidate.after, candidate.churn, candidate.optimality
-    yield from _gain(candidate, finding, replayed)
+    found = candidate.judgement
+    of = f" {things(candidate, finding)} on all lines of the record" if found.before else ""
+    yield "saves", f"{saved(found)}{of}"
+    yield from _labelled("replayed", judged_rows(found))
     if before.size == after.size:
         yield "size", f"{after.size} bytes, {counted(candidate.lines, 'line')} (unchanged)"
     else:
         now, then = lines(before), counted(candidate.lines, "line")
         yield "size", f"{before.size} -> {after.size} bytes, {now} -> {then}"
     yield from _labelled("holders", holder_rows(candidate.holders))
-    yield from _labelled("memory", memory_rows(candidate.costs[0].memory, candidate.costs[1].memory))
-    yield from _lines(candidate)
+    yield from _labelled("memory", memory_rows(*candidate.memory))
     yield from _labelled("together", meeting_rows(candidate))
     if churn.members:
         moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
@@ -64,27 +62,6 @@ def answer_rows(
 def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
     for place, row in enumerate(rows):
         yield "" if place else label, row
-
-
-def _gain(candidate: Candidate, finding: Finding, replayed: ReplayedSaving | None) -> Iterator[tuple[str, str]]:
-    """What is saved of the contended accesses to the record, with limits; and elsewhere, where that differs."""
-    gain, saving = saved(candidate, replayed), candidate.saving
-    things = "accesses" if finding.simulated else "loads"
-    if not saving.before:
-        yield "saves", f"{gain.text} contended {things} that the meeting explains"
-        return
-    chance = f"; up to {saving.noise:,.0f} may be chance" if saving.noise >= 1 else ""
-    yield "saves", f"{gain.certainty} {gain.text} contended {things} of the record ({gain.limits_text}){chance}"
-    sampled = ", as sampled" if finding.cost.timed else ", latencies assumed"
-    basis = ", counted with assumed latencies" if finding.cost.exact else sampled
-    of = f"{gain.certainty} {saving.likely_cycles:,.0f} of {saving.cycles_before:,.0f}"
-    yield "cycles", f"{of} ({saving.cycles.least:,.0f} to {saving.cycles.most:,.0f}){basis}"
-    before, after = candidate.costs
-    if abs(before.likely - saving.before) >= 1:
-        yield "everywhere", f"{before.likely:,.0f} -> {after.likely:,.0f} {things}, over all places of the objects"
-    if before.adjacent.most or after.adjacent.most:
-        pairs = "where pairs of 128 bytes are fetched together"
-        yield "adjacent", f"{count_range(before.adjacent)} -> {count_range(after.adjacent)} more, {pairs}"
 
 
 def of_contended(finding: Finding) -> str:
@@ -133,17 +110,6 @@ def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iter
 def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
     """Whether the objects need other slabs than before."""
     return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)
-
-
-def _lines(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    gain = candidate.predicted
-    if gain.hot_lines_before != gain.hot_lines_after:
-        yield "hot lines", f"{gain.hot_lines_before:.3g} -> {gain.hot_lines_after:.3g} lines hold the members seen hot"
-    before = {one.function: one for one in candidate.costs[0].co_access}
-    pairs = [(before[one.function], one) for one in candidate.costs[1].co_access if one.function in before]
-    changed = [(old, new) for old, new in pairs if abs(old.lines - new.lines) > 0.005][:MOST_FUNCTIONS]
-    rows = (f"{new.function} touches {old.lines:.3g} -> {new.lines:.3g} lines" for old, new in changed)
-    yield from _labelled("functions", rows)
 
 
 def meeting_rows(candidate: Candidate) -> list[str]:
@@ -272,45 +238,35 @@ def _result(step: CoherenceStep, width: int) -> str:
     return f"{step.line:>4} {states} {step.what:<{width}} {step.cycles or '-':>6}{'*' if step.needless else ' '}"
 
 
-def simulated_rows(simulation: Simulation) -> Iterator[str]:
-    """One row per line size, the pairs that change most, how much was replayed, then what to doubt."""
-    if simulation.refusal:
-        yield simulation.refusal
+def judged_rows(found: Judgement) -> Iterator[str]:
+    """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
+    if found.refusal:
+        yield found.refusal
         return
-    for one in simulation.lines:
-        phases = f", mean of {one.phases} phases" if one.phases > 1 else ""
-        yield f"{one.line_bytes}-byte lines{phases}: {_misses(one)}"
-    for pair in simulation.lines[0].pairs if simulation.lines else ():
+    if found.runs:
+        yield f"all misses: {found.whole:,.0f} -> {found.whole - found.saved:,.0f}{_share(found)}"
+    for line in found.lines:
+        yield f"line of {listed(line.members, MOST_FUNCTIONS)}: {line.before:,.0f} -> {line.after:,.0f}"
+    for pair in found.pairs:
         sharing = "true" if pair.true_sharing else "false"
-        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,} -> {pair.after:,}"
-    replayed = f"{simulation.accesses:,} accesses to {simulation.objects:,} objects, replayed in"
-    yield f"{replayed} {simulation.milliseconds:.1f} ms"
-    if simulation.useless:
-        yield "no better than the layout as it is: the misses go elsewhere"
-    yield from (f"but {remark}" for remark in simulation.remarks)
+        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,.0f} -> {pair.after:,.0f}"
+    if found.runs:
+        phases = f", mean of {found.phases} phases" if found.phases > 1 else ""
+        lines = f", lines of {found.line_bytes} bytes" if found.line_bytes != CACHE_LINE_BYTES else ""
+        runs = f" in {found.runs} runs" if found.runs > 1 else ""
+        yield f"{found.accesses:,} accesses to {counted(found.objects, 'object')}{runs}{phases}{lines}"
+    yield from (f"but {remark}" for remark in found.remarks)
 
 
-def _misses(one: SimulatedLines) -> str:
-    """Before and after, and as the objects' share of all misses traced; those elsewhere stay as they are."""
-    counts = f"{one.before.total:,} -> {one.after.total:,} misses"
-    if one.before.total:
-        counts += f" ({one.change:+.1%}, resampled {one.interval.low:+.1%} to {one.interval.high:+.1%})"
-    elsewhere = one.traced - one.before.total
-    wholes = ((misses, elsewhere + misses) for misses in (one.before.total, one.after.total))
-    before, after = (f"{part / whole:.2%}" if whole else "none" for part, whole in wholes)
-    return f"{counts}, {before} -> {after} of all {one.traced:,} traced"
-
-
-def difference_row(one: ReplayedSaving) -> str:
-    """What was predicted against what the replay counted, as shares of what the record costs now."""
-    limits = f"{-one.predicted.most:+.1%} to {-one.predicted.least:+.1%}"
-    held = "within" if one.holds else "outside"
-    return f"predicted {-one.likely:+.1%} ({limits}): {held} these limits the replay has {-one.replayed:+.1%}"
+def _share(found: Judgement) -> str:
+    return f" ({-found.saved / found.whole:+.2%})" if found.whole else ""
 
 
 def sharded_rows(sharded: Sharded) -> Iterator[str]:
     """What is split, what that saves at best, and what has to be true for it."""
     yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
-    for place, row in enumerate(simulated_rows(sharded.simulation)):
-        yield f"  {'' if place else 'simulated':<12}{row}"
+    found = sharded.judgement
+    yield f"  {'saves':<12}{found.refusal or f'{saved(found)} misses on all lines of the record'}"
+    for place, row in enumerate(judged_rows(found) if not found.refusal else ()):
+        yield f"  {'' if place else 'replayed':<12}{row}"
     yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."

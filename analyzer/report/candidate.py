@@ -3,23 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    Bounds,
     Candidate,
     ElfIdentity,
     Finding,
+    Judgement,
     Move,
     MoveKind,
-    ReplayedSaving,
     Sharded,
-    Simulation,
     SlabMachine,
     StepTable,
     StructuralAdvice,
@@ -60,8 +57,6 @@ class Numbered:
     candidate: Candidate
     line: Proposed
     steps: tuple[StepTable, ...]
-    simulation: Simulation | None
-    replayed: ReplayedSaving | None = None
 
     @property
     def name(self) -> str:
@@ -74,8 +69,7 @@ class Suggested:
     """Everything that ``suggest`` found, hottest line first.
 
     ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
-    one whose slabs hold the objects, ``None`` for a program. ``simulations`` are by a candidate's number, in
-    the order in which to show them; ``replayed`` says how far the predictions are from them.
+    one whose slabs hold the objects, ``None`` for a program.
     """
 
     elf: ElfIdentity
@@ -84,8 +78,6 @@ class Suggested:
     lines: tuple[Proposed, ...]
     findings: tuple[Finding, ...] = ()
     machine: SlabMachine | None = None
-    simulations: Mapping[int, Simulation] = field(default_factory=dict)
-    replayed: Mapping[int, ReplayedSaving] = field(default_factory=dict)
     sharded: Sharded | None = None
 
     @property
@@ -103,57 +95,30 @@ class Suggested:
             for place, candidate in enumerate(line.candidates):
                 number += 1
                 steps = line.steps[place] if line.steps else ()
-                simulation, replayed = self.simulations.get(number), self.replayed.get(number)
-                yield Numbered(number, candidate, line, steps, simulation, replayed)
+                yield Numbered(number, candidate, line, steps)
 
     def by_line(self) -> dict[int, tuple[Numbered, ...]]:
-        """The candidates of each line by its rank, in the order in which a replay has them."""
-        places = {number: place for place, number in enumerate(self.simulations)}
-        return {
-            rank: tuple(sorted(group, key=lambda one: places.get(one.number, one.number)))
-            for rank, group in groupby(self.numbered(), lambda one: one.line.finding.rank)
-        }
+        """The candidates of each line by its rank."""
+        return {rank: tuple(group) for rank, group in groupby(self.numbered(), lambda one: one.line.finding.rank)}
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """``likely`` saved ``of`` contended accesses, between ``limits``; ``None`` where nothing is known of those.
-
-    ``certainty`` is the word for it: ``likely``, or ``perhaps`` where the limits hold a loss, the record is in doubt or
-    a replay counted what is beyond the limits.
-    """
-
-    likely: float
-    of: float
-    limits: Bounds | None
-    certainty: str = "likely"
-
-    @property
-    def text(self) -> str:
-        """``586 of 1,036``."""
-        return f"{self.likely:,.0f} of {self.of:,.0f}"
-
-    @property
-    def in_brief(self) -> str:
-        """The same for an overview: ``likely 586 of 1,036``, with the limits where they hold a loss."""
-        limits = f" ({self.limits_text})" if self.certainty == "perhaps" else ""
-        return f"{self.certainty} {self.text}{limits}"
-
-    @property
-    def limits_text(self) -> str:
-        """``522 to 650``, empty where nothing is known of the limits."""
-        return f"{self.limits.least:,.0f} to {self.limits.most:,.0f}" if self.limits else ""
+def things(candidate: Candidate, finding: Finding) -> str:
+    """What a judgement counts: misses that were replayed, or what the profile has."""
+    if candidate.judgement.runs == 1:
+        return "misses"
+    return "contended accesses" if finding.simulated else "contended loads"
 
 
-def saved(candidate: Candidate, replayed: ReplayedSaving | None = None) -> Saved:
-    """The saving of a candidate, in view of what was ``replayed``; of one that has none, what its pairs explain."""
-    saving, gain = candidate.saving, candidate.predicted
-    if saving.before:
-        limits = Bounds(saving.contended.least, min(saving.contended.most, saving.before))
-        refuted = replayed is not None and not replayed.holds
-        certainty = "perhaps" if saving.may_lose or candidate.doubt or refuted else "likely"
-        return Saved(saving.likely, saving.before, limits, certainty)
-    return Saved(gain.before - gain.after, gain.before, None)
+def saved(judgement: Judgement) -> str:
+    """What a change saves, with its interval: ``408 of 944 (-43.2%, -47.7% to -37.9%)``; less than nothing costs."""
+    if not judgement.before:
+        return "nothing is known" if judgement.refusal else "nothing"
+    return f"{judgement.saved:,.0f} of {judgement.before:,.0f} ({judgement.change:+.1%}, {interval(judgement)})"
+
+
+def interval(judgement: Judgement) -> str:
+    """The bounds of the change: ``-47.7% to -37.9%``."""
+    return f"{judgement.interval.low:+.1%} to {judgement.interval.high:+.1%}"
 
 
 # With more steps than this, a candidate is described by how it was found.
@@ -202,7 +167,7 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
 
 # What a table says of the change in its own column, at least; with less room it stands below the row.
 LEAST_CHANGE = 24
-HEAD = ("", "change", "saves", "limits", "size", "pages/1,000", "moved", "diff")
+HEAD = ("", "change", "saves", "misses", "80% interval", "size", "pages/1,000", "moved", "diff")
 
 
 def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
@@ -224,33 +189,24 @@ def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str
 
 def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
     """The same in cells, first the head."""
-    simulated = any(one.simulation is not None for one in ones)
-    table = [[*HEAD, "replayed"] if simulated else list(HEAD), *(_cells(one, simulated) for one in ones)]
+    table = [list(HEAD), *map(_cells, ones)]
     filled = [column for column in range(len(table[0])) if column < 2 or any(row[column] for row in table[1:])]
     return [[row[column] for column in filled] for row in table]
 
 
-def _cells(one: Numbered, simulated: bool) -> list[str]:
-    candidate, churn, gain = one.candidate, one.candidate.churn, saved(one.candidate)
+def _cells(one: Numbered) -> list[str]:
+    candidate, churn, found = one.candidate, one.candidate.churn, one.candidate.judgement
     cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
-    cells += [f"{gain.likely:,.0f}", gain.limits_text, f"{candidate.after.size:,}", _pages(candidate)]
-    cells += [f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""]
-    return [*cells, _replayed(one.simulation)] if simulated else cells
+    cells += [f"{found.saved:,.0f}", f"{found.change:+.1%}", interval(found)] if found.before else ["", "", ""]
+    cells += [f"{candidate.after.size:,}", _pages(candidate)]
+    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
 
 
 def _pages(candidate: Candidate) -> str:
     """Pages of the cache that the change costs most in."""
-    pairs = list(zip(*(cost.memory for cost in candidate.costs), strict=False))
+    pairs = list(zip(*candidate.memory, strict=False))
     if not pairs:
         return ""
     old, new = max(pairs, key=lambda pair: pair[1].pages_per_1000 - pair[0].pages_per_1000)
     same = old.pages_per_1000 == new.pages_per_1000
     return f"{new.pages_per_1000}" if same else f"{old.pages_per_1000} -> {new.pages_per_1000}"
-
-
-def _replayed(simulation: Simulation | None) -> str:
-    """The change of the misses at the usual line, over as many phases as were looked at."""
-    lines = [one for one in simulation.lines if one.line_bytes == CACHE_LINE_BYTES] if simulation else []
-    if not lines:
-        return "-"
-    return f"{max(lines, key=lambda one: one.phases).change:+.1%}"

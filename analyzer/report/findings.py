@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.attribution.variables import object_totals
+from linesmith.analyzer.attribution.by_object import ObjectTotal, lines_apart, object_totals
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -20,6 +20,7 @@ from linesmith.analyzer.model import (
     ContendedLock,
     Finding,
     LineCost,
+    LineMember,
     LineObject,
     Outcome,
     Profile,
@@ -29,12 +30,16 @@ from linesmith.analyzer.model import (
     Side,
     VariableRow,
 )
-from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, row, runs, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, prose, row, runs, widest
 
 MOST_SHARINGS = 6
+MOST_CALLERS_SHOWN = 4
+# Functions that may take a lock.
+MOST_POSSIBLE = 6
 # Elements of an array that are called by their names, and caches and variables of a recording.
 MOST_ELEMENTS = 3
 MOST_OBJECTS = 12
+MOST_APART = 8
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
 # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
@@ -135,7 +140,15 @@ def share_range(bounds: Bounds) -> str:
 
 
 def place(one: LineObject, finding: Finding) -> str:
-    """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``."""
+    """The object's type and where it begins: ``inode, begins 48 bytes before the line (phase 16 of 64)``.
+
+    Of one that is laid out otherwise in the build of the report, which members its offsets in the line are.
+    """
+    if one.ways and one.outcome is Outcome.RESOLVED:
+        sure = [member for member in finding.members if member.begin == one.start and not member.doubted]
+        tops = {member.top: f"{member.offset:#x} {member.top}" for member in reversed(sure)}
+        words = f" in another layout: {', '.join(reversed(tops.values()))}" if tops else ", which members is not known"
+        return f"{one.type}{words}"
     where = f"{abs(one.start)} bytes {'before' if one.start < 0 else 'into'} the line" if one.start else "with the line"
     guess = "not known; most like " if one.outcome is Outcome.CANNOT_TELL else ""
     return f"{guess}{one.type}, begins {where} (phase {one.phase} of {finding.bytes})"
@@ -165,12 +178,20 @@ def joined_objects(objects: Sequence[LineObject]) -> Iterator[LineObject]:
             yield replace(first, origin=listed([first.origin, *(other.variable for other in others)], MOST_ELEMENTS))
 
 
+def callers(member: LineMember, contended: int) -> str:
+    """Who came to a member and how often, with who called that; shares are of its ``contended`` accesses."""
+    told = [f"{' from '.join(one.functions)} {one.count / contended:.0%}" for one in member.callers]
+    return listed(told, MOST_CALLERS_SHOWN)
+
+
 def lock_rows(lock: ContendedLock | None) -> list[str]:
     """What stands below the diagnosis; none where no lock is contended or its type is not known."""
     if lock is None:
         return []
     record = f" ({lock.record})" if lock.record and lock.record != lock.name else ""
     rows = [f"the lock is {lock.type}.{lock.name}{record}; {_protects(lock)}"]
+    if lock.possible:
+        rows.append(f"functions that lock it in this binary, possible takers: {listed(lock.possible, MOST_POSSIBLE)}")
     return [*rows, *(f"what can help: {remedy}" for remedy in lock.remedies)]
 
 
@@ -220,25 +241,36 @@ def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
     """The caches and variables that carry most of a recording, whatever the number of their lines."""
     if not profile.areas:
         return []
-    rows = ["by object, all lines that count:"]
-    for one in object_totals(profile)[:MOST_OBJECTS]:
-        name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
-        types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
-        lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
-        rows.append(row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", f"{name}{types}", columns))
+    totals = object_totals(profile)
+    apart = [one for one in totals if one.apart][:MOST_APART]
+    rows = ["by object, all lines:"]
+    rows += [_object_row(one, columns) for one in [one for one in totals if not one.apart][:MOST_OBJECTS]]
+    if apart:
+        title = "objects that emulation makes hotter than hardware does, set apart unless --type names them:"
+        rows += [prose(title, then="  ", columns=columns), *(_object_row(one, columns) for one in apart)]
     return rows
 
 
+def _object_row(one: ObjectTotal, columns: int) -> str:
+    name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
+    types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
+    lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
+    what = f"{name}{types}{f': {one.apart}' if one.apart else ''}"
+    return row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", what, columns)
+
+
 def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
-    """What is not shown, with its share: lines set apart by kind, and lines that were not looked at."""
+    """What is not shown, with its share: lines set apart by owner, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
+    owners = lines_apart(profile)
     lines: Counter[str] = Counter()
     contended: Counter[str] = Counter()
     for line in left_out:
-        lines[line.apart] += 1
-        contended[line.apart] += line.contended
+        owner = "" if line.address is None else owners.get(line.address, "")
+        lines[owner] += 1
+        contended[owner] += line.contended
     rows = []
-    for kind in sorted(lines, reverse=True):
-        what = f"{counted(lines[kind], 'line')} with {contended[kind] / total:.1%} of all contended accesses"
-        rows.append(f"set apart as {kind}: {what}" if kind else f"not looked at: {what}; --top looks at more")
+    for owner in sorted(lines, reverse=True):
+        what = f"{counted(lines[owner], 'line')} with {contended[owner] / total:.1%} of all contended accesses"
+        rows.append(f"set apart, of {owner}: {what}" if owner else f"not looked at: {what}; --top looks at more")
     return rows

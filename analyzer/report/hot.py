@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.variables import object_totals
+from linesmith.analyzer.attribution.by_object import apart_sentence, lines_apart, object_totals
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     Agreement,
@@ -45,6 +45,8 @@ MOST_RANKS = 12
 # Lines that are shown in full in all.
 MOST_LINES = 50
 MOST_FUNCTIONS = 3
+# Of a line's contended accesses, those of a member whose callers are told.
+LEAST_CALLED = 0.05
 MOST_CONTAINERS = 4
 MOST_PLACES = 3
 MEMBER_COLUMN = 32
@@ -155,7 +157,8 @@ def _finding(finding: Finding, accesses: str, columns: int) -> str:
     if sharings := sharing_rows(finding.cost, columns):
         rows += [*sharings, ""]
     rows.append(prose(finding.triage.sentence, "  ", "      ", columns))
-    reasons = (*lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
+    apart = (apart_sentence(finding.apart),) if finding.apart else ()
+    reasons = (*apart, *lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
     return "\n".join([*rows, *(prose(reason, "    - ", "      ", columns) for reason in reasons)])
 
 
@@ -184,6 +187,10 @@ def _member_rows(finding: Finding, columns: int) -> list[str]:
         counts = f"{member.reads:,}", writes_of(member), share
         cells = _MEMBER_ROW.format(f"{member.offset:#x}", member.called, width, *counts)
         rows.append(row(cells, listed((function.name for function in member.functions), MOST_FUNCTIONS), columns))
+        functions = {function.name for function in member.functions}
+        others = [one for one in member.callers if one.functions[0] not in functions]
+        if others and contended >= LEAST_CALLED * finding.contended:
+            rows.append(prose(f"for {findings.callers(member, contended)}", " " * 10, " " * 12, columns))
         if member.instructions:
             places = ", ".join(member.instructions[:MOST_PLACES])
             rows.append(prose(f"by instruction: {places}", " " * 10, " " * 12, columns))
@@ -246,13 +253,17 @@ SCHEMA_VERSION = 1
 def render_json(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
     """The findings as one JSON document, indented, with a newline at the end.
 
-    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the reason. The outcomes of
+    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the owner. The outcomes of
     the ``accounts`` add up to all samples (accesses of a recording).
     """
     profile = shown.profile
-    ended = accounts(profile, found, shown.left_out)
+    ended, apart = accounts(profile, found, shown.left_out), lines_apart(profile)
     left_out = [
-        {"rank": one.rank, "address": hexadecimal(one.address), "contended": one.contended, "apart": one.apart}
+        {
+            **fields_of(one, "rank", "contended"),
+            "address": hexadecimal(one.address),
+            "apart": "" if one.address is None else apart.get(one.address, ""),
+        }
         for one in shown.left_out
     ]
     return json_text(
@@ -281,7 +292,7 @@ def _line_json(finding: Finding) -> Json:
         "rank": finding.rank,
         "address": hexadecimal(finding.address),
         **fields_of(finding, "bytes", "share", "contended", "stores"),
-        "objects": [_object_json(one) for one in finding.objects],
+        "objects": [_object_json(one, finding) for one in finding.objects],
         "members": [_member_json(one) for one in finding.members],
         "triage": {"kind": triage.kinds[0], **fields_of(triage, "kinds", "pairs", "sentence", "reasons")},
         "outcomes": dict(finding.outcomes),
@@ -292,15 +303,23 @@ def _line_json(finding: Finding) -> Json:
     }
 
 
-def _object_json(one: LineObject) -> Json:
-    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up."""
+def _object_json(one: LineObject, finding: Finding) -> Json:
+    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up.
+
+    ``layout`` is ``other`` where the report is of a build that lays the type out otherwise, or may do so; then
+    ``places`` has, by the offset in the line, that in the type as the ELF file lays it out, as far as it is sure.
+    """
     rival = one.runner_up
+    own = (member for member in finding.members if member.begin == one.start and not member.doubted)
+    places = {hex(member.offset): member.object_offset for member in own}
     return {
         **fields_of(one, "type", "phase", "start", "outcome"),
         "confidence": one.margin,
         "score": one.score,
         "runner_up": fields_of(rival, "type", "phase", "start", "score") if rival else None,
         **fields_of(one, "containers", "reason", "origin", "variable"),
+        "layout": "other" if one.ways else "this",
+        "places": places if one.ways else {},
     }
 
 
@@ -309,7 +328,9 @@ def _member_json(member: LineMember) -> Json:
     samples = [fields_of(one, "name", "contended", "stores", "records", "cpus") for one in member.functions]
     return {
         **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
+        "doubted": member.doubted,
         "functions": [one.name for one in member.functions],
         "samples": samples,
         "instructions": member.instructions,
+        "callers": [fields_of(one, "functions", "count") for one in member.callers],
     }

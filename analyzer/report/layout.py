@@ -184,7 +184,7 @@ def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]
     grouped: dict[str, list[LineMember]] = {}
     for one in (finding, *same):
         for member in one.members:
-            if member.object_offset is not None and member.offset - member.object_offset == one.objects[0].start:
+            if member.begin == one.objects[0].start:
                 grouped.setdefault(member.top, []).append(member)
     ranked = sorted(grouped.items(), key=lambda pair: _weight(pair[1]), reverse=True)
     return {name: _heat(members) for name, members in ranked if any(_weight(members))}

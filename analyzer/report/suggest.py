@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Layout, Simulation, StepTable
+from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Judgement, Layout, StepTable
 from linesmith.analyzer.report.answer import (
     answer_rows,
-    difference_row,
     of_contended,
     sharded_rows,
     share_of_phases,
-    simulated_rows,
     step_rows,
 )
 from linesmith.analyzer.report.candidate import (
@@ -27,6 +25,7 @@ from linesmith.analyzer.report.candidate import (
     moved_names,
     saved,
     short_change,
+    things,
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
@@ -35,8 +34,6 @@ from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 LABEL = 12
 _MEMBER_INDENT = 10
-REFUTED = "What was replayed is beyond the limits of the estimate: believe the replay ({change:+.1%} misses)."
-MAY_LOSE = "By its limits it may also lose: replay it (--trace) or benchmark it before you believe it."
 # Other lines of the same record that are named.
 MOST_LINES = 4
 # Other places of a moved member are listed where so many pairs are concerned; of more they say nothing at a glance.
@@ -48,10 +45,7 @@ MOST_REFUSALS = 8
 
 
 def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
-    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``.
-
-    A line's candidates come in the order in which the simulations have them.
-    """
+    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``."""
     candidates = suggested.by_line()
     refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
     split = sharded_rows(suggested.sharded) if suggested.sharded else ()
@@ -99,7 +93,7 @@ def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
         before, after = one.candidate.before.size, one.candidate.after.size
         what = f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
         size = f", {before} -> {after} bytes" if after != before else ""
-        gain = f"saves {saved(one.candidate, one.replayed).in_brief}{size}"
+        gain = f"saves {saved(one.candidate.judgement)}{size}"
         table.append((f"line {one.line.finding.rank}", one.candidate.type, what, gain))
     widths = widest(table)
     for cells in table:
@@ -183,29 +177,16 @@ def _also(finding: Finding, suggested: Suggested) -> str:
 
 def _answer(one: Numbered, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
-    rows += [*answer_rows(one.candidate, one.line.finding, one.replayed)]
-    rows += [("" if place else "simulated", text) for place, text in enumerate(replayed_rows(one))]
+    rows += [*answer_rows(one.candidate, one.line.finding)]
     labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
     return "\n".join([prose(title, then="  ", columns=columns), *labelled, *notes])
 
 
-def replayed_rows(one: Numbered) -> list[str]:
-    """What replaying a trace says of the candidate; nothing where none was replayed."""
-    rows = [*simulated_rows(one.simulation)] if one.simulation else []
-    return [*rows, difference_row(one.replayed)] if one.replayed else rows
-
-
 def notes_of(one: Numbered) -> tuple[str, ...]:
-    """What to think of the candidate: doubts first, then what it rests on, then what binds it."""
-    candidate = one.candidate
-    doubts: list[str] = []
-    if one.replayed is not None and not one.replayed.holds:
-        doubts = [REFUTED.format(change=-one.replayed.replayed)]
-    elif candidate.saving.may_lose and (one.simulation is None or one.simulation.useless):
-        doubts = [MAY_LOSE]
-    return (*doubts, *candidate.notes, *(f"{constraint}." for constraint in candidate.constraints))
+    """What to think of the candidate: what it rests on, then what binds it."""
+    return (*one.candidate.notes, *(f"{constraint}." for constraint in one.candidate.constraints))
 
 
 def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
@@ -241,8 +222,8 @@ def _others(one: Numbered, columns: int) -> Iterator[str]:
 
 
 def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
-    things = "accesses" if ones[0].line.finding.simulated else "loads"
-    of = f"saves contended {things}, of {saved(ones[0].candidate).of:,.0f}"
+    first = ones[0]
+    of = f"saves {things(first.candidate, first.line.finding)}, of {first.candidate.judgement.before:,.0f}"
     rows = alternative_rows(ones, columns - 2)
     return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
 
@@ -271,13 +252,13 @@ def _refusals(refused: Sequence[Proposed]) -> list[str]:
 # The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
 # samples.
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def render_json(suggested: Suggested) -> str:
     """The candidates of every line as one JSON document, indented, with a newline at the end.
 
-    They stay in the order of their numbers, simulations or not. ``declined`` are lines with candidates of which none is
+    They are in the order of their numbers. ``declined`` are lines with candidates of which none is
     recommended, ``refused`` those without candidates.
     """
     hot, sharded = suggested.lines, suggested.sharded
@@ -294,16 +275,14 @@ def render_json(suggested: Suggested) -> str:
         ],
     }
     if sharded:
-        simulated = _simulation_json(sharded.simulation)
-        document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"simulated": simulated}
+        judgement = _judgement_json(sharded.judgement)
+        document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"judgement": judgement}
     return json_text(document)
 
 
 def _candidate_json(one: Numbered) -> Json:
     """A candidate; ``linesmith patch --candidate`` takes ``number`` or ``name``; ``line`` is the hot line's rank."""
     candidate = one.candidate
-    simulated = {"simulated": _simulation_json(one.simulation)} if one.simulation else {}
-    replayed = {"replayed": one.replayed} if one.replayed else {}
     return {
         "number": one.number,
         "name": one.name,
@@ -313,19 +292,17 @@ def _candidate_json(one: Numbered) -> Json:
         "size": candidate.after.size,
         "lines": candidate.lines,
         "residual_phases": candidate.residuals,
-        "predicted": candidate.predicted,
         "pairs": one.line.finding.triage.pairs,
         "before": _layout_json(candidate.before),
         "after": _layout_json(candidate.after),
         **fields_of(candidate, "constraints", "notes", "considered", "strategy", "recommended"),
-        "cost_before": candidate.costs[0],
-        "cost_after": candidate.costs[1],
-        **fields_of(candidate, "saving", "churn", "proofs", "optimality", "holders"),
+        "judgement": _judgement_json(candidate.judgement),
+        "memory_before": candidate.memory[0],
+        "memory_after": candidate.memory[1],
+        **fields_of(candidate, "churn", "proofs", "optimality", "holders"),
         "granules": candidate.steps,
         **fields_of(candidate, "firsts", "loose"),
         "steps": [_steps_json(table) for table in one.steps],
-        **simulated,
-        **replayed,
     }
 
 
@@ -345,22 +322,10 @@ def _step_json(one: CoherenceStep) -> Json:
     return who | {"states": dict(one.states)} | fields_of(one, "what", "cycles", "needless")
 
 
-def _simulation_json(simulation: Simulation) -> Json:
-    """What replaying the trace says by size of lines, cycles by the model's default latencies.
-
-    ``refusal`` is why it says nothing, and is empty otherwise.
-    """
-    counts = fields_of(simulation, "objects", "accesses", "milliseconds", "remarks", "refusal")
-    sizes = [
-        {
-            **fields_of(one, "line_bytes", "before", "after", "traced", "change", "interval"),
-            "cycles_before": one.before.cycles(),
-            "cycles_after": one.after.cycles(),
-            **fields_of(one, "pairs", "phases"),
-        }
-        for one in simulation.lines
-    ]
-    return {"lines": sizes, **counts}
+def _judgement_json(found: Judgement) -> Json:
+    """What a change does to the misses; ``refusal`` is why nothing is known, and is empty otherwise."""
+    counts = fields_of(found, "before", "after", "change", "interval", "whole", "lines", "pairs")
+    return counts | fields_of(found, "runs", "phases", "line_bytes", "objects", "accesses", "remarks", "refusal")
 
 
 def _layout_json(layout: Layout) -> Json:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.line_objects import cpus_of
 from linesmith.analyzer.model import Access, Bounds, CacheLine, Conflict, Finding, Outcome, Profile, SampleOutcome
 from linesmith.analyzer.sharing.parts import OF_LINE, origin
@@ -49,10 +50,10 @@ def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[Cach
     ended: Counter[str] = Counter()
     for finding in found:
         ended.update({outcome.value: count for outcome, count in finding.samples})
-    not_looked_at = {id(line) for line in left_out}
+    not_looked_at, apart = {id(line) for line in left_out}, lines_apart(profile)
     for line in profile.lines:
         if id(line) in not_looked_at:
-            ended[SET_APART if line.apart else LEFT_OUT] += _line_samples(line)
+            ended[SET_APART if line.address in apart else LEFT_OUT] += _line_samples(line)
         else:
             ended[NO_ROW] += _line_samples(line) - sum(map(samples_of, line.accesses))
     on_lines = sum(map(_line_samples, profile.lines))

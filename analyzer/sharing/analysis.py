@@ -3,25 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.evidence import function_names
-from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_that_may_hold
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place
+from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
 from linesmith.analyzer.attribution.same_code import with_linked_code
+from linesmith.analyzer.attribution.votes import identified, open_objects
 from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
-from linesmith.analyzer.model import CacheLine, Finding, Profile
+from linesmith.analyzer.model import CacheLine, Finding, LineObject, Operand, Outcome, Profile, Touched
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
-from linesmith.analyzer.sharing.findings import findings
+from linesmith.analyzer.sharing.findings import code_evidence, findings
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
 
@@ -30,16 +33,20 @@ TOP = 50
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
 MOST_QUIET = 100
+# Lines below the hottest that are looked at for a type.
+MOST_COLDER = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Findings of a profile, hottest first.
 
-    ``left_out`` are lines that were not looked at: those set apart, and those below the hottest; lines whose memory is
-    known to hold another type than the one asked for are not among them. ``profile`` is the one ``given``, with its
-    addresses as in the ELF file, if they are of the ``same_build``. ``reading`` is that of the ELF file, ``accesses``
-    its access map, where one can be made. ``reports`` counts those of the profile's text.
+    ``left_out`` are lines that were not looked at: those that emulation makes hot, and those below the hottest.
+    ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
+    what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
+    ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
+    ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
+    that do; ``unseen`` are the lines that were left out before.
     """
 
     findings: tuple[Finding, ...]
@@ -50,17 +57,21 @@ class Explanation:
     given: Profile
     accesses: AccessMap | None = None
     reports: int = 1
+    votes: Mapping[int, LineObject] = field(default_factory=dict)
+    others: tuple[Finding, ...] = ()
+    colder: tuple[Finding, ...] = ()
+    unseen: tuple[CacheLine, ...] = ()
+    narrowed_to: str = ""
 
 
 def explain(
     reading: Reading,
     profile: Profile,
-    wanted: str | None = None,
     top: int = TOP,
     map_of: Callable[[Path], AccessMap | None] = lambda _: None,
     trust: Trust = Trust.BUILD_ID,
 ) -> Explanation:
-    """Explain the ``top`` lines of the profile, or of those that may hold a record called ``wanted``.
+    """Explain the ``top`` lines of the profile.
 
     ``reading`` is that of the ELF file, ``map_of`` gives its access map, which can take long, once it is sure that the
     files fit; without one, what functions declare must do. ``trust`` is for sampled profiles of another build. Raises
@@ -81,10 +92,60 @@ def explain(
         if moved is not None:
             same_build = True
             profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
-    kept, left_out = _hottest(profile, wanted, reading, top)
-    found = _explained(reading, profile, kept, wanted, accesses, same_build)
-    locks = name_locks(found, reading.layouts, accesses, partial(touched, elf))
-    return Explanation(locks, left_out, profile, same_build, reading, given, accesses)
+    kept, left_out = _hottest(profile, top)
+    objects = open_objects(profile, kernel)
+    code = _code_of(objects, profile, elf)
+    evidence = code_evidence(objects, profile, Containment(reading.layouts), *code, accesses, same_build)
+    known = identified(profile, objects, evidence)
+    profile = replace(profile, areas=known.areas)
+    found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
+    locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf), profile)
+    return replace(found, findings=locked)
+
+
+def narrowed(found: Explanation, record: str) -> Explanation:
+    """Only the findings whose line holds a ``record``, as they are, and ``colder`` lines that hold one.
+
+    Where none of the hottest does, the colder ones are the findings. Only a look at every line of a report, or of
+    samples, can tell which of them hold one.
+    """
+    containment = Containment(found.reading.layouts)
+    held = holding(found.findings, record, containment)
+    left, apart = replace(found.profile, lines=found.left_out), lines_apart(found.profile)
+    lines = left.lines
+    if found.profile.recording is not None:
+        lines = lines_known_to_hold(record, left, containment)
+        if not is_kernel(found.reading.layouts):
+            lines = (*lines, *lines_of_unknown_memory(left))
+        lines = lines[:MOST_COLDER]
+    colder = _apart(holding(_explained(found, lines), record, containment) if lines else (), found, containment)
+    looked_at = set(map(id, lines))
+    hidden = tuple(line for line in found.left_out if line.address in apart and id(line) not in looked_at)
+    others = tuple(one for one in found.findings if one not in held)
+    shown, behind = (held, colder) if held else (colder, ())
+    narrow = replace(found, findings=shown, others=others, colder=behind, left_out=hidden)
+    return replace(narrow, unseen=found.left_out, narrowed_to=record)
+
+
+def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
+    """The colder findings whose objects claim no bytes of an object of the hottest lines that is not the same."""
+    pids = {line.rank: line.pid for line in found.profile.lines}
+
+    def sure(one: Finding) -> Iterator[tuple[int | None, Hypothesis]]:
+        for it in one.objects if one.address is not None else ():
+            if it.layout is not None and it.outcome is Outcome.RESOLVED:
+                yield pids.get(one.rank), Hypothesis(it.layout, (one.address or 0) + it.start)
+
+    taken = [claim for one in found.findings for claim in sure(one)]
+
+    def free(one: Finding) -> bool:
+        return not any(
+            pid == other_pid and overlap(claim, other, containment) and not same_place(claim, other, containment)
+            for pid, claim in sure(one)
+            for other_pid, other in taken
+        )
+
+    return tuple(filter(free, colder))
 
 
 def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
@@ -92,43 +153,44 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
 
     The record comes first in each. None where the profile does not know what its memory holds.
     """
-    met = (one.objects[0] for one in found.findings if one.objects and one.triage.pairs)
+    everything = sorted((*found.findings, *found.others), key=lambda one: one.rank)
+    met = (one.objects[0] for one in everything if one.objects and one.triage.pairs)
     records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
     if not found.profile.areas or not records:
         return ()
-    reading = found.reading
-    containment = Containment(reading.layouts)
-    left = replace(found.profile, lines=tuple(line for line in found.left_out if not line.apart))
+    containment, apart = Containment(found.reading.layouts), lines_apart(found.profile)
+    quiet = tuple(line for line in found.unseen or found.left_out if line.address not in apart)
+    left = replace(found.profile, lines=quiet)
     lines: list[Finding] = []
     for record in records:
         kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
         if kept:
-            seen = _explained(reading, found.profile, kept, record, found.accesses, found.same_build)
-            lines += holding(seen, record)
+            lines += with_first(_explained(found, kept), record)
     return tuple(lines)
 
 
-def _explained(
-    reading: Reading,
-    profile: Profile,
-    kept: tuple[CacheLine, ...],
-    wanted: str | None,
-    accesses: AccessMap | None,
-    same_build: bool,
-) -> tuple[Finding, ...]:
-    elf, asked = Path(reading.identity.path), function_names(replace(profile, lines=kept))
+def _explained(found: Explanation, lines: Sequence[CacheLine]) -> tuple[Finding, ...]:
+    """The findings of these lines of the profile."""
+    reading, elf = found.reading, Path(found.reading.identity.path)
     return findings(
-        profile,
+        found.profile,
         reading.layouts,
-        touched(elf, *asked),
-        operands(elf, *asked),
-        wanted,
-        kept,
-        accesses,
-        same_build,
+        *_code_of(lines, found.profile, elf),
+        lines,
+        found.accesses,
+        found.same_build,
         # Without it: a program, whose objects lie in no slabs.
         Kernel(machine_of(reading.identity.machine, release_of(elf))) if is_kernel(reading.layouts) else None,
+        found.votes,
     )
+
+
+def _code_of(
+    lines: Sequence[CacheLine], profile: Profile, elf: Path
+) -> tuple[tuple[Touched, ...], tuple[Operand, ...]]:
+    """What the functions of the lines declare, and the operands of their instructions."""
+    asked = function_names(replace(profile, lines=tuple(lines)))
+    return touched(elf, *asked), operands(elf, *asked)
 
 
 def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
@@ -146,36 +208,45 @@ def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
     refuse_other_samples(profile, reading.identity, is_kernel(reading.layouts), trust)
 
 
-def holding(found: tuple[Finding, ...], wanted: str) -> tuple[Finding, ...]:
-    """The findings that hold a ``wanted`` record, with it first: what is proposed is for the first object.
+def holding(found: Sequence[Finding], record: str, containment: Containment) -> tuple[Finding, ...]:
+    """The findings of lines on which a ``record`` was met: as an object, around one, or in one.
 
-    Those that may be one count only where none is known.
+    Those on which it may be one, or around one, count only where none is known.
     """
-    possible = [one for one in found if any(it.type == wanted for it in one.objects)]
-    sure = [one for one in possible if any(it.type == wanted and it.outcome in KNOWN for it in one.objects)]
-    return tuple(
-        replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != wanted))) for one in sure or possible
-    )
+
+    def possible(one: LineObject) -> bool:
+        return one.type == record or (one.outcome is Outcome.RESOLVED and record in one.containers)
+
+    sure = tuple(one for one in found if any(_holds(it, one, record, containment) for it in one.objects))
+    return sure or tuple(one for one in found if any(map(possible, one.objects)))
 
 
-def _hottest(
-    profile: Profile, wanted: str | None, reading: Reading, top: int
-) -> tuple[tuple[CacheLine, ...], tuple[CacheLine, ...]]:
+def _holds(one: LineObject, finding: Finding, record: str, containment: Containment) -> bool:
+    """Whether an object that is known is a ``record``, lies in one, or has one where it was accessed."""
+    if one.layout is None or one.outcome not in KNOWN:
+        return False
+    if one.type == record or (one.origin and one.outcome is Outcome.RESOLVED and record in one.containers):
+        return True
+    met = (member.object_offset for member in finding.members if member.object_offset is not None)
+    return any(record == name for at in met for leaf in containment.leaves(one.layout, at) for name, _ in leaf.chain)
+
+
+def with_first(found: Sequence[Finding], record: str) -> tuple[Finding, ...]:
+    """The findings that know a ``record``, with it first: what is proposed is for the first object."""
+    known = [one for one in found if any(it.type == record and it.outcome in KNOWN for it in one.objects)]
+    return tuple(replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != record))) for one in known)
+
+
+def _hottest(profile: Profile, top: int) -> tuple[tuple[CacheLine, ...], tuple[CacheLine, ...]]:
     """The ``top`` lines that count, in the profile's order, and the other lines that may be worth a look.
 
-    Of a recording half of them are those of which a layout can remove most, for of the hottest few can be helped.
-    Only a look at every line of a report, or of samples, can tell which of them hold the ``wanted`` type.
+    Half of them are those of which a layout can remove most, for of the hottest few can be helped.
     """
-    counting = tuple(line for line in profile.lines if not line.apart)
-    if wanted and profile.areas:
-        able = lines_that_may_hold(wanted, replace(profile, lines=counting), Containment(reading.layouts))
-        kept = able[:top] if profile.recording else able
-    else:
-        able = kept = counting
-    if not wanted:
-        # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
-        hottest = range(min(len(able), top - top // 2))
-        ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
-        kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
+    apart = lines_apart(profile)
+    able = tuple(line for line in profile.lines if line.address not in apart)
+    # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
+    hottest = range(min(len(able), top - top // 2))
+    ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
+    kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
     others = set(map(id, able)) - set(map(id, kept))
-    return kept, tuple(line for line in profile.lines if line.apart or id(line) in others)
+    return kept, tuple(line for line in profile.lines if line.address in apart or id(line) in others)

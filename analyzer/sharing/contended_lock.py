@@ -7,11 +7,12 @@ function inlined whose parameter is the object (or, where the object has one loc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.access.questions import accesses_of, handed_on
 from linesmith.analyzer.attribution.lock import is_lock, purpose, takes_lock, words_of
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
@@ -21,6 +22,7 @@ from linesmith.analyzer.model import (
     Layout,
     LineObject,
     Outcome,
+    Profile,
     Protected,
     Touched,
     TriageKind,
@@ -56,31 +58,50 @@ class _LockMember:
 
 
 def name_locks(
-    found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking
+    found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking, profile: Profile
 ) -> tuple[Finding, ...]:
     """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
+    ran = frozenset(_ran(profile))
+    told = any(access.call_paths for line in profile.lines for access in line.accesses)
     known: dict[tuple[int, str], ContendedLock] = {}
-    named = []
+    answer = []
     for finding in found:
         owner = finding.objects[0] if finding.objects else None
         name = _contended(finding)
         if name and owner is not None and owner.layout is not None and owner.outcome is Outcome.RESOLVED:
             key = owner.layout, name
             if key not in known:
-                known[key] = _contended_lock(owner, name, layouts, accesses, asking)
-            named.append(replace(finding, lock=known[key]))
+                known[key] = _contended_lock(owner, name, layouts, accesses, asking, ran)
+                if accesses is not None and not told:
+                    layout = layouts.by_id(owner.layout)
+                    known[key] = replace(known[key], possible=_possible(layout, name, accesses, ran))
+            answer.append(replace(finding, lock=known[key]))
         else:
-            named.append(finding)
-    return tuple(named)
+            answer.append(finding)
+    return tuple(answer)
 
 
-def takers(layout: Layout, name: str, layouts: Layouts, touched: TypeAccesses, asking: Asking) -> tuple[str, ...]:
-    """Functions that touch ``layout`` and take its lock ``name``; none where that is no lock, or the object is it."""
-    lock = _lock(layout, name, layouts)
+def _possible(layout: Layout, name: str, accesses: AccessMap, ran: frozenset[str]) -> tuple[str, ...]:
+    """The functions that hand the lock to one that locks.
+
+    Those that ran come first, then those that hand other members of the object to functions that ran.
+    """
+    lock = next((one for one in layout.members if one.name == name), None)
     if lock is None:
         return ()
-    known = {one.function for member in touched.members for one in member.functions}
-    return tuple(sorted({one.function for one in _taking(lock, sorted(known), asking)}))
+    calls = handed_on(layout, lock.offset, lock.size, accesses)
+    found = Counter(one.function for one in calls if takes_lock(one.to))
+    others = ran - {one.to for one in calls}
+    using = {one.function for one in handed_on(layout, 0, layout.size, accesses) if one.to in others}
+    return tuple(sorted(found, key=lambda one: (one not in ran, one not in using, -found[one], one)))
+
+
+def _ran(profile: Profile) -> Iterator[str]:
+    """The functions that the profile saw run, or call those that it saw."""
+    for access in (access for line in profile.lines for access in line.accesses):
+        yield access.function or ""
+        for path in access.call_paths:
+            yield from path.functions
 
 
 def _contended(finding: Finding) -> str:
@@ -97,7 +118,12 @@ def _contended(finding: Finding) -> str:
 
 
 def _contended_lock(
-    owner: LineObject, name: str, layouts: Layouts, accesses: AccessMap | None, asking: Asking
+    owner: LineObject,
+    name: str,
+    layouts: Layouts,
+    accesses: AccessMap | None,
+    asking: Asking,
+    ran: frozenset[str],
 ) -> ContendedLock:
     layout = layouts.by_id(owner.layout or 0)
     lock = _lock(layout, name, layouts)
@@ -108,7 +134,7 @@ def _contended_lock(
     writers = _writers(touched)
     holders = _holders(lock, touched, writers, asking)
     members = _protected(lock, writers, frozenset(holders))
-    writing = [one for one in holders if any(one in writers[member.member] for member in members)]
+    writing = [one for one in holders if one in ran and any(one in writers[member.member] for member in members)]
     taken_by = dict.fromkeys(how for one in writing for how in sorted(holders[one]))
     return ContendedLock(
         owner.type,

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.code_touches import CodeTouches, by_function, by_instruction
+from linesmith.analyzer.attribution.by_object import lines_apart, owner_of_record
+from linesmith.analyzer.attribution.code_touches import by_function, by_instruction
 from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import joint_objects
@@ -39,38 +41,37 @@ def findings(
     layouts: Layouts,
     touched: Sequence[Touched],
     operands: Sequence[Operand] = (),
-    wanted: str | None = None,
     lines: Sequence[CacheLine] | None = None,
     accesses: AccessMap | None = None,
     same_build: bool = False,
     kernel: Kernel | None = None,
+    votes: Mapping[int, LineObject] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
     """One finding for each of ``lines``, in their order; without them, of all lines of the profile.
 
     The other lines of the profile still count: in shares, and as neighbours.
 
     ``touched`` and ``operands`` are what ``dwarf.touched`` and ``dwarf.operands`` say of the functions that
-    ``evidence.function_names`` names; without operands the answer is less sure. Lines that could be of several
-    types are taken for ``wanted`` ones where that explains them. ``accesses`` is the access map of the same file;
-    ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how objects lie
-    in the slabs of the profiled kernel.
+    ``evidence.function_names`` names; without operands the answer is less sure. ``accesses`` is the access map of the
+    same file; ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how
+    objects lie in the slabs of the profiled kernel, ``votes`` what the code says of the objects of its areas.
     """
     containment = Containment(layouts)
     explained = tuple(profile.lines if lines is None else lines)
-    mapped = _mapped(replace(profile, lines=explained), accesses, same_build, containment)
-    evidence = gather(touched, operands, containment, *mapped)
-    objects = joint_objects(explained, profile, evidence, kernel, wanted)
+    evidence = code_evidence(explained, profile, containment, touched, operands, accesses, same_build)
+    objects = joint_objects(explained, profile, evidence, kernel, votes)
     attributed = []
     for line, held in zip(explained, objects, strict=True):
-        members = infer_writers(line_members(line, held, evidence), profile)
-        unseen = line_members(replace(line, accesses=_unsampled(line)), held, evidence)
+        apart = _unsampled(line)
+        members = infer_writers(line_members(line, held, evidence, apart), profile)
+        unseen = line_members(replace(line, accesses=apart), held, evidence, line.accesses)
         attributed.append(_AttributedLine(line, held, members, unseen))
     by_address: dict[int, list[CacheLine]] = {}
     for line in profile.lines:
         if line.address is not None:
             by_address.setdefault(line.address, []).append(line)
     contended = sum(line.contended for line in profile.lines)
-    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address)
+    whole = _WholeProfile(profile, contended, profile_waited(profile), by_address, lines_apart(profile))
     others = {one.line.address: one for one in attributed}
     return tuple(_finding(one, evidence, _buddies(one.line, others, whole), whole) for one in attributed)
 
@@ -87,12 +88,16 @@ class _AttributedLine:
 
 @dataclass(frozen=True, slots=True)
 class _WholeProfile:
-    """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where."""
+    """What all lines of a profile say together: ``contended`` accesses, ``waited`` cycles, and who lies where.
+
+    ``apart`` are the lines that emulation makes hot, by address, with the owner of what lies there.
+    """
 
     profile: Profile
     contended: int
     waited: float
     by_address: Mapping[int, Sequence[CacheLine]]
+    apart: Mapping[int, str]
 
     def pair(self, address: int | None) -> tuple[CacheLine, ...]:
         """The lines at an address, and then those of the other half of its 128-byte pair."""
@@ -101,17 +106,22 @@ class _WholeProfile:
         return *self.by_address.get(address, ()), *self.by_address.get(address ^ CACHE_LINE_BYTES, ())
 
 
-def _mapped(
-    profile: Profile, accesses: AccessMap | None, same_build: bool, containment: Containment
-) -> tuple[dict[str, CodeTouches], dict[int, CodeTouches]]:
-    """What the functions of the profile and, if it is of the same build, its instructions touch."""
+def code_evidence(
+    lines: Sequence[CacheLine],
+    profile: Profile,
+    containment: Containment,
+    touched: Sequence[Touched],
+    operands: Sequence[Operand],
+    accesses: AccessMap | None,
+    same_build: bool,
+) -> CodeEvidence:
+    """What the functions of the lines and, if the profile is of the same build, their instructions touch."""
     if accesses is None:
-        return {}, {}
-    functions = by_function(*function_names(profile), accesses, containment)
-    if not same_build:
-        return functions, {}
-    addresses = (access.code_address for line in profile.lines for access in line.accesses)
-    return functions, by_instruction((one for one in addresses if one is not None), accesses, containment)
+        return gather(touched, operands, containment, {}, {})
+    functions = by_function(*function_names(replace(profile, lines=tuple(lines))), accesses, containment)
+    addresses = (access.code_address for line in lines for access in line.accesses) if same_build else ()
+    instructions = by_instruction((one for one in addresses if one is not None), accesses, containment)
+    return gather(touched, operands, containment, functions, instructions)
 
 
 def _unsampled(line: CacheLine) -> tuple[Access, ...]:
@@ -151,6 +161,8 @@ def _finding(
         outcomes[outcome] += 1
         samples[outcome] += samples_of(access)
     recording = profile.recording
+    apart = "" if line.address is None else whole.apart.get(line.address, "")
+    known = objects[0].type if objects and objects[0].outcome is Outcome.RESOLVED else ""
     return Finding(
         line.rank,
         line.address,
@@ -162,7 +174,7 @@ def _finding(
         triage(line, objects, members, replace(profile, lines=near), straddles, one.unseen),
         line.bytes,
         tuple(sorted(outcomes.items())),
-        line.apart,
+        apart or owner_of_record(known, profile),
         f"{len(recording.nodes)} CPUs under {recording.on}" if recording else "",
         agreements(line, objects, evidence),
         tuple(sorted((outcome, count) for outcome, count in samples.items() if count)),

@@ -44,11 +44,7 @@ OF_LINE = " of line "
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
     """The members of the finding's first object; those of a second object on the line are left out."""
     start = finding.objects[0].start if finding.objects else 0
-    return tuple(
-        member
-        for member in finding.members
-        if member.object_offset is not None and member.offset - member.object_offset == start
-    )
+    return tuple(member for member in finding.members if member.begin == start)
 
 
 def straddling(line: CacheLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
@@ -227,8 +223,8 @@ def _names(
         if member.object_offset is None:
             found[member.offset] = f"lock at {min(bare):#x}" if member.lock else named(member)
             continue
-        begin = member.offset - member.object_offset
-        found[member.offset] = locks.get(begin) or named(member)
+        begin = member.begin
+        found[member.offset] = (locks.get(begin) if begin is not None else None) or named(member)
         for other in [one for one in objects[1:] if one.type and one.start == begin][:1]:
             # A variable or its element by name (``per_thread[3]``), another object by its type and place in the line.
             kind, _, name = other.origin.partition(" ")

@@ -9,6 +9,7 @@ other half of the 128-byte pair), no writer seen. Several can hold at once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -37,6 +38,8 @@ MOST_OBJECTS = 4
 # Pairs of members in the sentence, and blames among the reasons.
 MOST_PAIRS = 3
 MOST_BLAMES = 3
+# Functions that take a lock, in the sentence.
+MOST_CALLERS_TOLD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,7 @@ class TopMember:
     @property
     def begin(self) -> int | None:
         """Where the object begins that the member is of, counted from the line; ``None`` where that is not known."""
-        first = self.members[0]
-        return None if first.object_offset is None else first.offset - first.object_offset
+        return self.members[0].begin
 
     @property
     def elements(self) -> tuple[str, ...]:
@@ -98,6 +100,16 @@ class TopMember:
         element = victim.path.partition(".")[0]
         beside = [one for one in self.members if one.written and one.path.partition(".")[0] == element]
         return (victim.path, max(beside, key=lambda one: one.writes).path) if beside else None
+
+    @property
+    def taken_by(self) -> str:
+        """Who came to it and how often, behind a colon; ``""`` where that is not known."""
+        counts = Counter[str]()
+        for member in self.members:
+            for path in member.callers:
+                counts[path.functions[0]] += path.count
+        names = (f"{name} {count / self.contended:.0%}" for name, count in counts.most_common())
+        return f": {listed(names, MOST_CALLERS_TOLD)}" if counts else ""
 
     @property
     def is_one_place(self) -> bool:
@@ -187,7 +199,7 @@ class _Contention:
         main = [top for top in self.tops if self.is_main(top.name)]
         if self.pairs or any(top.within for top in main) or any(top.between_elements for top in self.tops):
             kinds.append(TriageKind.FALSE_SHARING)
-        if any(top.waited_for for top in main):
+        if any(top.waited_for or (top.lock and top.name in self.written) for top in main):
             kinds.append(TriageKind.LOCK_CONTENTION)
         elif any(top.name in self.written and top.is_one_place for top in main):
             kinds.append(TriageKind.TRUE_SHARING)
@@ -211,8 +223,8 @@ class _Contention:
             if top.between_elements:
                 elements = ", ".join(top.elements)
                 parts.append(f"false sharing between {elements}: pad or align the elements of {top.name}")
-            if TriageKind.LOCK_CONTENTION in kinds and top.waited_for and main:
-                parts.append(f"lock contention on {part}, which moving members does not remove")
+            if TriageKind.LOCK_CONTENTION in kinds and top.lock and main:
+                parts.append(f"lock contention on {part}, which moving members does not remove{top.taken_by}")
             if top.within and main:
                 victim, writer = top.within
                 remedy = "only another layout of their own record parts them"

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CacheRequest, Layout, SlabBasis, SlabCache, SlabGeometry, SlabMachine
 from linesmith.analyzer.slab.caches import CacheFlags, KnownCache, caches_called, known_cache, served_records
-from linesmith.analyzer.slab.geometry import geometry_of, kmalloc_request, least_order
+from linesmith.analyzer.slab.geometry import geometry_of, kmalloc_request, least_order, order_of
 
 WHOLE_PAGES = "whole pages"
 # How much larger than a record the objects of its cache are at most: what rounding up to a word adds.
 _ROUNDED_BYTES = 8
 # The allocator's own record, and one that every module knows of that was built for the same kernel.
 _OF_KERNELS = ("kmem_cache", "task_struct")
+# What the names of general caches begin with.
+_GENERAL = re.compile(r"kmalloc-(?:cg-|rcl-|dma-|rnd-\d{2}-)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,23 @@ class CacheOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundCache:
+    """A cache in which objects of a record lay that had ``size`` bytes."""
+
+    cache: SlabCache
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
-    """The machine that a kernel runs on, and what its /sys/kernel/slab says of its caches by name."""
+    """The machine that a kernel runs on, and what its /sys/kernel/slab says of its caches by name.
+
+    ``found`` are the caches in which a recording found objects of records, by the names of these.
+    """
 
     machine: SlabMachine = field(default_factory=SlabMachine)
     measured: Mapping[str, SlabCache] = field(default_factory=dict)
+    found: Mapping[str, FoundCache] = field(default_factory=dict)
 
 
 NO_OPTIONS = CacheOptions()
@@ -58,6 +73,9 @@ def own_cache(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) 
     """The same without the assumption: ``None`` where nothing is known, and for a record without bytes."""
     if layout.size <= 0:
         return None
+    found = kernel.found.get(layout.name) if asked == NO_OPTIONS else None
+    if found is not None:
+        return _as_found(layout, found, kernel)
     known = known_cache(layout.name, kernel.machine.release)
     measured = _measured(layout, known, kernel, asked)
     if measured is not None:
@@ -89,6 +107,36 @@ def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: C
         if asked.cache is not None or (asked.flags and known is None):
             return None
     return None
+
+
+def found_cache(layout: Layout, name: str, object_bytes: int, stride: int, kernel: Kernel) -> FoundCache:
+    """The cache called so, in which objects of the record lay ``stride`` bytes apart."""
+    if name in kernel.measured:
+        return FoundCache(kernel.measured[name], layout.size)
+    request = kmalloc_request(object_bytes, kernel.machine) if _GENERAL.match(name) else None
+    geometry = _called(layout, name, kernel).geometry if request is None else geometry_of(request, kernel.machine)
+    if (geometry.object_bytes, geometry.stride) != (object_bytes, stride):
+        order = order_of(stride, kernel.machine)
+        objects, page = (kernel.machine.page_bytes << order) // stride, kernel.machine.page_bytes
+        aligned = geometry.alignment if stride % geometry.alignment == 0 else stride & -stride
+        geometry = SlabGeometry(object_bytes, aligned, stride, order, objects, page)
+    return FoundCache(SlabCache(name, geometry, SlabBasis.MEASURED, "as recorded"), layout.size)
+
+
+def _as_found(layout: Layout, found: FoundCache, kernel: Kernel) -> SlabCache:
+    """The cache in which such objects were found; one like it for a record of another size or alignment."""
+    cache, aligned = found.cache, layout.alignment or 1
+    if layout.size == found.size and cache.geometry.stride % aligned == 0:
+        return cache
+    if general := _GENERAL.match(cache.name):
+        larger = _general(layout, kernel, SlabBasis.CHOSEN, f"as {cache.name} now")
+        return replace(larger, name=larger.name.replace("kmalloc-", general[0], 1))
+    known = known_cache(layout.name, kernel.machine.release)
+    if known is not None and known.name == cache.name:
+        return _known(layout, known, kernel)
+    added = cache.geometry.object_bytes - found.size
+    request = CacheRequest(cache.name, layout.size + added, max(cache.geometry.alignment, aligned))
+    return _computed(request, kernel, SlabBasis.CHOSEN, f"as {cache.name} now")
 
 
 def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, visible
@@ -22,7 +22,6 @@ from linesmith.analyzer.model import (
     Outcome,
     StepTable,
 )
-from linesmith.analyzer.sharing.triage import doubted
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.message.paragraphs import (
     INDENT,
@@ -78,7 +77,7 @@ def commit_message(
     missed = ", and ".join(filter(None, (others, seen.further.other_code())))
     split = candidate.split if check.exact else f"In the layouts of the profiled build: {candidate.split}"
     found = CommitMessage(
-        subject=subject(candidate, title, usual, doubted(finding)),
+        subject=subject(candidate, title, usual),
         problem=_problem(finding, title),
         members=_members(finding),
         doubt=paragraph(candidate.doubt),
@@ -97,18 +96,16 @@ def commit_message(
     return CommitMessage(*map(visible, astuple(found)))
 
 
-def subject(candidate: Candidate, title: str, usual: SubjectStyle, in_doubt: Collection[str] = ()) -> str:
-    """The first line: imperative, at most 75 characters where the names allow it; not naming those ``in_doubt``."""
+def subject(candidate: Candidate, title: str, usual: SubjectStyle) -> str:
+    """The first line: imperative, at most 75 characters where the names allow it."""
     pairs = [(one.first, one.second) for one in candidate.residuals if one.after < one.before]
-    apart = next((pair for pair in pairs if not any(name in in_doubt for name in pair)), None)
     move = candidate.moves[0]
-    sure = (name for pair in pairs for name in pair if name not in in_doubt and name in move.members)
     if move.kind is MoveKind.ALIGN:
         choices = [f"align {move.member} in {title}", f"align members of {title}"]
-    elif apart:
-        choices = [f"separate {apart[0]} from {apart[1]} in {title}", f"move {move.member} in {title}"]
+    elif pairs:
+        choices = [f"separate {pairs[0][0]} from {pairs[0][1]} in {title}", f"move {move.member} in {title}"]
     else:
-        choices = [f"move {next(sure, move.member)} in {title}"] if len(candidate.moves) == 1 else []
+        choices = [f"move {move.member} in {title}"] if len(candidate.moves) == 1 else []
     lines = [usual.subject(choice) for choice in (*choices, f"reorder {title}")]
     return next((line for line in lines if len(line) <= _SUBJECT_WIDTH), lines[-1])
 

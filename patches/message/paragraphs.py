@@ -31,7 +31,6 @@ from linesmith.analyzer.model import (
     SourceScan,
     StepTable,
 )
-from linesmith.analyzer.sharing.triage import doubted
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
@@ -156,17 +155,16 @@ def expectation(candidate: Candidate, finding: Finding, title: str, *, exact: bo
 
     ``title`` is the type as C names it; ``exact`` tells that the tree's layouts are those that the figures are of.
     """
-    saving = candidate.saving
-    if not saving.before:
+    found = candidate.judgement
+    if not found.before:
         return ""
-    counted = "accesses" if finding.simulated else "loads"
-    surely = "perhaps" if saving.may_lose or candidate.doubt else "likely"
-    most = min(saving.contended.most, saving.before)
+    counted = "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
+    how = f"Replayed{'' if exact else ' for the layout of the ELF file'}"
+    perhaps = "perhaps " if candidate.doubt else ""
     text = (
-        f"Predicted{'' if exact else ' for the layout of the ELF file'}: {surely} {saving.likely:,.0f} of the"
-        f" {saving.before:,.0f} contended {counted} of {title} go away ({saving.contended.least:,.0f} to {most:,.0f})."
+        f"{how}: {perhaps}{found.saved:,.0f} of the {found.before:,.0f} {counted} on all lines of {title} go away"
+        f" ({found.change:+.1%}, 80 % interval {found.interval.low:+.1%} to {found.interval.high:+.1%})."
     )
-    text += " By these limits it may also lose." if saving.may_lose else ""
     if not finding.stores and not finding.simulated:
         text += " No store was sampled on the line, so how often its members are written is not known."
     return paragraph(text)
@@ -314,10 +312,8 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     """A sentence for each member that the candidate takes off the line of others, for the next reader of the source.
 
     Where none of the members that move is one of a pair that it parts, the first of them says what it keeps apart.
-    Nothing is said of members of which it is in doubt that they were sampled.
     """
-    in_doubt = doubted(finding)
-    pairs = [pair for pair in _separated(candidate.residuals) if not in_doubt & {pair.first, pair.second}]
+    pairs = _separated(candidate.residuals)
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):

@@ -70,7 +70,9 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
         if near:
             return _only(near, name)
     remedy = "check that --tree is the source the ELF file was built from"
-    if recorded is not None:
+    if not layout.name:
+        remedy = f"the record of {name} has no name in the source; give it one and build again"
+    elif recorded is not None:
         remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
     said = f" (the debug information says {layout.place})" if layout.file else ""
     said += "".join(f"; {one}" for one in unread[:_SHOWN])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names of code and data addresses, from the symbol tables of ELF files or from /proc/kallsyms."""
+"""Names of code addresses, from the symbol tables of ELF files or from /proc/kallsyms."""
 
 from __future__ import annotations
 
@@ -34,21 +34,12 @@ class SymbolTable:
 
 def code_symbols(path: Path, offset: int = 0) -> tuple[ElfSymbol, ...]:
     """Functions of the ELF file at ``path``, moved up by ``offset`` bytes; raises ``ElfError`` when it is damaged."""
-    code, _ = _split(path)
-    return tuple(ElfSymbol(one.name, one.address + offset, one.size) for one in code) if offset else code
-
-
-def data_symbols(path: Path) -> tuple[ElfSymbol, ...]:
-    """Variables of the ELF file at ``path``; raises ``ElfError`` when it is damaged."""
-    return _split(path)[1]
-
-
-def _split(path: Path) -> tuple[tuple[ElfSymbol, ...], tuple[ElfSymbol, ...]]:
     with opened(path) as file:
         try:
-            return file.symbols().split()
+            code, _ = file.symbols().split()
         except ValueError as error:
             raise ElfError(f"the symbols of {path} cannot be read ({error}); give a file that is whole") from error
+    return tuple(ElfSymbol(one.name, one.address + offset, one.size) for one in code) if offset else code
 
 
 def kallsyms_symbols(text: str) -> Iterator[ElfSymbol]:

@@ -71,9 +71,10 @@ class LineHead:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Functions of a call graph below a row, innermost first."""
+    """Functions of a call graph below a row, innermost first, and the percentage of the row that came by them."""
 
     names: tuple[str, ...]
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class LineBlock:
 
     head: LineHead | None
     rows: list[ReportRow] = field(default_factory=list)
-    callers: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    callers: dict[int, Callers] = field(default_factory=dict)
 
     @property
     def rank(self) -> int | None:
@@ -192,7 +193,7 @@ class _Sorter:
             case Headed():
                 draft.peer, draft.double = piece.peer, piece.double or draft.double
             case Callers():
-                draft.blocks[-1].callers[len(draft.blocks[-1].rows) - 1] = piece.names
+                draft.blocks[-1].callers[len(draft.blocks[-1].rows) - 1] = piece
             case Unread():
                 draft.unread.append(piece)
             case ReportSection():

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
+from linesmith.analyzer.model import CACHE_LINE_BYTES, MOST_CALLERS, Access, CacheLine, CallPath, Profile, Remark
 from linesmith.plugins.profiles.columns import SHARES, STORES
-from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow
+from linesmith.plugins.profiles.draft import Callers, LineBlock, ReportDraft, TableRow
 from linesmith.plugins.profiles.rows import ReportRow
 
 # Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
@@ -161,7 +162,7 @@ def _accesses(block: LineBlock, totals: dict[str, int], display: str, longest: i
             columns[value] = _counts_of(totals[value], shares)
     for at, row in enumerate(block.rows):
         counts = _named(((value, column[at]) for value, column in columns.items()), display)
-        yield _access(row, counts, longest, block.callers.get(at, ()))
+        yield _access(row, counts, longest, block.callers.get(at))
 
 
 def _exceeds_whole(shares: Sequence[float]) -> bool:
@@ -184,11 +185,11 @@ def _counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _access(row: ReportRow, counts: dict[str, Any], longest: int, callers: tuple[str, ...]) -> Access:
+def _access(row: ReportRow, counts: dict[str, Any], longest: int, graph: Callers | None) -> Access:
     function, cut = _function_of(row.tail.symbol, row.tail.source, longest, row.origin)
     names = ("offset", "records", "cpus", "cycles_remote", "cycles_local", "cycles_load", "code_address")
     numbers: dict[str, Any] = {name: row.numbers.get(name) for name in names}
-    return Access(
+    found = Access(
         **numbers,
         function=function,
         object_file=row.tail.object_file,
@@ -198,9 +199,11 @@ def _access(row: ReportRow, counts: dict[str, Any], longest: int, callers: tuple
         kernel=row.kernel,
         symbol_cut=cut,
         text_line=row.line,
-        callers=callers[callers[:1] == (function,) :],
         **counts,
     )
+    above = tuple(one for one in graph.names if one != function)[:MOST_CALLERS] if graph else ()
+    count = round(found.contended * graph.share / 100) if graph else 0
+    return replace(found, call_paths=(CallPath(above, count),)) if above and count else found
 
 
 def _function_of(symbol: str | None, source: str | None, longest: int, behind_origin: bool) -> tuple[str | None, bool]:

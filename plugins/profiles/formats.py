@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.unmail import unmail
 from linesmith.plugins.text import head_text
 
-PARQUET_MAGIC = b"PAR1"
+COMPACT_MAGIC = b"LSMPROF"
 _PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")
 _MARK = '"linesmith-profile"'
 _TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
@@ -100,15 +100,12 @@ class RecordedProfile:
     name = "linesmith-profile"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as the document or a Parquet file does."""
+        """Whether ``head`` begins as one of the two forms does."""
         text = head_text(head)
-        return head.startswith(PARQUET_MAGIC) or (text.lstrip().startswith("{") and _MARK in text[:200])
+        return head.startswith(COMPACT_MAGIC) or (text.lstrip().startswith("{") and _MARK in text[:200])
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of the file.
-
-        Raises ``ProfileError`` when it is damaged or of another version, ``ToolMissing`` without pyarrow.
-        """
+        """The one profile of the file; raises ``ProfileError`` when it is damaged or of another version."""
         from linesmith.plugins.profiles.recorded import read_recorded
 
         return read_recorded(path, source)

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile, Remark, SampleOutcome, Sampling
+from linesmith.analyzer.model import (
+    MOST_CALL_PATHS,
+    MOST_CALLERS,
+    Access,
+    CacheLine,
+    CallPath,
+    CpuCounts,
+    Profile,
+    Remark,
+    SampleOutcome,
+    Sampling,
+)
 from linesmith.plugins.profiles.perf_data.processes import Processes
 from linesmith.plugins.profiles.perf_data.records import ByteOrder
 from linesmith.plugins.profiles.sampled_lines import SharedLines, shared_lines
@@ -112,6 +123,7 @@ class _LineBuilder:
         self._rows = _SummedGroups(groups, counts | _latencies(groups, counts, self._cost), ("line", "offset", "ip"))
         loading = {"cycles": groups["weight"] * (counts["loads"] > 0), "timed": groups["timed"] * (counts["loads"] > 0)}
         self._cpus = _SummedGroups(groups, counts | loading, ("line", "offset", "ip", "cpu"))
+        self._paths = self._call_paths(groups, counts["contended"])
 
     @property
     def pids(self) -> set[int]:
@@ -143,6 +155,19 @@ class _LineBuilder:
             share=counts["cost"] / max(whole, 1),
             pid=self._hosts[rank],
         )
+
+    def _call_paths(self, groups: NDArray[np.void], contended: Numbers) -> dict[tuple[int, int, int], list[CallPath]]:
+        """Who called the code of contended samples, by line, offset and instruction; the most frequent first."""
+        at = np.flatnonzero(contended)
+        at = at[np.lexsort([groups[name][at] for name in ("code", "ip", "offset", "line")])]
+        summed = _SummedGroups(groups[at], {"count": contended[at]}, ("line", "offset", "ip", "code"))
+        found: dict[tuple[int, int, int], list[CallPath]] = {}
+        for group, count in sorted(zip(summed.groups, summed.sums["count"], strict=True), key=lambda one: -one[1]):
+            code = self._samples.code[int(group["code"])]
+            if code.callers or code.returns:
+                place = int(group["line"]), int(group["offset"]), int(group["ip"])
+                found.setdefault(place, []).append(CallPath(code.callers[:MOST_CALLERS], count, code.returns))
+        return found
 
     def _accesses(self) -> Iterator[Access]:
         """One access for each line, offset and instruction; the CPUs of a row are those up to the next row."""
@@ -177,8 +202,8 @@ class _LineBuilder:
             object_file=code.object_file or self._processes.object_at(None if kernel else host, ip),
             process=None if kernel or pid < 0 else f"{pid}:{self._samples.commands.get(pid, '')}",
             kernel=kernel,
-            callers=code.callers,
             by_cpu=by_cpu,
+            call_paths=tuple(self._paths.get((int(group["line"]), int(group["offset"]), ip), ())[:MOST_CALL_PATHS]),
         )
 
 

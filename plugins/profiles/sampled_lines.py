@@ -16,13 +16,13 @@ MOST_LINES = 1000
 _KEPT = 1 << 21
 _UNSHARED = -2
 
-# Samples that are equal but for their latency; process, code and mode are those of one of them. ``key`` is the same
-# for the same line, offset, instruction, CPU and data source.
+# Samples that are equal but for their latency; process and mode are those of one of them. ``key`` is the same for the
+# same line, offset, instruction with its callers, CPU and data source.
 GROUP = np.dtype([
     ("key", "u8"), ("line", "i4"), ("offset", "u1"), ("ip", "u8"), ("cpu", "i4"), ("kind", "i4"), ("samples", "i8"),
     ("timed", "i8"), ("weight", "i8"), ("pid", "i4"), ("code", "u4"), ("mode", "u1"),
 ])  # fmt: skip
-_ORDER = ("line", "offset", "ip", "cpu", "kind")
+_ORDER = ("line", "offset", "ip", "cpu", "kind", "code")
 # Bits of a key: 10 for the line, 8 for the offset, the rest for instruction and CPU.
 _IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
 
@@ -147,6 +147,7 @@ class _Grouping:
 
     def __init__(self, line_bytes: int) -> None:
         self._mask = np.uint64(line_bytes - 1)
+        self._addresses = Numbering()
         self._instructions = Numbering()
         self._agents = Numbering()
 
@@ -156,7 +157,7 @@ class _Grouping:
         Raises ``ValueError`` for more instructions or CPUs than keys have room for.
         """
         offset = rows["address"][at] & self._mask
-        key = self._keys(rows["ip"][at], rows["cpu"][at], kind, line, offset)
+        key = self._keys(rows[at], kind, line, offset)
         distinct, first, which = np.unique(key, return_index=True, return_inverse=True)
         found = np.zeros(len(distinct), GROUP)
         for name in ("ip", "cpu", "pid", "code", "mode"):
@@ -168,9 +169,10 @@ class _Grouping:
         found["weight"] = np.bincount(which, weight, len(distinct))
         return found
 
-    def _keys(self, ip: Words, cpu: NDArray[np.int32], kind: Numbers, line: Numbers, offset: Words) -> Words:
-        agent = self._agents.of((cpu.astype(np.uint64) << np.uint64(32)) | kind.astype(np.uint64))
-        instruction = self._instructions.of(ip)
+    def _keys(self, rows: Rows, kind: Numbers, line: Numbers, offset: Words) -> Words:
+        agent = self._agents.of((rows["cpu"].astype(np.uint64) << np.uint64(32)) | kind.astype(np.uint64))
+        address = self._addresses.of(rows["ip"]).astype(np.uint64)
+        instruction = self._instructions.of(address << np.uint64(32) | rows["code"].astype(np.uint64))
         if len(self._agents.values) >> _AGENT_BITS or len(self._instructions.values) >> _IP_BITS:
             raise ValueError("more instructions or CPUs than any machine has")
         place = line.astype(np.uint64) << np.uint64(_OFFSET_BITS) | offset

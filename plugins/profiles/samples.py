@@ -30,6 +30,8 @@ _BATCH = 1 << 18
 _MOST_HELD = 1 << 23
 _WORD = (1 << 64) - 1
 _MOST_CPUS = 1 << 16
+# Instructions with what called them.
+_MOST_CODES = 1 << 19
 # The kernel's half of the addresses of every 64-bit machine.
 KERNEL = 1 << 63
 _REGION_BITS = 36
@@ -73,11 +75,12 @@ def cpus_of(ranges: str) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What the source of the samples knows of an instruction beside its address."""
+    """What the source of the samples knows of an instruction beside its address; of its callers it has one of two."""
 
     function: str | None = None
     object_file: str | None = None
     callers: tuple[str, ...] = ()
+    returns: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -106,9 +109,7 @@ class Samples:
         mode: Mode = Mode.UNKNOWN,
     ) -> None:
         """Add one sample; ``source`` is its ``perf_mem_data_src``. Numbers beyond their column are cut to it."""
-        number = self._numbers.setdefault(code, len(self.code))
-        if number == len(self.code):
-            self.code.append(code)
+        number = self.number(code)
         known = -1 if pid is None else pid & 0x7FFFFFFF
         space = known + 1 if mode is Mode.USER else 0
         self._pending.append(
@@ -126,6 +127,13 @@ class Samples:
         )
         if len(self._pending) >= _BATCH:
             self._flush()
+
+    def number(self, code: Code) -> int:
+        """The number of what is known of an instruction; 0 where there is no room for more."""
+        if code not in self._numbers and len(self.code) < _MOST_CODES:
+            self._numbers[code] = len(self.code)
+            self.code.append(code)
+        return self._numbers.get(code, 0)
 
     def add_rows(self, rows: Rows) -> None:
         """Add many samples at once, an array of ``SAMPLE``."""

@@ -30,6 +30,7 @@ _MOST_CALLERS = 127  # perf's default of kernel.perf_event_max_stack
 # Branches, and the share, count or period of one: |--12.50%--, --7--.
 _BRANCH = re.compile(r"[|-]*(?:\d{1,20}(?:\.\d{1,2}%)?-+)?")
 _FUNCTION = re.compile(r"[A-Za-z_.$~][\w.$:~<>,()*&@\[\]/-]{0,200}$")
+_SHARED_BRANCH = re.compile(r"[|-]*(\d{1,20}(?:\.\d{1,2})?%?)-")
 _ON_GRAPH_LINE = frozenset((WordKind.GRAPH, WordKind.WORD, WordKind.INTEGER, WordKind.HEX))
 _OPENING, _CLOSING = re.compile(r"[<(\[{]"), re.compile(r"[>)\]}]")
 _MOST_CELLS = 24
@@ -230,7 +231,7 @@ def read_line_head(cursor: TextCursor, behind_rule: bool) -> Found | None:
 
 
 def read_callers(cursor: TextCursor) -> Found | None:
-    """The functions of the call graph at the cursor (``perf c2c report -g``), innermost first.
+    """The functions of the call graph at the cursor (``perf c2c report -g``) up to its second branch, innermost first.
 
     A line of a graph holds one function behind its branches, and what perf adds to it: ``(inlined)``, a source line.
     The graph ends with a blank line. In text without line ends it is none.
@@ -238,13 +239,18 @@ def read_callers(cursor: TextCursor) -> Found | None:
     if cursor.peek().kind is not WordKind.GRAPH or cursor.peek().gap >= 0:
         return None
     names: list[str] = []
+    branches: list[str] = []
     at = 0
     while at < _MOST_GRAPH_WORDS and (words := _graph_line(cursor, at)):
-        name = _caller([cursor.peek(at + ahead) for ahead in range(words)])
-        if _FUNCTION.match(name.replace(" ", "")) and len(names) < _MOST_CALLERS:
+        line = [cursor.peek(at + ahead) for ahead in range(words)]
+        name = _caller(line)
+        branches += [branch[1] for token in line if (branch := _SHARED_BRANCH.match(token.text))]
+        if len(branches) < 2 and _FUNCTION.match(name.replace(" ", "")) and len(names) < _MOST_CALLERS:
             names.append(name)
         at += words
-    return Callers(tuple(names)), max(at, 1)
+    # Counts (``--12--``) say nothing of the whole.
+    share = float(branches[0][:-1]) if branches and branches[0].endswith("%") else 0.0 if branches else 100.0
+    return Callers(tuple(names), share), max(at, 1)
 
 
 def _graph_line(cursor: TextCursor, at: int) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Profile, Remark, Sampling
+from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
 from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
@@ -142,7 +142,7 @@ class _ScriptText:
         if sample.place.address is None and callers:
             sample = sample._replace(place=callers[0])
             callers = callers[1:]
-        names = tuple(caller.symbol for caller in callers if caller.symbol)
+        names = tuple(caller.symbol for caller in callers if caller.symbol)[:MOST_CALLERS]
         self._count(sample._replace(callers=names))
 
     def _count(self, sample: ScriptSample) -> None:

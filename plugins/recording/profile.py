@@ -3,14 +3,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
-from linesmith.analyzer.model import Access, CacheLine, Conflict, Misses, Profile, Recording, Remark
-from linesmith.plugins.recording.text import AccessRow, LineRow, PairRow, RecordingText
+from linesmith.analyzer.model import (
+    MOST_CALL_PATHS,
+    MOST_CALLERS,
+    Access,
+    CacheLine,
+    CallPath,
+    Conflict,
+    Misses,
+    Profile,
+    Recording,
+    Remark,
+)
+from linesmith.plugins.recording.text import AccessRow, CallerRow, LineRow, PairRow, RecordingText
 
 _KERNEL_HALF = 1 << 63
 # A kernel has many thousand lines that two CPUs met on once or twice, as pages go from one to the other. Together they
@@ -20,14 +32,17 @@ MOST_LINES = 32768
 # Accesses and conflicts; some 280 bytes each in the file, of which no more than 256 MiB are read back.
 WHOLE_ROWS = 400_000
 MOST_ROWS = 800_000
+# Where a kernel is entered: what ran before did not call it. Source: arch/x86/entry, arch/arm64/kernel/entry.S.
+_ENTRY = re.compile(r"asm_|entry_|el[01]t?_|el[01]t?h?_\d+_|ret_from_|vectors$|error_entry|common_interrupt")
 
 
 @dataclass(frozen=True, slots=True)
 class CodeName:
-    """Where an instruction lies: its function and file, as far as symbols say."""
+    """Where an instruction lies: its function and file, as far as symbols say, and how far above its place there."""
 
     function: str | None = None
     object_file: str | None = None
+    moved: int = 0
 
 
 Naming = Callable[[int], CodeName]
@@ -37,10 +52,14 @@ def to_profile(
     text: RecordingText, recording: Recording, naming: Naming, source: str, remarks: Iterable[str] = ()
 ) -> Profile:
     """The lines with misses for which another CPU is to blame, hottest first; ``naming`` names code addresses."""
-    accesses, pairs = _by_line(text.accesses), _by_line(text.pairs)
-    # Each address is named once.
+    accesses, pairs, callers = _by_line(text.accesses), _by_line(text.pairs), _by_line(text.callers)
+    # Each address, and each path, is named once.
     names = cache(naming)
-    lines = [_line(row, accesses[row.address], pairs[row.address], names, recording) for row in text.lines]
+    paths = cache(lambda number: tuple(_functions(text.paths.get(number, ()), names)))
+    lines = [
+        _line(row, accesses[row.address], pairs[row.address], names, recording, _reached(callers[row.address], paths))
+        for row in text.lines
+    ]
     hot = sorted((line for line in lines if line.contended), key=lambda line: (-line.contended, line.address or 0))
     total = sum(line.contended for line in hot)
     listed = _as_there_is_room(hot)
@@ -79,7 +98,7 @@ def _rows(line: CacheLine) -> int:
     return len(line.accesses) + len(line.conflicts)
 
 
-RowT = TypeVar("RowT", AccessRow, PairRow)
+RowT = TypeVar("RowT", AccessRow, PairRow, CallerRow)
 
 
 def _by_line(rows: Sequence[RowT]) -> defaultdict[int, list[RowT]]:
@@ -89,13 +108,53 @@ def _by_line(rows: Sequence[RowT]) -> defaultdict[int, list[RowT]]:
     return grouped
 
 
+# Where an access goes: offset, width, instruction, kind. How often it was reached from which callers.
+_Place = tuple[int, int, int, str]
+_Reached = Counter[tuple[str, ...]]
+
+
+def _functions(returns: Sequence[int], names: Naming) -> Iterator[str]:
+    """The functions of the calls that return to these addresses, up to where the kernel was entered."""
+    for address in returns:
+        # The last instruction of a function may be a call that does not return.
+        function = names(address - 1).function
+        if function is None:
+            return
+        yield function
+        if _ENTRY.match(function):
+            return
+
+
+def _reached(rows: Sequence[CallerRow], paths: Callable[[int], tuple[str, ...]]) -> dict[_Place, _Reached]:
+    """How often each access of a line was reached on which path."""
+    found: defaultdict[_Place, _Reached] = defaultdict(Counter)
+    for row in rows:
+        found[row.offset, row.width, row.ip, row.kind][paths(row.path)] += row.count
+    return found
+
+
+def _call_paths(function: str | None, reached: _Reached) -> tuple[CallPath, ...]:
+    """Who called the function, without the function itself."""
+    counts = _Reached()
+    for path, count in reached.items():
+        others = dict.fromkeys(one for one in path if one != function)
+        counts[tuple(others)[:MOST_CALLERS]] += count
+    return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS) if path)
+
+
 def _line(
-    row: LineRow, rows: Sequence[AccessRow], pairs: Sequence[PairRow], names: Naming, recording: Recording
+    row: LineRow,
+    rows: Sequence[AccessRow],
+    pairs: Sequence[PairRow],
+    names: Naming,
+    recording: Recording,
+    reached: Mapping[_Place, _Reached],
 ) -> CacheLine:
-    groups: defaultdict[tuple[int, int, int, str], list[AccessRow]] = defaultdict(list)
+    groups: defaultdict[_Place, list[AccessRow]] = defaultdict(list)
     for one in rows:
         groups[one.offset, one.width, one.ip, one.kind].append(one)
-    accesses = [_access(group, names, recording.nodes) for group in groups.values()]
+    none = _Reached()
+    accesses = [_access(group, names, recording.nodes, reached.get(place, none)) for place, group in groups.items()]
     accesses.sort(key=lambda one: (one.offset or 0, -one.contended, one.code_address or 0))
     conflicts = sorted((_conflict(one, names) for one in pairs), key=lambda one: (-one.misses, one.offset))
     return CacheLine(
@@ -127,7 +186,7 @@ def _misses(rows: Sequence[AccessRow]) -> Misses:
     )
 
 
-def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int]) -> Access:
+def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int], reached: _Reached) -> Access:
     """Rows of one instruction and place, one a CPU, as one row. An atomic update counts as a store."""
     first = rows[0]
     place = names(first.ip)
@@ -146,28 +205,30 @@ def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int]) -> A
         stores_l1_miss=0 if loads else missed,
         records=hits + missed + hitm_local + hitm_remote,
         cpus=len(cpus),
-        code_address=first.ip,
+        code_address=first.ip - place.moved,
         object_file=place.object_file,
         nodes=",".join(map(str, sorted({nodes[cpu] for cpu in cpus if cpu < len(nodes)}))),
         kernel=first.ip >= _KERNEL_HALF,
         width=first.width,
         taken=taken,
+        call_paths=_call_paths(place.function, reached),
     )
 
 
 def _conflict(row: PairRow, names: Naming) -> Conflict:
+    victim, writer = names(row.ip), names(row.writer_ip)
     return Conflict(
         offset=row.offset,
         width=row.width,
-        function=names(row.ip).function,
+        function=victim.function,
         writer_offset=row.writer_offset,
         writer_width=row.writer_width,
-        writer_function=names(row.writer_ip).function,
+        writer_function=writer.function,
         true_sharing=row.true_sharing,
         local=row.local,
         remote=row.remote,
         shadowed=row.shadowed,
         stores=row.kind != "L",
-        code_address=row.ip,
-        writer_code_address=row.writer_ip,
+        code_address=row.ip - victim.moved,
+        writer_code_address=row.writer_ip - writer.moved,
     )

@@ -81,10 +81,11 @@ class QemuRecorder:
         text = read_recording(scratch / RECORDING)
         names = of_vmlinux(guest.vmlinux) if guest.vmlinux else of_kallsyms(ending.symbols)
         recording = circumstances(order, text, "qemu", ending.qemu, ending.build_id)
-        recording = replace(recording, kernel_release=ending.release or None)
+        # It was booted without KASLR, so it lies where it was linked.
+        recording = replace(recording, kernel_release=ending.release or None, moved=0)
         failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
         profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
-        return Recorded(names.with_apart(profile), memory=ending.memory)
+        return Recorded(profile, memory=ending.memory)
 
 
 def _guest(order: Order) -> Guest:

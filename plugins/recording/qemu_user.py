@@ -14,7 +14,7 @@ from linesmith.plugins.machines import user
 from linesmith.plugins.machines.elf_image import ElfImage
 from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.machines.user import RECORDING, escaped, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import ProgramNames, variables
+from linesmith.plugins.recording.names import ProgramNames
 from linesmith.plugins.recording.profile import to_profile
 from linesmith.plugins.recording.text import RecordingText, circumstances, read_recording
 
@@ -91,7 +91,8 @@ def _address(table: SymbolTable, function: str, program: ElfImage) -> str:
 
 def _profile(order: Order, program: ElfImage, ran: user.Ran, text: RecordingText) -> Profile:
     version = user.version(user.emulator(program.machine))
-    recording = circumstances(order, text, "qemu-user", version, program.build_id)
+    start = user.load_address(ran.mappings, program.path)
+    moved = None if start is None else start - program.base
+    recording = replace(circumstances(order, text, "qemu-user", version, program.build_id), moved=moved)
     remarks = (f"the program ended with status {ran.status}",) if ran.status else ()
-    profile = to_profile(text, recording, ProgramNames(ran.mappings), str(program.path), remarks)
-    return replace(profile, areas=variables(profile, program, ran.mappings))
+    return to_profile(text, recording, ProgramNames(ran.mappings, program.path, moved or 0), str(program.path), remarks)

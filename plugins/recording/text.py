@@ -14,9 +14,8 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import LinesmithError, NotRecorded
 from linesmith.analyzer.model import Order, Profile, Recorded, Recording, Remark
 from linesmith.plugins.api import SnapshotSource
-from linesmith.plugins.recording.emulation import apart_by_objects
 
-_HEAD = "linesmith-recording 1"
+_HEAD = "linesmith-recording 2"
 _END = "end"
 
 
@@ -70,9 +69,22 @@ class PairRow:
     shadowed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class CallerRow:
+    """Contended accesses of one instruction to one place that were reached on one path of the recording."""
+
+    line: int
+    offset: int
+    width: int
+    ip: int
+    kind: str
+    path: int
+    count: int
+
+
 @dataclass(slots=True)
 class RecordingText:
-    """Every row of a recording, in its order."""
+    """Every row of a recording, in its order; ``paths`` are where callers go on, the innermost first, by number."""
 
     settings: dict[str, str] = field(default_factory=dict)
     nodes: dict[int, int] = field(default_factory=dict)
@@ -80,6 +92,8 @@ class RecordingText:
     lines: list[LineRow] = field(default_factory=list)
     accesses: list[AccessRow] = field(default_factory=list)
     pairs: list[PairRow] = field(default_factory=list)
+    paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    callers: list[CallerRow] = field(default_factory=list)
 
 
 def read_recording(path: Path) -> RecordingText:
@@ -122,6 +136,12 @@ def _take(recording: RecordingText, words: list[str], place: str) -> None:
                 victim = (int(line, 16), int(offset), int(width), int(ip, 16), access)
                 writer = (int(writer_offset), int(writer_width), int(writer_ip, 16))
                 recording.pairs.append(PairRow(*victim, *writer, sharing == "true", *map(int, numbers)))
+            case "path":
+                recording.paths[int(row[0])] = tuple(int(one, 16) for one in row[1:])
+            case "caller":
+                line, offset, width, ip, access, path, count = row
+                met = (int(line, 16), int(offset), int(width), int(ip, 16))
+                recording.callers.append(CallerRow(*met, access, int(path), int(count)))
             case _:
                 raise ValueError("no row of this kind")
     except (ValueError, TypeError, IndexError) as error:
@@ -160,6 +180,12 @@ def circumstances(order: Order, text: RecordingText, on: str, qemu: str, build_i
         raise NotRecorded(f"the recording lacks a setting ({error}); reinstall linesmith and record again") from error
 
 
+def refuse_unnamed_objects(vmlinux: Path | None, source: SnapshotSource) -> None:
+    """Raise ``NotRecorded`` before anything runs where the memory of a kernel could not be read afterwards."""
+    if vmlinux is not None and (reason := source.obstacle()):
+        raise NotRecorded(f"--vmlinux is to name the kernel's objects, and {reason}")
+
+
 def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable[[], SnapshotSource]) -> Profile | None:
     """The profile with the objects that lay on its lines, where there is a memory dump to look at.
 
@@ -176,4 +202,4 @@ def with_objects(recorded: Recorded, vmlinux: Path | None, open_source: Callable
         remark = Remark(f"objects are not known: {error}")
         return replace(profile, remarks=(*profile.remarks, remark))
     remarks = (*profile.remarks, *map(Remark, snapshot.remarks))
-    return apart_by_objects(replace(profile, areas=snapshot.areas, remarks=remarks))
+    return replace(profile, areas=snapshot.areas, remarks=remarks)

@@ -25,15 +25,19 @@ class DrgnMemory:
 
     name = "drgn"
 
+    def obstacle(self) -> str | None:
+        """That drgn is not installed, or cannot be loaded; see ``SnapshotSource``."""
+        try:
+            import drgn  # noqa: F401 - loaded on use: everything else works without it
+        except ImportError as error:
+            return f"naming objects in memory needs drgn ({error}); install it with: {install_command('snapshot')}"
+        return None
+
     def read(self, memory: Path, vmlinux: Path, addresses: Collection[int]) -> Snapshot:
         """The areas that hold ``addresses``; see ``SnapshotSource``."""
-        # Loaded on use: everything else works without drgn.
-        try:
-            import drgn
-        except ImportError as error:
-            raise ToolMissing(
-                f"naming objects in memory needs drgn ({error}); install it with: {install_command('snapshot')}"
-            ) from error
+        if reason := self.obstacle():
+            raise ToolMissing(reason)
+        import drgn
 
         from linesmith.plugins.snapshots.areas import snapshot_of
 

@@ -14,7 +14,7 @@ import drgn
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots.pages import DirectMap
-from linesmith.plugins.snapshots.pointers import KernelRecords, TypedMemory, as_array, likely_records, split, votes_for
+from linesmith.plugins.snapshots.pointers import KernelRecords, TypedMemory, as_array, likely_records, votes_for
 from linesmith.plugins.snapshots.variables import Variables
 
 _PIECE_BYTES = 1 << 21
@@ -129,7 +129,8 @@ def _pieces(
     counted = {start: votes[pointer] for start in starts if (pointer := memory.pointer_to(area, start)) in votes}
     types = {start: likely_records(votes, area.size, memory.records) for start, votes in counted.items()}
     if any(types.values()) or area.kind not in (ObjectKind.VMALLOC, ObjectKind.PAGES):
-        return split(area, {(start - area.address) // area.stride: names for start, names in types.items() if names})
+        named = {start: tuple(dict.fromkeys((*names, *area.types))) for start, names in types.items() if names}
+        return area.split({(start - area.address) // area.stride: names for start, names in named.items()})
     # One allocation, at whose start the votes are for records that are too small for it.
     element = next((as_array(votes, memory.records.size) for votes in counted.values()), None)
     if element is None:

@@ -9,14 +9,13 @@ of caches that hold one type only are searched for words that are the start of s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 import drgn
 
-from linesmith.analyzer.model import ObjectArea
 from linesmith.plugins.snapshots.cache_types import RecordSize
 
 WORD_BYTES = 8
@@ -85,23 +84,6 @@ def as_array(votes: Counter[str], size_of: RecordSize) -> tuple[str, int] | None
     small = ((-count, record) for record, count in votes.items() if 0 < sizes[record] <= BUCKET_BYTES)
     _, first = min(small, default=(0, None))
     return (first, sizes[first]) if first else None
-
-
-def split(area: ObjectArea, types: Mapping[int, tuple[str, ...]]) -> tuple[ObjectArea, ...]:
-    """``area`` with the objects whose index is in ``types`` as areas of their own."""
-    pieces: list[ObjectArea] = []
-
-    def add(first: int, count: int, records: tuple[str, ...]) -> None:
-        if count:
-            pieces.append(replace(area, address=area.address + first * area.stride, count=count, types=records))
-
-    behind = 0
-    for index in sorted(types):
-        add(behind, index - behind, area.types)
-        add(index, 1, tuple(dict.fromkeys((*types[index], *area.types))))
-        behind = index + 1
-    add(behind, area.count - behind, area.types)
-    return tuple(pieces)
 
 
 class KernelRecords:

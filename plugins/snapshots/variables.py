@@ -198,10 +198,14 @@ def shapes_of(kind: drgn.Type, size: int) -> Iterator[VariableShape]:
 
 
 def _shape(kind: drgn.Type, size: int) -> VariableShape:
+    is_array = False
     while kind.kind == drgn.TypeKind.ARRAY or (kind.kind == drgn.TypeKind.TYPEDEF and record_name(kind) is None):
+        is_array |= kind.kind == drgn.TypeKind.ARRAY
         kind = kind.type
     name = record_name(kind)
     element = drgn.sizeof(kind) if name is not None and kind.is_complete() else 0
+    if name is not None and 0 < element < size and not is_array:
+        return VariableShape((name,), size, 1)  # it ends with an array that DWARF gives no length
     if name is None or not element or size % element:
         return VariableShape((), size, 1)
     return VariableShape((name,), element, size // element)

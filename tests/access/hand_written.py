@@ -93,5 +93,11 @@ def raw(rows: Sequence[Row], functions: Sequence[Code], chains: Sequence[Sequenc
         types=list(TYPES),
         type_layout=np.array(TYPE_LAYOUT, np.int64),
         variables=["", "first_node"],
+        statics=["first_node"],
+        static_address=np.array([0x3000], np.uint64),
+        static_bytes=np.array([8], np.uint64),
+        static_element=np.array([8], np.uint64),
+        static_layout=np.array([-1], np.int64),
+        static_of_thread=np.array([0], np.uint8),
     )
     return cast("AccessTable", columns)

@@ -99,19 +99,23 @@ def test_a_mistake_is_one_sentence(program: Path, question: tuple[str, ...], sen
 
 def test_a_member_that_nobody_touches_may_be_handed_to_functions(program: Path, tmp_path: Path) -> None:
     shown = linesmith("access", program, "--type", "node", "--member", "guard").stdout
-    row, more = shown.splitlines()[-2:]
+    row, more, to, place = shown.splitlines()[-4:]
     assert row.split(maxsplit=6) == ["0x8", "guard", "-", "-", "-", "-", "no access known but to some struct lock"]
     assert more == "          code that is handed its address is not counted here"
+    assert (to.strip(), place.split()[0]) == ("its address goes to lock:", "walk")
     words = ("access", compiled(tmp_path, HANDED_ON), "--type", "table", "--member", "size_mutex")
     lines = linesmith(*words).stdout.splitlines()
-    assert lines[-5].endswith("no access known but to some struct mutex")
-    assert lines[-4:] == [
+    assert lines[-7].endswith("no access known but to some struct mutex")
+    assert [re.sub(r"\(.*/", "(", line) for line in lines[-6:]] == [
         "          code that is handed its address is not counted here",
-        "          taken by inlined code of 2 functions that touch more of it:",
-        "            grow",
-        "            peek",
+        "          its address goes to acquire:",
+        "            grow > size_mutex_lock (subject.c:9)",
+        "            peek > size_mutex_lock (subject.c:9)",
+        "          its address goes to release:",
+        "            peek > size_mutex_unlock (subject.c:10)",
     ]
     document = json.loads(linesmith(*words, "--format", "json").stdout)
     obeys(document, "access")
     (member,) = document["types"][0]["members"]
-    assert (member["alone"], member["takers"]) == ("struct mutex", ["grow", "peek"])
+    assert member["alone"] == "struct mutex"
+    assert {(one["to"], one["function"]) for one in member["handed"]} >= {("acquire", "grow"), ("acquire", "peek")}

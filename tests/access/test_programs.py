@@ -89,3 +89,39 @@ def test_of_a_union_the_member_of_the_width_is_named_and_others_are_alternatives
     layouts = read_layouts(made).layouts
     found = accesses_of(layouts.variants("page")[0], layouts, read_accesses(made).accesses)
     assert {one.path: one.alternatives for one in found.members} == {"order": (), "owner": ("count",)}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_variables_are_known_with_their_elements_and_records(compiler: str, tmp_path: Path) -> None:
+    source = """
+        typedef struct node pair_t[2];
+        struct node one, row[3];
+        pair_t typed;
+        long plain[2][4];
+        struct { int x, y; } unnamed[2];
+        static struct node *pointer;
+        _Thread_local struct outer own;
+        static _Thread_local int mine[2];
+        int *f(int n) { static char letters[7]; pointer += n; mine[n] = letters[n]++; return mine + (long)pointer; }
+    """
+    elf = compiled(tmp_path, source, "-O1", "-shared", "-fPIC", compiler=compiler)
+    accesses, layouts = read_accesses(elf).accesses, read_layouts(elf).layouts
+    columns = (accesses.static_bytes, accesses.static_element, accesses.static_layout, accesses.static_of_thread)
+    found = {
+        name: (size, element, layouts.by_id(layout).title if layout >= 0 else "", bool(of_thread))
+        for name, size, element, layout, of_thread in zip(
+            accesses.statics, *(one.tolist() for one in columns), strict=True
+        )
+    }
+    assert found == {
+        "one": (24, 24, "struct node", False),
+        "row": (72, 24, "struct node", False),
+        "typed": (48, 24, "struct node", False),
+        "plain": (64, 8, "", False),
+        "unnamed": (16, 8, "struct", False),
+        "pointer": (8, 8, "", False),
+        "letters": (7, 1, "", False),
+        "own": (136, 136, "struct outer", True),
+        "mine": (8, 4, "", True),
+    }
+    assert len(set(accesses.static_address[accesses.static_of_thread == 0].tolist())) == 7

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
+
 #include "simulation.h"
 #include "trace_file.h"
 
@@ -13,12 +16,14 @@ namespace {
 constexpr std::uint64_t kIps[] = {0xffffffff81000000, 0xffffffff81000040, 0xffffffff81000000};
 
 std::string Write(const Simulation& sim, std::vector<recording_setting> settings = {},
-                  std::vector<recording_count> counts = {}) {
+                  std::vector<recording_count> counts = {}, std::span<const recording_path> paths = {}) {
   recording what{};
   what.sim = sim.get();
   what.ips = kIps;
   what.sites = 3;
   what.low_space = 'p';
+  what.paths = paths.data();
+  what.path_count = static_cast<std::uint32_t>(paths.size());
   what.settings = settings.data();
   what.setting_count = static_cast<std::uint32_t>(settings.size());
   what.counts = counts.data();
@@ -44,7 +49,7 @@ TEST(Recording, SaysHowTheRunWasSet) {
   config.node_of_cpu[1] = 3;
   const std::string text = Write(Simulation(config), {{"qemu", "7.2 (a\nb)"}}, {{"slices", 12}});
   EXPECT_EQ(text.substr(0, text.find("count")),
-            "linesmith-recording 1\n"
+            "linesmith-recording 2\n"
             "set line_bytes 64\n"
             "set cpus 2\n"
             "set nodes 2\n"
@@ -98,6 +103,28 @@ TEST(Recording, SitesOfOneInstructionAreAddedUp) {
   const std::string text = Write(sim);
   EXPECT_EQ(Rows(text, "pair"), "pair 1000 0 8 ffffffff81000000 L 0 8 ffffffff81000040 true 2 0 0\n");
   EXPECT_NE(text.find("access 1000 0 8 ffffffff81000000 L 1 0 2 0 0 0 0 0 0 1\n"), std::string::npos);
+}
+
+TEST(Recording, CallersAreAskedForWhereTheLineWasModifiedElsewhere) {
+  Simulation sim(2);
+  const std::array<recording_path, 3> paths = {
+      {{}, {{0xffffffff81000100, 0xffffffff81000200}}, {{0xffffffff81000300}}}};
+  std::uint32_t path = 1;
+  coherence_follow_paths(
+      sim.get(), [](void* now, std::uint32_t) { return *static_cast<std::uint32_t*>(now); }, &path);
+  sim.Store(0, 0x1000, 8, 0);
+  sim.Store(1, 0x1000, 8, 1);
+  sim.Store(0, 0x1000, 8, 0);
+  path = 2;
+  sim.Load(1, 0x1000, 8, 1);
+  sim.Load(1, 0x1000, 8, 1);
+  sim.Store(0, 0x1000, 8, 0);
+  const std::string text = Write(sim, {}, {}, paths);
+  EXPECT_EQ(Rows(text, "path"), "path 1 ffffffff81000100 ffffffff81000200\npath 2 ffffffff81000300\n");
+  EXPECT_EQ(Rows(text, "caller"),
+            "caller 1000 0 8 ffffffff81000000 S 1 1\n"
+            "caller 1000 0 8 ffffffff81000040 L 2 1\n"
+            "caller 1000 0 8 ffffffff81000040 S 1 1\n");
 }
 
 TEST(Recording, LinesAreInOrder) {

@@ -10,6 +10,7 @@ that touches this member.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from subprocess import check_output
 from typing import Any, NamedTuple
@@ -17,7 +18,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from linesmith.analyzer.attribution.evidence import function_names
+from linesmith.analyzer.attribution.line_objects import is_kernel
+from linesmith.analyzer.attribution.votes import identified, open_objects
 from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import operands, read_layouts, touched
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -32,7 +36,7 @@ from linesmith.analyzer.model import (
     Profile,
     Triage,
 )
-from linesmith.analyzer.sharing.findings import findings
+from linesmith.analyzer.sharing.findings import code_evidence, findings
 
 LINE = 0x1000
 Built = Callable[..., Path]
@@ -97,13 +101,16 @@ def profile_of(*lines: CacheLine, **more: Any) -> Profile:
     return Profile("test", "", "hitm", lines, **more)
 
 
-def explained(elf: Path | None, profile: Profile, wanted: str | None = None, **more: Any) -> tuple[Finding, ...]:
+def explained(elf: Path | None, profile: Profile, **more: Any) -> tuple[Finding, ...]:
     """What is found on each line by the debug information of a file, or where there is none."""
     if elf is None:
-        return findings(profile, LayoutTable([]), (), wanted=wanted, **more)
+        return findings(profile, LayoutTable([]), (), **more)
     asked = function_names(profile)
-    said = touched(elf, *asked), operands(elf, *asked)
-    return findings(profile, read_layouts(elf).layouts, *said, wanted, **more)
+    said, layouts = (touched(elf, *asked), operands(elf, *asked)), read_layouts(elf).layouts
+    objects = open_objects(profile, is_kernel(layouts))
+    how = more.get("accesses"), more.get("same_build", False)
+    known = identified(profile, objects, code_evidence(objects, profile, Containment(layouts), *said, *how))
+    return findings(replace(profile, areas=known.areas), layouts, *said, votes=known.votes, **more)
 
 
 def areas_of(text: str) -> tuple[ObjectArea, ...]:

@@ -18,13 +18,13 @@ from hand_made import finding, hot
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.dwarf import read_layouts, touched
-from linesmith.analyzer.model import ContendedLock, Finding, Outcome, Triage, TriageKind
+from linesmith.analyzer.model import Access, CacheLine, CallPath, ContendedLock, Finding, Outcome, Triage, TriageKind
 from linesmith.analyzer.report.hot import ProfileSection, render_text
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 
 def test_names_of_locks_and_of_functions_that_take_one_or_wait() -> None:
-    assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "mutex"]))
+    assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "std::mutex"]))
     assert not any(map(is_lock, ["block_device", "clock_event_device", "super_block", "address_space"]))
     waits = "rwsem_spin_on_owner native_queued_spin_lock_sl __lll_lock_wait"
     real_time = "rtlock_slowlock_locked rt_mutex_slowlock_block.constprop.0"
@@ -50,9 +50,11 @@ def contended(program: Path, type_: str, lock: str, word: str) -> Finding:
     return replace(found, triage=Triage((TriageKind.LOCK_CONTENTION,), (), ""))
 
 
-def named(program: Path, waiting: Finding, with_code: bool = True) -> ContendedLock | None:
+def named(program: Path, waiting: Finding, with_code: bool = True, told: bool = True) -> ContendedLock | None:
     accesses = read_accesses(program).accesses if with_code else None
-    (found,) = name_locks([waiting], read_layouts(program).layouts, accesses, partial(touched, program))
+    ran = CallPath(("table_grow", "table_shrink", "table_forget"), 1)
+    profile = profile_of(CacheLine(1, 0, (Access(0, "take_lock", call_paths=(ran,) * told),)))
+    (found,) = name_locks([waiting], read_layouts(program).layouts, accesses, partial(touched, program), profile)
     return found.lock
 
 
@@ -72,6 +74,15 @@ def test_a_lock_protects_what_the_functions_write_that_take_it(
     assert found is not None
     assert [(one.member, one.held, one.writers, one.named_alike) for one in found.members] == expected
     assert any("shrink it: 32 bytes" in row for row in found.remedies) == (lock in ("slots_lock", "other_lock"))
+
+
+def test_without_callers_those_that_lock_it_in_the_binary_are_possible(program: Path) -> None:
+    waiting = contended(program, "table", "hits_lock", "word")
+    (known, possible) = (named(program, waiting, told=told) for told in (True, False))
+    assert known is not None
+    assert known.possible == ()
+    assert possible is not None
+    assert (possible.holders, possible.possible) == ((), ("table_forget",))
 
 
 def test_what_a_lock_protects_is_told_with_what_can_help(program: Path) -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from profiles.profile_values import PROFILES
 
-from linesmith.analyzer.attribution.variables import object_totals
 from linesmith.analyzer.model import (
     Access,
     Bounds,
@@ -24,8 +23,6 @@ from linesmith.analyzer.model import (
     CpuCounts,
     Finding,
     LineCost,
-    ObjectArea,
-    ObjectKind,
     Outcome,
     Profile,
     SampleOutcome,
@@ -187,28 +184,6 @@ def test_lines_of_one_type_add_up() -> None:
     unknown = replace(unknown, objects=(replace(unknown.objects[0], outcome=Outcome.CANNOT_TELL),))
     (total,) = type_totals([unknown])
     assert (total.type, total.pairs) == ("", ())
-
-
-VMAS = ObjectArea(ObjectKind.SLAB, "vm_area_struct", 0x1000, 64, 64, 4, ("vm_area_struct",))
-TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x2000, 64, 64, 1, ("rwlock_t",))
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ([(0x2000, 20, ""), (0x1000, 15, ""), (0x1040, 15, "")],
-            [("vm_area_struct", 2, 30, 0.6), ("tasklist_lock", 1, 20, 0.4)]),
-        ([(0x9000, 5, "")], [("", 1, 5, 1.0)]),  # no area holds it
-        ([(0x1000, 10, ""), (0x2000, 10, "timekeeping")], [("vm_area_struct", 1, 10, 0.5)]),  # apart, but in the whole
-    ],
-)  # fmt: skip
-def test_lines_of_one_cache_add_up(
-    lines: list[tuple[int, int, str]], expected: list[tuple[str, int, int, float]]
-) -> None:
-    shared = (line_of(accesses(f"8 function {count}"), at, apart=apart) for at, count, apart in lines)
-    totals = object_totals(profile_of(*shared, areas=(VMAS, TASKS)))
-    assert [(one.name, one.lines, one.contended, one.share) for one in totals] == expected
-    assert all(bool(one.kind) == bool(one.name) for one in totals)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -143,12 +143,13 @@ def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, 
 
 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:
-    """Lines in ``per_thread`` cannot hold the type, so that nobody looked for an object on them."""
     ran = linesmith("hot", server, sampled, "--type", "nosuch")
     assert ran.returncode == 2
-    assert ran.stderr.endswith(f"was found to hold nosuch: {MISSING}; found: connection, counters\n")
+    assert ran.stderr.endswith(f"was found to hold nosuch: {MISSING}; found: counters, connection\n")
     slip = linesmith("hot", server, sampled, "--type", "conection")
-    assert "is called so in the debug information (did you mean connection?); found: connection" in slip.stderr
+    assert (
+        "is called so in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+    )
 
 
 def test_another_build_is_refused_before_its_code_is_followed(server: Path, sampled: Path, tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def semaphore(offset: int) -> str:
     return f"{offset} down_write 100/50, {offset + 8} down_write 100/50"
 
 
-def objects(elf: Path, slabs: Kernel | None, *lines: CacheLine, wanted: str | None = None) -> list[LineObject]:
-    return [one.objects[0] for one in explained(elf, profile_of(*lines), wanted, kernel=slabs)]
+def objects(elf: Path, slabs: Kernel | None, *lines: CacheLine) -> list[LineObject]:
+    return [one.objects[0] for one in explained(elf, profile_of(*lines), kernel=slabs)]
 
 
 def test_a_sure_object_settles_the_line_behind_that_it_reaches_onto(kernel: Path) -> None:
@@ -47,13 +47,6 @@ def test_a_sure_object_settles_the_line_behind_that_it_reaches_onto(kernel: Path
 def test_a_sure_object_holds_the_last_elements_of_its_array(kernel: Path) -> None:
     found = objects(kernel, None, line(0, BEGIN, DOMAIN), line(1, END, semaphore(0)))
     assert [(one.type, one.start) for one in found] == [("domain", 0), ("domain", BEGIN - END)]
-
-
-def test_a_type_that_was_asked_for_lies_where_another_line_is_sure_of_it(kernel: Path) -> None:
-    """Asked for by itself, the lock of the last line would be one of the first of a domain of its own."""
-    sure, last = line(0, BEGIN, DOMAIN), line(1, END, semaphore(0))
-    assert objects(kernel, None, last, wanted="domain")[0].start > BEGIN - END
-    assert [one.start for one in objects(kernel, None, sure, last, wanted="domain")] == [0, BEGIN - END]
 
 
 def test_a_sure_type_owns_the_lock_that_only_it_can_have_there(kernel: Path) -> None:

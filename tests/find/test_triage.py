@@ -14,6 +14,7 @@ from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import (
     Access,
     CacheLine,
+    CallPath,
     Conflict,
     Finding,
     Layout,
@@ -56,6 +57,20 @@ def test_a_recording_has_every_store_and_none_is_inferred() -> None:
         for how in (None, RECORDING, short)
     ]
     assert written == [[True, True], [False, True], [True, True]], "of the last there was no room for all"
+
+
+def test_a_lock_is_contended_whether_or_not_one_waited_and_those_behind_its_helpers_are_named() -> None:
+    paths = (
+        CallPath(("lock_both", "work", "main", "start"), 60),
+        CallPath(("_raw_read_lock", "other"), 15),
+        CallPath(("list_add",), 5),
+    )
+    (row,) = accesses("0 _raw_spin_lock 80/9")
+    (found,) = explained(None, profile_of(line_of((replace(row, call_paths=paths),))))
+    (member,) = found.members
+    assert member.callers == (CallPath(("work", "main"), 60), CallPath(("other",), 15), CallPath(("list_add",), 5))
+    sentence = "lock contention on lock at 0x0 (100% of the line), which moving members does not remove: "
+    assert found.triage.sentence == sentence + "work 75%, other 19%, list_add 6%"
 
 
 def test_lines_that_are_not_explained_still_count_in_shares_and_as_neighbours() -> None:

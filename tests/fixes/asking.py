@@ -14,8 +14,10 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, Finding
+from linesmith.analyzer.sharing.analysis import quiet_lines
 from linesmith.tuner.constraints.facts import Premises
-from linesmith.tuner.propose.candidates import Suggestion
+from linesmith.tuner.propose.candidates import MOST_JUDGED, Suggestion, answers
+from linesmith.tuner.replay.judged import judged
 from linesmith.tuner.structure.advise import advise
 
 
@@ -32,13 +34,16 @@ class Suggested:
     refusal: str = ""
 
 
-def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge) -> Suggested:
-    """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without."""
-    first = _suggested(kernel, profile, None, bench)
-    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench), asked=True)
+def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge, traced: bool = False) -> Suggested:
+    """What ``linesmith suggest`` says of the profile; the type is named only if nothing is proposed without.
+
+    ``traced`` has the trace of the run judge the candidates, as where the profile was recorded with one.
+    """
+    first = _suggested(kernel, profile, None, bench, traced)
+    return first if first.candidates else replace(_suggested(kernel, profile, type_, bench, traced), asked=True)
 
 
-def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge) -> Suggested:
+def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge, traced: bool) -> Suggested:
     premises = Premises(kernel=kernel.slabs)
     try:
         found = analyse(kernel.elf, profile, 1, wanted)
@@ -46,16 +51,22 @@ def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Jud
         return Suggested(refusal=str(nothing))
     advised = advise(found.findings, kernel.layouts, premises, kernel.accesses)
     advice = {one.kind.value for line in advised if _concerns(line.finding, bench) for one in line.advice}
-    answers = offered(found, premises, None).answers
-    candidates = [candidate for answer in answers for candidate in answer.candidates]
+    if traced:
+        asked = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
+        proposed = answers(found.findings, kernel.layouts, asked, MOST_JUDGED)
+        records = {one.before.id for answer in proposed for one in answer.candidates}
+        given = judged(proposed, {one: bench.runs() for one in records if bench.concerns(one)})
+    else:
+        given = offered(found, premises, None)
+    candidates = [candidate for answer in given for candidate in answer.candidates]
     kept = _different(one for one in candidates if bench.concerns(one.before.id))
-    return Suggested(kept, tuple(sorted(advice)), refusal="" if kept else _refusal(answers, bench))
+    return Suggested(kept, tuple(sorted(advice)), refusal="" if kept else _refusal(given, bench))
 
 
-def _refusal(answers: Sequence[Suggestion], bench: Judge) -> str:
+def _refusal(given: Sequence[Suggestion], bench: Judge) -> str:
     """Why there is no candidate for these objects, by the hottest line that holds one."""
-    mine = next((answer.refusal for answer in answers if _concerns(answer.finding, bench)), "")
-    others = ", ".join(sorted({one.type for answer in answers for one in answer.candidates}))
+    mine = next((answer.refusal for answer in given if _concerns(answer.finding, bench)), "")
+    others = ", ".join(sorted({one.type for answer in given for one in answer.candidates}))
     return mine or f"candidates for {others or 'nothing'} only"
 
 

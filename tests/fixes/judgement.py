@@ -19,10 +19,13 @@ from linesmith.analyzer.model import Layout
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.analyzer.slab.geometry import pages_for
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
-from linesmith.tuner.replay.replayer import Replay, ReplayOutcome, change_interval, mean, open_trace
+from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
+from linesmith.tuner.replay.runs import RecordRuns
 from linesmith.tuner.replay.scene import MovedBytes, TraceScene, holds, relocation, scene
 
 OBJECTS = 1000
+# A layout is as good unless 95 % of what resampling gives says otherwise.
+TAIL = 0.025
 LETTERS = {"load": "L", "store": "S", "atomic": "A"}
 
 
@@ -51,7 +54,7 @@ def as_good(one: Cost, other: Cost, now: Cost) -> bool:
     A layout that takes no more than ``now`` costs nothing, even where ``other`` happens to save some bytes.
     """
     cheaper = one.pages <= max(other.pages, now.pages) if now.pages else one.size <= max(other.size, now.size)
-    return cheaper and (one.misses <= other.misses or change_interval(other.windows, one.windows).low <= 0)
+    return cheaper and (one.misses <= other.misses or change_interval((other.windows,), (one.windows,), TAIL).low <= 0)
 
 
 class Judge:
@@ -73,6 +76,10 @@ class Judge:
         changed = {before.id: after}
         return self._cost(relaid(self._scene, changed, self._layouts), changed)
 
+    def runs(self) -> RecordRuns:
+        """The run as the product judges by it."""
+        return RecordRuns([(self._replay, self._number)], self._layouts, None, 0.0)
+
     def now(self) -> Cost:
         """What the layout costs as it is."""
         return self._cost(unchanged(self._scene), {})
@@ -84,9 +91,9 @@ class Judge:
 
     def _cost(self, plan: ReplayPlan, after: Mapping[int, Layout]) -> Cost:
         runs = [self._replay.run(self._number, one) for one in in_all_phases(plan, self._scene)]
-        done: ReplayOutcome = mean(runs)
         size = relocation(self._scene.record, self._layouts, after).new_size
-        return Cost(done.misses.total, done.windows, len(runs), size, self._pages(after))
+        windows = tuple(sum(each) / len(runs) for each in zip(*(one.windows for one in runs), strict=True))
+        return Cost(round(sum(windows)), windows, len(runs), size, self._pages(after))
 
     def _pages(self, after: Mapping[int, Layout]) -> int:
         kind = self._scene.kinds[0]

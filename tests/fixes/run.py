@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--case", action="append", help="this scenario only; may be repeated")
     parser.add_argument("--details", action="store_true", help="every candidate of every scenario")
     parser.add_argument("--keep", type=Path, help="keep reports and traces in this folder")
+    parser.add_argument("--traced", action="store_true", help="give the tool the trace, as a recording has one")
     parser.add_argument("--seeds", type=int, default=1, help="so many runs of each scenario")
     given = parser.parse_args(arguments)
     chosen = [one for one in cases() if not given.case or one.name in given.case]
@@ -56,7 +57,7 @@ def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.
     """The scenario with every seed."""
     try:
         for seed in range(given.seeds):
-            yield tried(scenario, kernel, folder, seed)
+            yield tried(scenario, kernel, folder, seed, given.traced)
     except (ScenarioError, NotSimulated) as error:
         print(f"{scenario.name}: {error}", file=sys.stderr)
 

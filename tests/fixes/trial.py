@@ -83,8 +83,9 @@ def course(scenario: Scenario, kernel: RealKernel, accesses: int = ACCESSES, see
     return Course(record, found, tuple(events), starts, code)
 
 
-def tried(scenario: Scenario, kernel: RealKernel, folder: Path, seed: int = 0) -> Trial:
-    """The scenario on this kernel; its report and its trace are left in ``folder``. ``seed`` is that of the run.
+def tried(scenario: Scenario, kernel: RealKernel, folder: Path, seed: int = 0, traced: bool = False) -> Trial:
+    """The scenario on this kernel; its report and its trace are left in ``folder``. ``seed`` is that of the run;
+    ``traced`` gives the trace to the tool.
 
     Raises ``ScenarioError``.
     """
@@ -94,7 +95,7 @@ def tried(scenario: Scenario, kernel: RealKernel, folder: Path, seed: int = 0) -
     trace = folder / f"{scenario.name}.trace"
     bench, flat_bench = judges(trace, run.events, run.starts, run.memory, run.record, kernel)
     goal = _goal(scenario, run.record, flat_bench, kernel)
-    said = suggested(kernel, profile, scenario.type, bench)
+    said = suggested(kernel, profile, scenario.type, bench, traced)
     found = tuple(goal.rated(one, bench) for one in said.candidates)
     place, unseen = run.memory.place, run.code.unseen
     return Trial(scenario, place, goal.now, goal.cost, found, unseen, said.advice, said.asked, said.refusal)

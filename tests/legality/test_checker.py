@@ -13,7 +13,7 @@ from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
 from linesmith.analyzer.layouts.placement import lay_out
-from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, Prediction, SourceFact
+from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, SourceFact
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 BASE = struct("base", A, B)
@@ -30,7 +30,7 @@ GROUP = struct("s", A, BEGIN, B, C, END, D)
 def violated(
     before: Layout, after: Layout, *moves: Move, facts: tuple[SourceFact, ...] = (), growth: int | None = None
 ) -> list[str]:
-    candidate = Candidate(before.name, before, after, moves, (), Prediction(1, 0, 1, 1), 1)
+    candidate = Candidate(before.name, before, after, moves, (), 1)
     line = meeting(before, before.members[0].name, before.members[1].name)
     return violations(Case(before, (line,), facts, growth), candidate, table(before, BASE))
 

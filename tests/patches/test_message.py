@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from hand_made import table
-from proposals_by_hand import LINE, POOL, moved
+from proposals_by_hand import LINE, POOL, moved, replayed
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import (
-    Bounds,
-    Candidate,
+    NOT_JUDGED,
     CompiledUser,
     ConfigurationCheck,
     Dependency,
@@ -26,7 +25,6 @@ from linesmith.analyzer.model import (
     Refusal,
     RefusalCode,
     Residual,
-    Saving,
     SourceFact,
     SourceScan,
 )
@@ -62,47 +60,43 @@ def test_what_no_layout_changes_is_no_reason() -> None:
 
 # What is expected
 
-GO = "88 of the 100 contended loads of struct pool go away"
-
-
-def saving(least: float) -> Candidate:
-    """A candidate that likely takes away 88 of 100 contended loads."""
-    return replace(moved(), saving=Saving(Bounds(least, 128), likely=88, noise=28, before=100))
-
-
-LIKELY = f"Predicted: likely {GO} (60 to 100)."
 UNSEEN = " No store was sampled on the line, so how often its members are written is not known."
 
 
+def expected(counted: str) -> str:
+    """What is said of a candidate that takes 88 of 100 away."""
+    share = "(-88.0%, 80 % interval -95.0% to -60.0%)"
+    return f"Replayed: 88 of the 100 {counted} on all lines of struct pool go away {share}."
+
+
 @pytest.mark.parametrize(
-    ("least", "line", "said"),
+    ("line", "runs", "said"),
     [
-        (60, replace(LINE, stores=80), LIKELY),
-        (-60, replace(LINE, stores=80), f"Predicted: perhaps {GO} (-60 to 100). By these limits it may also lose."),
-        (60, replace(LINE, stores=0), LIKELY + UNSEEN),
-        (60, replace(LINE, stores=0, simulated="4 CPUs"), LIKELY.replace("loads", "accesses")),
+        (replace(LINE, stores=80), 30, expected("contended loads")),
+        (replace(LINE, stores=0), 30, expected("contended loads") + UNSEEN),
+        (replace(LINE, stores=0, simulated="4 CPUs"), 30, expected("contended accesses")),
+        (replace(LINE, stores=0, simulated="4 CPUs"), 1, expected("misses")),
     ],
 )
-def test_the_figures_stand_with_their_limits(least: int, line: Finding, said: str) -> None:
-    text = expectation(saving(least), line, "struct pool", exact=True)
+def test_the_figures_stand_with_their_interval(line: Finding, runs: int, said: str) -> None:
+    candidate = replace(moved(), judgement=replayed(12, runs=runs))
+    text = expectation(candidate, line, "struct pool", exact=True)
     assert " ".join(text.split()) == said
     assert max(map(len, text.splitlines())) <= 75
 
 
 def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
-    doubted = replace(saving(60), doubt="Whether struct pool lies on the line as told is in doubt.")
-    assert expectation(doubted, LINE, "struct pool", exact=True).startswith(
-        "Predicted: perhaps 88 of the 100 contended"
-    )
+    doubted = replace(moved(), doubt="Whether struct pool lies on the line as told is in doubt.")
+    assert expectation(doubted, LINE, "struct pool", exact=True).startswith("Replayed: perhaps 88 of the 100 contended")
 
 
 def test_a_tree_of_another_configuration_gets_no_figures_of_its_own() -> None:
-    told = expectation(saving(60), LINE, "struct pool", exact=False)
-    assert told.startswith("Predicted for the layout of the ELF file: likely 88 ")
+    told = expectation(moved(), LINE, "struct pool", exact=False)
+    assert told.startswith("Replayed for the layout of the ELF file: 88 ")
 
 
-def test_a_candidate_that_nobody_priced_expects_nothing() -> None:
-    assert expectation(replace(moved(), saving=Saving()), LINE, "struct pool", exact=True) == ""
+def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
+    assert expectation(replace(moved(), judgement=NOT_JUDGED), LINE, "struct pool", exact=True) == ""
 
 
 # What was looked at beyond the configuration at hand

@@ -56,8 +56,3 @@ def test_of_a_record_in_doubt_it_says_only_where_the_member_stands() -> None:
     """Who reads and who writes is then perhaps said of other members."""
     seen = LineObject("s", 1, 0, 0, 1.0, Outcome.RESOLVED, doubt="what is touched at 0x8 hardly fits it")
     assert remarks_on(MOVED, replace(line_of(a=True, c=False), objects=(seen,))) == {"a": f"{OFF}."}
-
-
-def test_of_a_member_in_doubt_it_says_nothing() -> None:
-    written, read = line_of(a=True, c=False).members
-    assert remarks_on(MOVED, replace(finding(), members=(written, replace(read, offset=8, doubted=True)))) == {}

@@ -14,7 +14,7 @@ from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.layouts import dwarf
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import AccessKind, CodeAccess
-from linesmith.plugins.machines.symbols import code_symbols, data_symbols
+from linesmith.plugins.machines.elf_image import opened
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class Image:
 
     @cached_property
     def _symbols(self) -> Mapping[str, int]:
-        return {one.name: one.address for one in (*data_symbols(self.elf), *code_symbols(self.elf))}
+        with opened(self.elf) as file:
+            code, data = file.symbols().split()
+        return {one.name: one.address for one in (*data, *code)}
 
 
 def _within(path: str, wanted: str) -> bool:

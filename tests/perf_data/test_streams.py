@@ -11,13 +11,14 @@ import pytest
 from perf_data.records import Kind
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Profile, SampleOutcome
+from linesmith.analyzer.model import CallPath, Profile, SampleOutcome
 from linesmith.plugins.registry import read_profiles
 
 IP, TID, ADDR, READ, CALLCHAIN, CPU, RAW, STACK, WEIGHT, SOURCE = (
     1 << bit for bit in (0, 1, 3, 4, 5, 7, 10, 13, 14, 15)
 )
 LINE, CODE = 0xFFFF888100000040, 0xFFFFFFFF81000010
+KERNEL, USER = (1 << 64) - 128, (1 << 64) - 512
 HITM = 0x2 | (0x2 | 0x40) << 5 | 0x10 << 19
 
 
@@ -77,6 +78,24 @@ def test_fields_of_any_length_in_front_of_the_data_source(tmp_path: Path) -> Non
     assert profile.sampling is not None
     assert profile.sampling.outcomes == ((SampleOutcome.SHARED_LINE, 4),)
     assert profile.lines[0].accesses[0].cycles_local == (100 + 101 + 102 + 103) // 4
+
+
+@pytest.mark.parametrize(
+    ("chain", "returns"),
+    [
+        ((KERNEL, CODE, CODE + 0x100, CODE + 0x200, USER, 0x401000), (CODE + 0x100, CODE + 0x200)),
+        ((CODE, CODE + 0x100), (CODE + 0x100,)),
+        ((KERNEL, CODE), ()),
+        ((USER,), ()),
+        ((KERNEL, CODE, *range(CODE + 1, CODE + 100)), tuple(range(CODE + 1, CODE + 7))),
+    ],
+)
+def test_call_chains_say_who_called_the_code_up_to_where_the_mode_changes(
+    chain: tuple[int, ...], returns: tuple[int, ...], tmp_path: Path
+) -> None:
+    one = struct.pack(f"<QQQ{len(chain)}QQ", CODE, LINE, len(chain), *chain, HITM)
+    profile = read(file_of("<", IP | ADDR | CALLCHAIN | SOURCE, [one] * 3), tmp_path)
+    assert profile.lines[0].accesses[0].call_paths == ((CallPath((), 3, returns),) if returns else ())
 
 
 def test_a_sample_that_ends_before_its_fields_is_counted_as_not_understood(tmp_path: Path) -> None:

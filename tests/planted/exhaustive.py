@@ -80,7 +80,7 @@ def _proposals(plan: TunePlan, baseline: Built, work: Path) -> RecordProposals:
     profile = recorded(baseline, evidence, work / "recording", 1, _unheard)
     elf = baseline.product(evidence.elf)
     reading = read_layouts(elf)
-    findings = explain(reading, profile, plan.search.type or None).findings
+    findings = explain(reading, profile).findings
     return proposals(findings, reading.layouts, plan.search)
 
 

@@ -10,7 +10,7 @@ import pytest
 from profiles.example_files import EXAMPLES
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, CacheLine, Profile, SampleOutcome, Sampling
+from linesmith.analyzer.model import Access, CacheLine, CallPath, Profile, SampleOutcome, Sampling
 from linesmith.plugins.api import ProfileSource
 from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.registry import profile_sources
@@ -65,7 +65,7 @@ def test_source_that_conforms(tape: Example) -> None:
         (CacheLine(0, 64, (Access(64, "f"),)), "offset 64 lies outside"),
         (CacheLine(0, 64, (Access(8, "f", records=-1),)), "records is -1"),
         (CacheLine(0, 64, (Access(8, "f\x1b[31m"),)), "not for showing"),
-        (CacheLine(0, 64, (Access(8, "f", callers=("a\u202eb",)),)), "not for showing"),
+        (CacheLine(0, 64, (Access(8, "f", call_paths=(CallPath(("a\u202eb",), 1),)),)), "not for showing"),
         (CacheLine(0, 64, (Access(8, "f", hitm_local=9),), hitm_local=2), "add up to 9, that of the line is 2"),
     ],
 )

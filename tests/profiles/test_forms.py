@@ -9,6 +9,7 @@ import pytest
 from profiles.posted import FIRST, HEAD, REPORT, RULE, SECOND, differences, read, read_one, values
 
 from linesmith.analyzer.base.errors import ProfileError
+from linesmith.analyzer.model import CallPath
 
 SYMBOL = "[k] take_ticket   [kernel.kallsyms]  take_ticket+16"
 CODE = "  0xffffffff81200010"
@@ -60,11 +61,13 @@ OF_A_PROGRAM = {"first kernel": False}
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param(HEAD + FIRST + GRAPH + SECOND, {"first callers": ("serve", "run_queue", "steal")},
+        pytest.param(HEAD + FIRST + GRAPH + SECOND, {"first call_paths": (CallPath(("serve", "run_queue"), 161),)},
             id="a call graph below a row"),
         pytest.param(HEAD + FIRST + COUNTED + SECOND,
-            {"first callers": ("std::map<int, int>::at(int const&)", "main", "steal")},
-            id="callers that were inlined or counted, with blanks in their names"),
+            {}, id="callers that were counted: of how many is not known"),
+        pytest.param(HEAD + FIRST + COUNTED.replace("-12-", "-40.00%-").replace("-3-", "-60.00%-") + SECOND,
+            {"first call_paths": (CallPath(("std::map<int, int>::at(int const&)", "main"), 92),)},
+            id="callers that were inlined, with blanks in their names"),
         pytest.param(changed("[k] give", "0xffffffff81200020 ! [k] give", text=VERBOSE),
             {"first function": "take_", "first source": "till.c:1"},
             id="address and symbol table in front of the symbol"),

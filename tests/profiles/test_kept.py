@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles of our own, in Parquet and in JSON: all of them comes back, and what is damaged is refused in a sentence."""
+"""Profiles of our own, in columns and in JSON: all of them comes back, and what is damaged is refused in a sentence."""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
-from dataclasses import replace
-from io import BytesIO
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from linesmith_command import linesmith
@@ -23,10 +21,9 @@ from perf_data.recording import write
 from perf_data.write import program_recording
 from profiles.profile_values import PROFILES
 
-from linesmith.analyzer.base.errors import LinesmithError, ProfileError, ToolMissing
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
-from linesmith.plugins.profiles import parquet as parquet_profile
-from linesmith.plugins.profiles.parquet import array_of
+from linesmith.plugins.profiles.compact import Column, ProfileColumns, Table, fields_of
 from linesmith.plugins.profiles.recorded import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
@@ -42,11 +39,11 @@ RECORDING = Recording("qemu", ("./exec_storm", "8"), (0, 0, 1, 1), "x86_64", see
 PROFILE = Profile("kept by its path", "", "hitm", (LINE,), recording=RECORDING, areas=(INODES,))
 
 
-def parquet(profile: Profile) -> bytes:
-    return encode_for(profile, Path("kept.parquet"))
+def compact(profile: Profile) -> bytes:
+    return encode_for(profile, Path("kept"))
 
 
-def kept(folder: Path, profile: Profile, name: str = "kept.parquet") -> Path:
+def kept(folder: Path, profile: Profile, name: str = "kept") -> Path:
     path = folder / name
     path.write_bytes(encode_for(profile, path))
     return path
@@ -60,98 +57,99 @@ def refused(path: Path) -> str:
     return message
 
 
-def changed(folder: Path, change: str) -> Path:
-    """The file with one thing wrong, written by the library itself."""
-    table = pq.read_table(BytesIO(parquet(PROFILE)))
-    metadata = dict(table.schema.metadata)
-    what, _, column = change.partition(" ")
-    match what:
-        case "version":
-            metadata[b"linesmith-profile"] = b"9"
-        case "unmarked":
-            metadata = {b"pandas": b"{}"}
-        case "rest":
-            metadata[b"profile"] = b"{]"
-        case "without":
-            table = table.drop_columns([column])
-        case "text":
-            table = table.set_column(table.schema.get_field_index(column), column, pa.array(["64"]))
-        case "null":
-            table = table.set_column(table.schema.get_field_index(column), column, pa.array([None], pa.int64()))
-        case "another":
-            table = table.append_column(column, pa.array(["red"]))
-    path = folder / "changed.parquet"
-    pq.write_table(table.replace_schema_metadata(metadata), path)
+def changed(folder: Path, change: Callable[[ProfileColumns], None]) -> Path:
+    """The file with one thing wrong, and all checksums right."""
+    document = msgspec.msgpack.decode(zlib.decompress(compact(PROFILE)[8:]), type=ProfileColumns)
+    change(document)
+    path = folder / "changed"
+    path.write_bytes(compact(PROFILE)[:8] + zlib.compress(msgspec.msgpack.encode(document)))
     return path
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(PROFILES)
-@pytest.mark.parametrize("name", ["kept.parquet", "kept.json"])
+@pytest.mark.parametrize("name", ["kept", "kept.json"])
 def test_whatever_was_kept_comes_back(name: str, tmp_path_factory: pytest.TempPathFactory, profile: Profile) -> None:
     path = kept(tmp_path_factory.mktemp("kept"), profile, name)
     assert read_profiles(path) == (replace(profile, source=str(path)),)
 
 
 def test_the_name_decides_about_the_format(tmp_path: Path) -> None:
-    assert encode_for(PROFILE, tmp_path / "x.parquet").startswith(b"PAR1")
-    assert encode_for(PROFILE, tmp_path / "x.profile") == encode(PROFILE)
+    assert encode_for(PROFILE, tmp_path / "x.profile").startswith(b"LSMPROF\x03")
+    assert encode_for(PROFILE, tmp_path / "x.json") == encode(PROFILE)
 
 
-def test_lines_of_many_accesses_come_back_from_several_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_profile, "_GROUP", 100)
-    accesses = tuple(replace(ACCESS, offset=number % 64, code_address=number) for number in range(40))
-    many = replace(PROFILE, lines=tuple(replace(LINE, rank=rank, accesses=accesses) for rank in range(1, 8)))
-    path = kept(tmp_path, many)
-    assert pq.ParquetFile(path).num_row_groups == 3
-    assert read_profiles(path)[0].lines == many.lines
+def test_columns_at_their_default_are_left_out_and_read_as_that(tmp_path: Path) -> None:
+    found: list[Table] = []
+    path = changed(tmp_path, lambda document: found.append(document.lines))
+    assert {"rank", "address", "accesses"} <= found[0].columns.keys() <= {*CacheLine.__slots__} - {"misses", "share"}
+    assert read_profiles(path)[0].lines == PROFILE.lines
 
 
-def test_any_parquet_reader_sees_a_line_a_row_with_its_accesses(tmp_path: Path) -> None:
-    table = pq.read_table(kept(tmp_path, PROFILE))
-    assert table.column("address").to_pylist() == [0xFFFF888003C0A000]
-    (accesses,) = table.column("accesses").to_pylist()
-    found = [(one["offset"], one["function"], one["hitm_local"]) for one in accesses]
-    assert found == [(16, "unlink_file_vma", 7), (24, "unlink_file_vma", 7)]
-    assert accesses[0]["by_cpu"][0]["cpu"] == 3
+def _columns(document: ProfileColumns) -> dict[str, Column]:
+    return document.lines.columns
 
 
-def test_the_documented_columns_are_the_schema() -> None:
+def test_the_documented_fields_are_those_of_the_file() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "profiles.md").read_text()
-    section = page.partition("## linesmith's own format")[2].partition("The metadata of the file")[0]
+    section = page.partition("## linesmith's own format")[2].partition("What there is once stands")[0]
     rows = re.findall(r"^\| (`.*)\|$", section, re.MULTILINE)
     told = {name for row in rows for name in re.findall(r"`([a-z_0-9]+)`", row)}
-    assert told - {"timekeeping", "scheduler"} == set(_columns(array_of(CacheLine, ()).type))
+    assert told == set(_field_names(CacheLine))
 
 
-def _columns(kind: pa.DataType) -> Iterator[str]:
-    """The names of all columns, those within lists included."""
-    for field in kind:
+def _field_names(kind: type[Any]) -> Iterator[str]:
+    """The names of all fields, those of records within included."""
+    for field in fields_of(kind):
         yield field.name
-        inner = field.type.value_type if pa.types.is_list(field.type) else field.type
-        if pa.types.is_struct(inner):
-            yield from _columns(inner)
+        if is_dataclass(field.kind):
+            yield from _field_names(field.kind)
 
 
-def test_a_column_that_an_older_linesmith_had_not_is_at_its_default(tmp_path: Path) -> None:
-    (profile,) = read_profiles(changed(tmp_path, "without misses"))
+def test_the_mark_of_an_older_document_is_left_aside(tmp_path: Path) -> None:
+    old = encode(PROFILE).replace(b'"rank":1,', b'"rank":1,"apart":"scheduler",', 1)
+    assert b"apart" in old
+    (tmp_path / "kept.json").write_bytes(old)
+    (profile,) = read_profiles(tmp_path / "kept.json")
     assert profile.lines == PROFILE.lines
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("version", "is a profile of linesmith in version 9, but this linesmith reads version 1 (JSON) and 2"),
-        ("unmarked", "is a Parquet file, but no profile of linesmith; give another file"),
-        ("rest", "is a damaged profile of linesmith ("),
-        ("without rank", "its columns are not those of a CacheLine"),
-        ("another colour", "its columns are not those of a CacheLine"),
-        ("text bytes", "its column bytes has the type string, not int64"),
-        ("null rank", "its column rank lacks a value"),
+        (lambda it: setattr(it, "profile", b"{]"), "is a damaged profile of linesmith (JSON is malformed"),
+        (lambda it: _columns(it).pop("rank"), "its columns are not those of a CacheLine"),
+        (lambda it: _columns(it).update(colour=Column(1, b"a")), "its columns are not those of a CacheLine"),
+        (lambda it: setattr(it.lines, "rows", 1 << 40), "its columns are not those of a CacheLine"),
+        (lambda it: setattr(it.lines, "rows", 2), "a column has not as many values as there are records"),
+        (lambda it: _columns(it).update(rank=Column(3, b"abc")), "has not as many values"),
+        (lambda it: _columns(it).update(rank=Column(1, b"\0", ("a",))), "column rank has values of another kind"),
+        (lambda it: _columns(it).update(rank=Column(1, b"\1", (1,))), "column rank counts values that it lacks"),
+        (lambda it: _columns(it).update(rank=Column(1, b"\0", (-1,))), "column rank has a number below 0"),
+        (lambda it: _columns(it).update(rank=Column(1, b"\1", absent=b"\0")), "its column rank lacks a value"),
+        (lambda it: _columns(it).update(accesses=Column(1, b"\1")), "its column accesses is none of lists"),
+        (lambda it: setattr(_columns(it)["accesses"], "numbers", b"\1"), "its column accesses is none of lists"),
     ],
 )
-def test_a_changed_parquet_file_is_refused(change: str, told: str, tmp_path: Path) -> None:
+def test_a_changed_file_is_refused(change: Callable[[ProfileColumns], None], told: str, tmp_path: Path) -> None:
     assert told in refused(changed(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (compact(PROFILE)[:7] + b"\x09", "in version 9, but this linesmith reads version 1 (JSON) and 3 (compact)"),
+        (compact(PROFILE)[:7], "in version 0, but"),
+        (compact(PROFILE)[:60], "it is cut off"),
+        (compact(PROFILE) + b"x", "goes on behind its end"),
+        (compact(PROFILE)[:-1] + b"x", "incorrect data check"),
+        (compact(PROFILE)[:8] + zlib.compress(bytes(1 << 20) * 257, 9), "larger than any recorder makes it"),
+    ],
+    ids=("version", "no version", "cut", "longer", "checksum", "unpacks to too much"),
+)
+def test_a_damaged_file_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "storm").write_bytes(data)
+    assert told in refused(tmp_path / "storm")
 
 
 HEAD = b'{"linesmith-profile":1,"profile":'
@@ -176,7 +174,6 @@ NEGATIVE, HUGE = (
             for change in ({"stride": 0}, {"address": -64}, {"count": 1 << 62})
         ),
         *((encode(one), "has a count below 0 or above 64 bits; record it again") for one in (NEGATIVE, HUGE)),
-        (parquet(NEGATIVE), "has a count below 0 or above 64 bits; record it again"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )  # fmt: skip
@@ -205,45 +202,9 @@ def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: 
 
 
 def test_numbers_that_no_column_holds_are_refused() -> None:
-    with pytest.raises(ProfileError, match=r"x\.parquet cannot hold this profile .*; name one without \.parquet"):
-        encode_for(replace(PROFILE, lines=(replace(LINE, rank=1 << 70),)), Path("x.parquet"))
-
-
-def test_every_cut_and_scattered_damage_is_refused_or_read(tmp_path: Path) -> None:
-    whole = parquet(replace(PROFILE, lines=tuple(replace(LINE, rank=rank) for rank in range(200))))
-    chosen = np.random.default_rng(1)
-    path, outcomes = tmp_path / "hostile.parquet", []
-    for number in range(150):
-        content = bytearray(whole)
-        if number % 3:
-            for _ in range(1 + number % 8):
-                content[chosen.integers(4, len(content))] = chosen.integers(256)
-        else:
-            content = content[: chosen.integers(4, len(content))]
-        path.write_bytes(content)
-        try:
-            read_profiles(path)
-        except LinesmithError as error:
-            outcomes.append(str(error))
-    assert all(one.isprintable() for one in outcomes)
-    assert len(outcomes) > 100
-
-
-def test_a_changed_byte_of_the_data_is_found_by_its_checksum(tmp_path: Path) -> None:
-    path = kept(tmp_path, PROFILE)
-    column = pq.ParquetFile(path).metadata.row_group(0).column(0)
-    content = bytearray(path.read_bytes())
-    content[column.dictionary_page_offset + column.total_compressed_size - 3] ^= 0x10
-    path.write_bytes(content)
-    assert "CRC" in refused(path)
-
-
-def test_without_pyarrow_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = kept(tmp_path, PROFILE)
-    monkeypatch.setitem(sys.modules, "linesmith.plugins.profiles.parquet", None)
-    remedy = r"need pyarrow, which is not installed; run: .*pip install 'linesmith\[parquet"
-    with pytest.raises(ToolMissing, match=remedy):
-        read_profiles(path)
+    for rank in (1 << 70, -1):
+        with pytest.raises(ProfileError, match=r"x cannot hold this profile: .*; name one that ends with \.json"):
+            encode_for(replace(PROFILE, lines=(replace(LINE, rank=rank),)), Path("x"))
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +215,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-@pytest.mark.parametrize("name", ["kept.parquet", "kept.json"])
+@pytest.mark.parametrize("name", ["kept", "kept.json"])
 def test_a_sampled_profile_that_was_saved_says_the_same(name: str, server: Path, tmp_path: Path) -> None:
     recorded, saved = server.with_name("perf.data"), tmp_path / name
     saved.write_bytes(b"an older one")

@@ -177,7 +177,7 @@ def counts(profile: Profile) -> list[CacheLine]:
     """The lines without what only names and call chains tell."""
     found = []
     for line in profile.lines:
-        bare = (replace(one, function=None, object_file=None, process=None, callers=()) for one in line.accesses)
+        bare = (replace(one, function=None, object_file=None, process=None, call_paths=()) for one in line.accesses)
         rows = sorted(bare, key=lambda one: (one.offset or 0, one.code_address or 0))
         found.append(replace(line, pid=None, accesses=tuple(rows)))
     return found

@@ -10,7 +10,7 @@ import pytest
 from profiles.mangling import as_web_page, numbered, quoted, quoted_printable, with_carriage_returns
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, Profile, SampleOutcome
+from linesmith.analyzer.model import Access, CallPath, Profile, SampleOutcome
 from linesmith.plugins.registry import read_profiles
 
 MANGLERS = (quoted, quoted_printable, with_carriage_returns, as_web_page, numbered)
@@ -99,7 +99,7 @@ def test_call_chains_follow_on_their_own_lines(read: Callable[[str], Profile]) -
     at = LOAD_LINE.index(" ffffffff81200010")
     load, _ = only_accesses(read((LOAD_LINE[:at] + chain + STORE_LINE) * 2))
     assert (load.function, load.code_address, load.hitm_local) == ("take_ticket", 0xFFFFFFFF81200010, 2)
-    assert load.callers == ("inlined", "serve", "main")
+    assert load.call_paths == (CallPath(("inlined", "serve", "main"), 2),)
 
 
 NO_PROCESS = ("4711/4712", "     4712", "4711/4713", "     4713")

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from collections import Counter
 from pathlib import Path
+from shutil import which
 
 import pytest
 from qemu.guest_programs import emulated
 
 from linesmith.plugins.machines.user import plugin_file
-from linesmith.plugins.recording.text import read_recording
+from linesmith.plugins.recording.text import RecordingText, read_recording
 
 START, STOP = 0xD2A9803F, 0xD2A9801F  # movz xzr, #0x4c01 (or #0x4c00), lsl #16
 COUNT = 0xD2807D01  # mov x1, #1000
@@ -83,14 +85,9 @@ ASLEEP = (0xD503207F, 0x17FFFFFF)  # wfi; b to it
 WORDS = (0,) * 18  # in a cache line of their own
 
 
-def test_two_cpus_of_a_bare_machine_share_a_line(tmp_path: Path) -> None:
-    """No kernel: the two halves of the memory map are told apart by address, so this is user code by physical address.
-
-    Source: Arm Power State Coordination Interface (DEN 0022), CPU_ON and SYSTEM_OFF.
-    """
-    work = (*POWER_ON_THE_OTHER, *COUNT_IN_A_WORD_OF_ITS_OWN, THE_OTHER_SLEEPS, STOP, NEXT, *POWER_OFF, *ASLEEP)
-    image = program(tmp_path, (START, NEXT, *work, *WORDS), base=0x40200000)
-    plugin = f"{plugin_file()},out={tmp_path / 'recording'},ring=both"
+def booted(directory: Path, image: Path) -> RecordingText:
+    """What two CPUs did that began with the program."""
+    plugin = f"{plugin_file()},out={directory / 'recording'},ring=both"
     words = (
         *("qemu-system-aarch64", "-M", "virt", "-cpu", "max", "-smp", "2", "-m", "128M", "-nodefaults"),
         *("-display", "none", "-accel", "tcg,thread=single", "-plugin", plugin),
@@ -98,8 +95,53 @@ def test_two_cpus_of_a_bare_machine_share_a_line(tmp_path: Path) -> None:
     )
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    recording = read_recording(tmp_path / "recording")
+    return read_recording(directory / "recording")
+
+
+def test_two_cpus_of_a_bare_machine_share_a_line(tmp_path: Path) -> None:
+    """No kernel: the two halves of the memory map are told apart by address, so this is user code by physical address.
+
+    Source: Arm Power State Coordination Interface (DEN 0022), CPU_ON and SYSTEM_OFF.
+    """
+    work = (*POWER_ON_THE_OTHER, *COUNT_IN_A_WORD_OF_ITS_OWN, THE_OTHER_SLEEPS, STOP, NEXT, *POWER_OFF, *ASLEEP)
+    recording = booted(tmp_path, program(tmp_path, (START, NEXT, *work, *WORDS), base=0x40200000))
     assert recording.settings["mode"] == "system"
     assert {(row.space, row.address % 64) for row in recording.lines} == {("p", 0)}
     assert {(row.offset, row.writer_offset) for row in recording.pairs} == {(0, 8), (8, 0)}
     assert min(row.local for row in recording.pairs) > 50
+
+
+CALLS = r"""
+static _Alignas(64) volatile int counter;
+char stacks[2][4096] __attribute__((aligned(16)));
+#define FUNCTION __attribute__((noinline, used))
+FUNCTION void bump(void) { counter++; }
+FUNCTION void seldom(void) { bump(); __asm__ volatile(""); }
+FUNCTION void often(int depth) { if (depth) often(depth - 1); else bump(); __asm__ volatile(""); }
+FUNCTION void by_pointer(void (*called)(int)) { called(2); __asm__ volatile(""); }
+FUNCTION void work(void) { for (int i = 0; i < 20000; i++) if (i % 4) by_pointer(often); else seldom(); }
+__asm__(".global _start\n"
+  "_start: .inst 0xd2a9803f\n b 1f\n"
+  "1: ldr x0, =0xc4000003\n mov x1, #1\n adr x2, both\n mov x3, #0\n hvc #0\n"
+  "both: mrs x5, mpidr_el1\n and x5, x5, #1\n add x5, x5, #1\n ldr x6, =stacks\n"
+  "add x6, x6, x5, lsl #12\n mov sp, x6\n bl work\n"
+  "mrs x5, mpidr_el1\n and x5, x5, #1\n cbnz x5, asleep\n .inst 0xd2a9801f\n b 2f\n"
+  "2: ldr x0, =0x84000008\n hvc #0\n asleep: wfi\n b asleep\n");
+"""
+
+
+def test_callers_are_known_on_both_cpus_of_a_bare_machine(tmp_path: Path) -> None:
+    """A recursive function called by a pointer, three times as often as another one."""
+    if which("aarch64-linux-gnu-gcc") is None:
+        pytest.skip("aarch64-linux-gnu-gcc is not installed")
+    (tmp_path / "calls.c").write_text(CALLS)
+    image = tmp_path / "calls"
+    words = ("-O1", "-ffreestanding", "-nostdlib", "-static", "-no-pie", "-Wl,-Ttext=0x40200000", "-o", image)
+    subprocess.run(["aarch64-linux-gnu-gcc", *words, tmp_path / "calls.c"], check=True)
+    recording = booted(tmp_path, image)
+    depth = Counter({len(recording.paths.get(row.path, ())): 0 for row in recording.callers})
+    for row in recording.callers:
+        depth[len(recording.paths.get(row.path, ()))] += row.count
+    # seldom, work, _start; often three times, by_pointer, work, _start
+    assert set(depth) == {3, 6}
+    assert 0.6 < depth[6] / depth.total() < 0.9

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -227,3 +229,45 @@ def test_without_a_region_or_a_place_for_it_there_is_no_recording(tmp_path: Path
     done = emulated(program, ["out=/nowhere/at/all"], words=["marked"])
     assert "the recording /nowhere/at/all cannot be written: No such file or directory" in done.stderr
     assert done.stdout == "went on\n"
+
+
+CALLERS = """
+static _Alignas(64) volatile int counter;
+__attribute__((noinline)) void bump(void) { __atomic_fetch_add(&counter, 1, __ATOMIC_SEQ_CST); }
+__attribute__((noinline)) void seldom(void) { bump(); __asm__ volatile(""); }
+__attribute__((noinline)) void often(int depth) {
+  if (depth) often(depth - 1); else bump();
+  __asm__ volatile("");
+}
+__attribute__((noinline)) void by_pointer(void (*called)(int)) { called(2); __asm__ volatile(""); }
+static void *work(void *unused) {
+  pthread_barrier_wait(&both);
+  for (int i = 0; i < ROUNDS; i++) if (i % 4) by_pointer(often); else seldom();
+  return unused;
+}
+int main(void) {
+  printf("%p %p %p %p", (void *)bump, (void *)seldom, (void *)often, (void *)by_pointer);
+  fflush(stdout);
+  START;
+  together(work, work);
+  STOP;
+}
+"""
+
+
+def test_whose_code_was_reached_by_calls_is_known_with_its_callers(tmp_path: Path) -> None:
+    """Three quarters by a recursive function that was called by a pointer, as often as they are."""
+    recording, starts = recorded(tmp_path, CALLERS)
+    ways: Counter[tuple[str, ...]] = Counter()
+    functions = sorted(zip(starts, ("bump", "seldom", "often", "by_pointer"), strict=True))
+    for row in recording.callers:
+        place = bisect_right([start for start, _ in functions], row.ip) - 1
+        if functions[place][1] == "bump":
+            returns = recording.paths.get(row.path, ())
+            names = (functions[bisect_right([start for start, _ in functions], one - 1) - 1][1] for one in returns)
+            ways[tuple(names)[:4]] += row.count
+    (often, many), (seldom, few) = ways.most_common(2)
+    assert often == ("often", "often", "often", "by_pointer")
+    assert seldom[0] == "seldom"
+    assert many + few == ways.total() > 50
+    assert 0.6 < many / (many + few) < 0.9

@@ -11,6 +11,8 @@ import pytest
 from linesmith_command import linesmith
 from record.programs import compile_c, functions_of, profile_of, recording_of
 
+from linesmith.analyzer.attribution.by_object import lines_apart
+
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("recorded kernels")]
 
 FORKS = "i=0; while [ $i -lt 8 ]; do ls / >/dev/null & i=$((i+1)); done; wait; echo all done"
@@ -53,8 +55,9 @@ def test_misses_on_the_same_and_on_another_node_are_told_apart(recorded: Path) -
 
 
 def test_the_tick_is_set_apart(recorded: Path) -> None:
-    apart = [line for line in profile_of(recorded).lines if line.apart == "timekeeping"]
-    functions = {access.function for line in apart for access in line.accesses}
+    profile = profile_of(recorded)
+    apart = lines_apart(profile)
+    functions = {access.function for line in profile.lines if line.address in apart for access in line.accesses}
     assert any(name and name.startswith(("rcu_", "tick_", "ktime_", "hrtimer_")) for name in functions)
     assert not any(name and name.startswith("vma_") for name in functions)
 

@@ -51,7 +51,7 @@ def test_what_perf_sampled_becomes_a_profile_of_our_own(tmp_path: Path, monkeypa
     stand_in.write_text(_PERF.format(recording=recording))
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", f"{stand_in.parent}:{os.environ['PATH']}")
-    kept = tmp_path / "profile.parquet"
+    kept = tmp_path / "profile"
 
     done = linesmith("record", "--on", "perf", "-o", kept, "--", "true")
 

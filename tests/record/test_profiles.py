@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the text of a recording to a profile: what is added up, set apart, kept and left out, and how it is named."""
+"""From the text of a recording to a profile: what is added up, kept and left out, and how it is named."""
 
 from __future__ import annotations
 
-import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from linesmith.analyzer.base.errors import NotRecorded
-from linesmith.analyzer.model import Access, CacheLine, Conflict, ObjectArea, ObjectKind, Order, Profile
-from linesmith.plugins.machines.symbols import data_symbols
-from linesmith.plugins.recording.emulation import apart_by_objects, set_apart
-from linesmith.plugins.recording.names import scoped_name
+from linesmith.analyzer.model import Access, CallPath, Conflict, Order, Profile
 from linesmith.plugins.recording.profile import CodeName, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
 TEXT = """\
-linesmith-recording 1
+linesmith-recording 2
 set line_bytes 64
 set cpus 2
 set nodes 2
@@ -40,6 +35,13 @@ access ffffffff82000040 8 4 ffffffff81000020 A 1 9 0 0 1 0 2 3 4 8
 pair ffffffff82000040 0 8 ffffffff81000010 L 8 4 ffffffff81000020 false 1 6 2
 line ffffffff82000080 k 1 1 0
 access ffffffff82000080 0 8 ffffffff81000010 S 0 1 0 0 0 0 1 0 0 0
+path 1 ffffffff81000012 ffffffff81000022 ffffffff81000032
+path 2 ffffffff81000042 ffffffff81000032
+path 3 ffffffff81000052
+caller ffffffff82000040 0 8 ffffffff81000010 L 0 1
+caller ffffffff82000040 0 8 ffffffff81000010 L 1 4
+caller ffffffff82000040 0 8 ffffffff81000010 L 2 2
+caller ffffffff82000040 8 4 ffffffff81000020 A 3 7
 end
 """
 
@@ -49,8 +51,12 @@ def recorded(folder: Path, text: str) -> Profile:
     path = folder / "recording"
     path.write_text(text)
     read = read_recording(path)
-    names = {0xFFFFFFFF81000010: CodeName("reader", "vmlinux"), 0xFFFFFFFF81000020: CodeName("writer", "vmlinux")}
-    return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), names.__getitem__, "kernel")
+    functions = ("reader", "writer", "do_it", "asm_entered", None)
+
+    def named(address: int) -> CodeName:
+        return CodeName(functions[(address >> 4) % 16 - 1], "vmlinux")
+
+    return to_profile(read, circumstances(Order(("true",)), read, "qemu", "7.2.0", None), named, "kernel")
 
 
 def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
@@ -73,9 +79,12 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
         kernel=True,
         width=8,
         taken=0,
+        # Without itself; what ran before the kernel was entered did not call it.
+        call_paths=(CallPath(("writer", "do_it"), 4), CallPath(("asm_entered",), 2)),
     )
     update = line.accesses[1]
     assert (update.stores_l1_hit, update.stores_l1_miss, update.taken, update.records) == (9, 10, 7, 19)
+    assert update.call_paths == ()
     assert line.conflicts == (
         Conflict(
             offset=0,
@@ -99,8 +108,8 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "does not begin with 'linesmith-recording 1'; record again with this linesmith"),
-        (TEXT.replace("recording 1", "recording 2"), "does not begin with 'linesmith-recording 1'"),
+        ("", "does not begin with 'linesmith-recording 2'; record again with this linesmith"),
+        (TEXT.replace("recording 2", "recording 1"), "does not begin with 'linesmith-recording 2'"),
         (TEXT.removesuffix("end\n"), "is cut off, its last row is not 'end'; make room on the disk"),
         (TEXT.replace("line ", "lime "), r"recording:16 cannot be understood \(no row of this kind\)"),
         (TEXT.replace("L 0 5", "L 0"), r"recording:17 cannot be understood"),
@@ -116,66 +125,6 @@ def test_a_damaged_recording_is_one_sentence(tmp_path: Path, text: str, message:
 def test_no_recording_at_all_means_that_the_region_was_not_reached(tmp_path: Path) -> None:
     with pytest.raises(NotRecorded, match="the region of interest was never reached"):
         read_recording(tmp_path / "absent")
-
-
-def line(**contended: int) -> CacheLine:
-    """A line with so many contended accesses by each function."""
-    accesses = (Access(0, function, hitm_local=count) for function, count in contended.items())
-    return CacheLine(1, 0xFFFFFFFF82000000, tuple(accesses))
-
-
-@pytest.mark.parametrize(
-    ("accesses", "kind"),
-    [
-        ({"tick_do_update_jiffies64": 20, "ktime_get": 70}, "timekeeping"),
-        ({"rcu_sched_clock_irq": 30, "note_gp_changes": 30}, "timekeeping"),
-        ({"update_sd_lb_stats.constprop.0": 20, "idle_cpu": 8, "_raw_spin_lock": 3}, "scheduler"),
-        ({"find_idlest_group": 10, "tick_nohz_next_event": 2}, "scheduler"),
-        ({"vma_interval_tree_insert": 50, "down_write": 20, "ktime_get": 9}, ""),
-        ({"_raw_spin_lock": 90, "native_queued_spin_lock_slowpath": 80}, ""),
-        ({"_raw_spin_lock": 90, "dup_fd": 1}, ""),
-        ({}, ""),
-    ],
-)
-def test_the_functions_that_miss_decide(accesses: dict[str, int], kind: str) -> None:
-    assert set_apart(line(**accesses), None).apart == kind
-
-
-def test_a_known_variable_decides_alone() -> None:
-    assert set_apart(line(some_driver_poll=50), "jiffies_64").apart == "timekeeping"
-    assert set_apart(line(get_ucounts=50), "init_ucounts").apart == ""
-    before = line(ktime_get=9)
-    assert replace(set_apart(before, None), apart="") == before
-
-
-def kind_beside(*areas: ObjectArea) -> str:
-    """What a line that kfree misses on is marked as, with these objects on it."""
-    profile = Profile("kernel", "", "hitm", (line(kfree=9),), areas=areas)
-    return apart_by_objects(profile).lines[0].apart
-
-
-def per_cpu(name: str, address: int, size: int = 8) -> ObjectArea:
-    return ObjectArea(ObjectKind.PER_CPU, name, address, size, size)
-
-
-@pytest.mark.parametrize(
-    ("areas", "kind"),
-    [
-        ([per_cpu("runqueues", 0xFFFFFFFF81FFF000, 0x1100)], "scheduler"),
-        ([per_cpu("tk_core.timekeeper", 0xFFFFFFFF82000008)], "timekeeping"),  # a part counts as the variable
-        ([per_cpu("runqueues", 0xFFFFFFFF82000000), per_cpu("files", 0xFFFFFFFF82000020)], ""),
-        ([per_cpu("runqueues", 0xFFFFFFFF81FFFFF8)], ""),  # ends before the line
-    ],
-)
-def test_the_objects_on_a_line_decide(areas: list[ObjectArea], kind: str) -> None:
-    assert kind_beside(*areas) == kind
-
-
-def test_the_load_average_of_a_task_group_is_real() -> None:
-    marked = set_apart(line(update_load_avg=50), None)
-    group = ObjectArea(ObjectKind.SLAB, "kmalloc-512", 0xFFFFFFFF82000000, 512, 512, types=("task_group",))
-    profile = Profile("kernel", "", "hitm", (marked,), areas=(group,))
-    assert (marked.apart, apart_by_objects(profile).lines[0].apart) == ("scheduler", "")
 
 
 def many_lines(lines: int, pairs: bool = False) -> str:
@@ -212,35 +161,3 @@ def test_shares_are_of_all_lines(tmp_path: Path) -> None:
     kept = recorded(tmp_path, many_lines(3))
     assert [line.share for line in kept.lines] == [3 / 6, 2 / 6, 1 / 6]
     assert kept.remarks == ()
-
-
-def test_variables_get_the_names_that_the_source_gives_them(tmp_path: Path) -> None:
-    (tmp_path / "unit.cc").write_text(
-        "int plain; static int own; namespace app { int jobs; static int L3; namespace inner { int twelve_chars; } }\n"
-        "namespace { int hidden; }\n"
-        "struct pool { static int size; }; int pool::size;\n"
-        "int *all[] = {&own, &app::L3, &hidden};\n"
-    )
-    subprocess.run(["g++", "-c", "unit.cc"], cwd=tmp_path, check=True)
-    names = {scoped_name(one.name) for one in data_symbols(tmp_path / "unit.o") if one.size}
-    assert names == {
-        "plain",
-        "own",
-        "app::jobs",
-        "app::L3",
-        "app::inner::twelve_chars",
-        "pool::size",
-        "all",
-        "(anonymous namespace)::hidden",
-    }
-
-
-@pytest.mark.parametrize(
-    "symbol",
-    [
-        *("_ZN3app5queueIlE4headE", "_ZZ4mainE3loc", "_ZN9", "_ZN3appE1", "_ZL", "_ZN12x"),
-        *("_ZN0E", "_ZL0", "_ZL\N{ARABIC-INDIC DIGIT THREE}abc", "_ZN" + "9" * 5000),
-    ],
-)
-def test_what_is_no_plain_name_is_left_as_it_is(symbol: str) -> None:
-    assert scoped_name(symbol) == symbol

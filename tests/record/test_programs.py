@@ -15,6 +15,8 @@ import pytest
 from linesmith_command import LINESMITH, linesmith
 from record.programs import TWO_THREADS, compile_c, functions_of, profile_of, recording_of
 
+from linesmith.tuner.replay.recorded_trace import trace_of
+
 USER = ("record", "--on", "qemu-user")
 
 
@@ -30,34 +32,9 @@ def test_the_line_where_two_threads_meet_is_the_hottest(tmp_path: Path, kind: tu
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     hottest = profile_of(tmp_path / "profile").lines[0]
     assert {"add_left", "add_right"} <= {access.function for access in hottest.accesses if access.taken}
+    assert trace_of(recording_of(tmp_path / "profile"), tmp_path / "profile") == tmp_path / "profile.trace"
     shown = linesmith("hot", program, tmp_path / "profile").stdout
     assert re.search(r"false sharing of (left with right|right with left), which is written", shown)
-
-
-def test_variables_of_cpp_have_their_types_in_or_out_of_namespaces(tmp_path: Path) -> None:
-    source = """
-        #include <pthread.h>
-        #include <stdatomic.h>
-        namespace app { template <class T> struct counters { _Atomic(T) left, right; };
-                        alignas(64) counters<int> inside; }
-        alignas(64) app::counters<long> outside;
-        static std::atomic_int arrived;
-        static void meet() { arrived++; while (arrived < 2) {} }
-        void *add_left(void *unused) {
-            meet(); for (int i = 0; i < 100000; i++) { outside.left++; app::inside.left++; } return unused; }
-        void *add_right(void *unused) {
-            meet(); for (int i = 0; i < 100000; i++) { outside.right++; app::inside.right++; } return unused; }
-        int main() { pthread_t one; pthread_create(&one, 0, add_left, 0); add_right(0); return pthread_join(one, 0); }
-    """
-    (tmp_path / "two.cc").write_text(source)
-    program = tmp_path / "two"
-    subprocess.run(["gcc", "-g", "-O1", "-pthread", "-std=c++23", "-o", program, tmp_path / "two.cc"], check=True)
-    assert linesmith(*USER, "-o", tmp_path / "profile", "--", program).returncode == 0
-    areas = {area.name: area.types for area in profile_of(tmp_path / "profile").areas}
-    assert areas.items() >= {"app::inside": ("counters<int>",), "outside": ("counters<long int>",)}.items()
-    shown = linesmith("hot", program, tmp_path / "profile").stdout
-    assert "app::counters<int>" in shown
-    assert "app::counters<long int>" in shown
 
 
 def test_the_profile_tells_how_it_was_recorded_and_replaces_an_earlier_one(tmp_path: Path, program: Path) -> None:

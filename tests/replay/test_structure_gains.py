@@ -13,7 +13,7 @@ from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.store import build
-from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, StructuralAdvice, StructureKind
+from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, Profile, StructuralAdvice, StructureKind
 from linesmith.tuner.structure.advise import AdvisedFinding
 from linesmith.tuner.structure.replayed import with_gains
 
@@ -36,7 +36,8 @@ def replayed(
 ) -> StructuralAdvice:
     """The advice with what a replay of the steps, 100 times over, says of it."""
     trace = write_trace(folder / "trace", turns(taken, 100), nodes)
-    (told,) = with_gains([advised], [area], table(*layouts), trace, accesses)
+    profile = Profile("c2c.txt", "", "hitm", (), areas=(area,))
+    (told,) = with_gains([advised], profile, table(*layouts), trace, accesses)
     return told.advice[0]
 
 
@@ -76,7 +77,7 @@ def test_who_takes_the_lock_for_reading_goes_through_every_copy(tmp_path: Path) 
 def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
     told = replayed(tmp_path, [Step(0, "S", 0x800000), Step(1, "L", 0x800000)], (0, 1))
     assert told.gains == ()
-    assert told.notes == ("The trace has no access to an object that is or holds a struct mapping.",)
+    assert told.notes[0].startswith("Not replayed: the trace has no access to any of the 1 objects")
 
 
 def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from linesmith_command import linesmith
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.demo import program
-from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.analyzer.model import ObjectArea, ObjectKind, Recording
 from linesmith.plugins.profiles import recorded
 from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.replay.recorded_trace import place_of_trace, with_trace
 
 pytestmark = pytest.mark.xdist_group("suggest-trace")
 INDEX = 0x4050C0
@@ -63,38 +64,33 @@ def trace(folder: Path, steps: list[Step], nodes: tuple[int, ...] = (0, 0), drop
 
 def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> None:
     said = text_of(example, *trace(tmp_path, CONFLICT + ELSEWHERE), "--limit", "1")
-    rows = said[said.index("  simulated") :].splitlines()
-    assert rows[:2] == [
-        "  simulated   64-byte lines: 199 -> 0 misses (-100.0%, resampled -100.0% to -100.0%), 50.00% ->",
-        "              0.00% of all 398 traced",
+    rows = said[said.index("  saves") :].splitlines()
+    assert rows[:3] == [
+        "  saves       199 of 199 (-100.0%, -100.0% to -100.0%) misses on all lines of the record",
+        "  replayed    all misses: 398 -> 199 (-50.00%)",
+        "              line of root: 100 -> 0",
     ]
-    # The object begins in the second half of a pair of lines, so its own halves are in two pairs.
-    assert rows[2].startswith("              128-byte lines: 199 -> 0 misses (-100.0%")
     assert "              root by stores to guard (false sharing): 100 -> 0" in rows
-    assert "              200 accesses to 1 objects, replayed in " in said
+    assert "              200 accesses to 1 object" in rows
 
 
-def test_json_has_the_same_and_without_a_trace_nothing_is_said_of_it(example: Path, tmp_path: Path) -> None:
-    (at_64, at_128) = json_of(example, *trace(tmp_path, CONFLICT))["candidates"][0]["simulated"]["lines"]
-    assert (at_64["line_bytes"], at_64["before"]["hitm_local"], at_64["after"]["hitm_local"]) == (64, 100, 0)
-    assert (at_128["line_bytes"], at_128["change"]) == (128, -1)
-    assert at_64["cycles_before"] > at_64["cycles_after"] == 0
-    plain = json_of(example)
-    assert all("simulated" not in one for one in plain["candidates"])
+def test_json_has_the_same(example: Path, tmp_path: Path) -> None:
+    judgement = json_of(example, *trace(tmp_path, CONFLICT))["candidates"][0]["judgement"]
+    assert (judgement["before"], judgement["after"], judgement["runs"], judgement["line_bytes"]) == (199, 0, 1, 64)
     # What no profile showed: a third CPU stores to every word of the second line, so moving there costs.
     noise = [Step(2, "S", INDEX + offset) for offset in range(64, 128, 8)]
     replayed = json_of(example, *trace(tmp_path, turns([*CONFLICT[:2], *noise], 100), (0, 0, 0)))
-    numbered, again = ([(one["number"], one["moves"]) for one in found["candidates"]] for found in (plain, replayed))
-    assert numbered == again, "numbers stay whatever the replay says"
+    assert replayed["candidates"][0]["judgement"]["after"] > 0
+    sampled = json_of(example)["candidates"][0]["judgement"]
+    assert sampled["runs"] > 1, "without a trace runs are reconstructed"
 
 
 def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_path: Path) -> None:
     words = trace(tmp_path, LOCK_ALONE)
-    declined = "Nothing is recommended: replayed on the trace, no candidate has fewer misses"
+    declined = "Nothing is recommended: replayed, no candidate has fewer misses"
     assert declined in text_of(example, *words)
     said = text_of(example, *words, "--candidate", "1")
-    assert "64-byte lines: 199 -> 199 misses (+0.0%" in said
-    assert "no better than the layout as it is: the misses go elsewhere" in said
+    assert "saves       0 of 199 (" in said
 
 
 @pytest.mark.parametrize(
@@ -102,11 +98,11 @@ def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_pa
     [
         (
             *(ELSEWHERE, 0, "profile.json"),
-            "The trace has no access to any of the 1 objects that are or hold a struct session_index.",
+            "Nothing is recommended: the trace has no access to any of the 1 objects that are or hold a struct",
         ),
         (
             *(CONFLICT, 0, "no-areas.json"),
-            "The profile knows no object that is or holds a struct session_index, so the trace cannot tell.",
+            "Nothing is recommended: the profile knows no object that is or holds a struct session_index, so nothing",
         ),
         (
             *(CONFLICT, 50, "profile.json"),
@@ -122,6 +118,59 @@ def test_what_a_trace_cannot_tell_is_said(
     assert sentence in " ".join(said.split())
 
 
+@pytest.fixture
+def recording(example: Path, tmp_path: Path) -> Path:
+    """A profile that was recorded with the trace beside it."""
+    (profile,) = read_profiles(example / "profile.json")
+    of_program = replace(profile, recording=Recording("qemu-user", ("bench",), (0, 0), "x86_64"))
+    place = tmp_path / "storm"
+    trace = write_trace(place_of_trace(place), CONFLICT, (0, 0))
+    place.write_bytes(recorded.encode_for(with_trace(of_program, trace), place))
+    return place
+
+
+def replays(example: Path, profile: Path, *words: str | Path) -> tuple[bool, str]:
+    """Whether ``suggest`` replays a trace, and what it says on standard error."""
+    done = linesmith("suggest", example / "bench", profile, *words)
+    assert done.returncode == 0, done.stderr
+    return "  simulated   64-byte lines: 199 -> 0 misses" in done.stdout, done.stderr
+
+
+def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(example: Path, recording: Path) -> None:
+    assert replays(example, recording) == (True, "")
+    moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))
+    assert replays(example, recording, "--trace", moved) == (True, "")
+    nowhere = (
+        f"linesmith: no candidate is replayed: {place_of_trace(recording)}, the trace of {recording}, is not there; "
+    )
+    assert replays(example, recording) == (False, f"{nowhere}name its place with --trace\n")
+
+
+@pytest.mark.parametrize("kind", ["foreign", "cut"])
+def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path, recording: Path, kind: str) -> None:
+    place = place_of_trace(recording)
+    place.write_bytes(place.read_bytes()[:-8])
+    if kind == "foreign":
+        write_trace(place, CONFLICT + ELSEWHERE, (0, 0))
+    replayed, said = replays(example, recording)
+    assert (replayed, said.count("\n")) == (False, 1)
+    assert f"no candidate is replayed: {place} is not the trace of {recording}: it is of another recording, or " in said
+    done = linesmith("suggest", example / "bench", recording, "--trace", place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        f"{place} is not the trace of {recording}: it is of another recording, or damaged; name the right "
+        in done.stderr
+    )
+
+
+def test_a_profile_that_knows_no_trace_takes_none_unless_it_is_named(example: Path, recording: Path) -> None:
+    (profile,) = read_profiles(recording)
+    assert profile.recording is not None
+    recording.write_bytes(recorded.encode(replace(profile, recording=replace(profile.recording, trace=""))))
+    assert replays(example, recording) == (False, "")
+    assert replays(example, recording, "--trace", place_of_trace(recording)) == (True, "")
+
+
 def test_a_trace_is_never_written_over_and_a_damaged_one_is_one_sentence(example: Path, tmp_path: Path) -> None:
     word, path = trace(tmp_path, CONFLICT)
     before = path.read_bytes()
@@ -130,7 +179,7 @@ def test_a_trace_is_never_written_over_and_a_damaged_one_is_one_sentence(example
     path.write_bytes(before[:-8])
     done = suggest(example, word, path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "record it again with --trace" in done.stderr
+    assert "record it again" in done.stderr
 
 
 def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: Path) -> None:
@@ -138,7 +187,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
     said = text_of(example, *trace(tmp_path, LOCK_ALONE, (0, 1)), *words)
     rows = said[said.index("shard guard") :].splitlines()
     assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
-    assert rows[1].startswith("  simulated   64-byte lines: 199 -> 0 misses (-100.0%")
+    assert rows[1].startswith("  saves       199 of 199 (-100.0%")
     assert rows[-2].startswith("  - The best case: every access goes to one copy")
     copies = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu")
     document = json_of(example, *trace(tmp_path, CONFLICT), *copies)
@@ -148,7 +197,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--shard guard", "--shard needs --type, the record of the members, and --trace"),
+        ("--shard guard", "--shard needs --type, the record of the members, and a trace"),
         ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
         ("--type session_index --shard ,", "--shard names no member; give those of a lock and what it protects"),
         ("--type session_index --shard guard", "are on one node and would use one copy; say --by cpu"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces written by hand, byte for byte as plugins/native/coherence/trace_format.h describes them."""
+"""Traces written by hand, byte for byte as plugins/native/coherence/trace_format.h describes version 1."""
 
 from __future__ import annotations
 

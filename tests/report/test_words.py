@@ -33,6 +33,7 @@ from linesmith.analyzer.model import (
     ObjectKind,
     Outcome,
     Profile,
+    Recording,
     SharingCost,
     Side,
     SlabBasis,
@@ -74,11 +75,22 @@ def test_memory_that_nobody_named_is_not_said_to_be_of_no_known_type() -> None:
     lines = [CacheLine(at, 0x1000 * (at + 1), (Access(0, "take", hitm_local=5),), hitm_local=5) for at in (0, 1)]
     profile = Profile("test", "", "hitm", tuple(lines), areas=(lock,))
     shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
-    at = shown.index("by object, all lines that count:")
+    at = shown.index("by object, all lines:")
     assert shown[at + 1 : at + 3] == [
         "   50.0%         5 on     1 line   in no slab cache or variable that is known",
         "   50.0%         5 on     1 line   global lock (spinlock)",
     ]
+
+
+def test_what_emulation_makes_hot_is_listed_by_object_and_told_of_a_finding() -> None:
+    queue = ObjectArea(ObjectKind.PER_CPU, "runqueues", 0x1000, 64, 64, 1, ("rq",), cpu=0)
+    met = CacheLine(1, 0x1000, (Access(0, "take", hitm_local=5),), hitm_local=5)
+    recording = Recording("qemu", ("storm",), (0, 0), "x86_64")
+    profile = Profile("test", "", "hitm", (met,), recording=recording, areas=(queue,))
+    shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
+    at = shown.index("objects that emulation makes hotter than hardware does, set apart unless --type names them:")
+    assert shown[at + 1] == "  100.0%         5 on     1 line   per-CPU runqueues (rq): the scheduler"
+    assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in shown
 
 
 def side(member: str, cpus: int, *nodes: int) -> Side:

@@ -15,7 +15,7 @@ from report_html.browser import Browser
 from report_html.profiled import built
 
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Prediction, Profile, Residual
+from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Profile, Residual
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.hot import ProfileSection
 from linesmith.analyzer.report.html.candidate import meetings
@@ -116,7 +116,7 @@ def test_what_does_not_fit_together_is_said(
 
 def compared(before: Layout, after: Layout, *pairs: Residual, steps: int = 1) -> Any:
     """Where the pairs meet, as the section of a candidate tells and draws it."""
-    return meetings(Candidate("any", before, after, (), pairs, Prediction(1, 0, 1, 1), steps), table(before))
+    return meetings(Candidate("any", before, after, (), pairs, steps), table(before))
 
 
 def test_phases_are_drawn_as_they_are_counted() -> None:

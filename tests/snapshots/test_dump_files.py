@@ -10,7 +10,8 @@ import pytest
 from snapshots.elf_bytes import CORE, EXECUTABLE, elf, note
 
 from linesmith.analyzer.base.elf import Note
-from linesmith.analyzer.base.errors import SnapshotError, ToolMissing
+from linesmith.analyzer.base.errors import NotRecorded, SnapshotError, ToolMissing
+from linesmith.plugins.recording.text import refuse_unnamed_objects
 from linesmith.plugins.registry import snapshot_source
 from linesmith.plugins.snapshots.kernel import MemoryFile, value_of, vmcoreinfo_of
 
@@ -165,3 +166,7 @@ def test_readers_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delitem(sys.modules, "linesmith.plugins.snapshots.identify", raising=False)
     with pytest.raises(ToolMissing, match=r"needs drgn .*; install it with: .*pip install 'linesmith\[snapshot\]'"):
         snapshot_source("drgn").read(tmp_path, tmp_path, [0])
+    # Before a kernel is booted, not after.
+    with pytest.raises(NotRecorded, match=r"^--vmlinux is to name the kernel's objects, and .* needs drgn"):
+        refuse_unnamed_objects(tmp_path, snapshot_source("drgn"))
+    refuse_unnamed_objects(None, snapshot_source("drgn"))

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where records and the atoms of their members stand: the cases of ``cases/records.txt``.
 
-Lines that begin with ``=`` are what the program says: of the record its kind, line and size, how many line ends its
-conditionals have, and its first and last line; of each member its offset and width in bits, what it
-is inside of, the macro that gives it, the others of its declaration, its atom, its declaration where that is another
-text, and its descriptions.
+Lines that begin with ``=`` are what the program says: of the record its kind, line and size, and its first and last
+line; of each member its offset and width in bits, what it is inside of, the macro that gives it, the others of its
+declaration, its atom, its declaration where that is another text, and its descriptions.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ def test_a_record_and_its_members(records: dict[str, list[Unit]], case: TextCase
 def described(record: Unit, text: str) -> Iterator[str]:
     words = [record["kind"], "in line", record["line"], "of", record["bytes"], "bytes"]
     words += [word for word in ("packed", "randomized") if record[word]]
-    words += [f"conditional of {text[slice(*place)].count(chr(10))} lines" for place in record["conditionals"]]
     lines, body = text[record["start"] : record["end"]].splitlines(), text[slice(*record["body"])]
     assert (body[0], body[-1]) == ("{", "}")
     words += ["from", repr(lines[0]), "to", repr(lines[-1])]

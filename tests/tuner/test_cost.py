@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout is predicted to cost: where members meet over the phases, and what functions fetch in turn."""
+"""What a layout is predicted to cost: where members meet over the phases, and how much each is read."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, held, hot, lock, meeting, scalar, struct, table
+from hand_made import finding, held, hot, meeting, scalar, struct, table
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.gaps import ObjectStarts
@@ -16,19 +16,13 @@ from linesmith.analyzer.model import (
     Finding,
     FunctionCounts,
     Layout,
-    LineMember,
     MemberAccesses,
-    MemberFunction,
     PlacePhases,
     TypeAccesses,
 )
-from linesmith.tuner.constraints.facts import NO_PREMISES
 from linesmith.tuner.cost.heat import interest
 from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
 from linesmith.tuner.cost.phases import phase_mix
-from linesmith.tuner.cost.turns import LineFetches, turns_of
-from linesmith.tuner.cost.uses import MovableRecord
-from linesmith.tuner.propose.candidates import Suggestion, proposal
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 
@@ -103,96 +97,17 @@ def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -
         subject(finding(layout, seen, [ConflictPair("x", "y", "y", 9)]), table(layout, endless))
 
 
+READ = AccessCounts(reads=1)
 APART = struct("apart", scalar("first"), scalar("cold", 56), scalar("second"))
-SCOPE = MovableRecord(APART, (0, 8, 64))
 
 
-def by(function: str, member: LineMember, cpus: int = 8) -> LineMember:
-    """The member as only this function was seen on it."""
-    seen = member.functions[0]
-    return replace(member, functions=(MemberFunction(function, seen.contended, seen.stores, cpus=cpus),))
-
-
-def line(layout: Layout, *members: LineMember) -> Finding:
-    return finding(layout, members, [ConflictPair("first", "second", "second", 100)])
-
-
-def turns(seen: Finding, code: TypeAccesses | None = None) -> LineFetches:
-    """Who uses the record, and where."""
-    found = turns_of([seen], SCOPE, subject(seen, table(APART)).heat, code)
-    assert found is not None
-    return found
-
-
-def test_stores_are_put_on_the_scale_of_the_loads_that_miss() -> None:
-    take, give = by("take", hot("first", 0, 8, 50, 5000)), by("give", hot("first", 0, 8, 0, 1000))
-    found = turns(line(APART, take, by("find", hot("second", 8, 8, 20)), give))
-    assert {one.name: round(one.parts[0].stores) for one in found.agents} == {"take": 50, "find": 0, "give": 10}
-
-
-def touched(path: str, offset: int, counts: AccessCounts, *functions: str) -> MemberAccesses:
-    """Each of the functions touches the member so."""
-    return MemberAccesses(path, offset, 8, counts, tuple(FunctionCounts(name, counts) for name in functions))
-
-
-def code(*members: MemberAccesses) -> TypeAccesses:
-    return TypeAccesses(APART.id, AccessCounts(), 1, members)
-
-
-READ, UPDATED = AccessCounts(reads=1), AccessCounts(reads=1, writes=1)
-
-
-def test_what_the_code_of_a_sampled_function_reads_counts_half_of_its_turns() -> None:
-    seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90)))
-    found = turns(seen, code(touched("second", 64, READ, "find", "other")))
-    finder = next(one for one in found.agents if one.name == "find")
-    reads = [(found.uses[part.use].position, part.reads) for part in finder.parts if part.reads]
-    assert (reads, {one.name for one in found.agents}) == ([(2, 40.0)], {"find", "renew"})
-
-
-@pytest.mark.parametrize(("cpus", "stores"), [(8, []), (1, [45.0])])
-def test_stores_of_the_code_that_everybody_would_wait_for_are_seldom_made(cpus: int, stores: list[float]) -> None:
-    """Nobody was seen to wait for ``second``, which is on a line of its own: no layout is better for leaving it."""
-    seen = line(APART, by("find", hot("first", 0, 8, 80)), by("renew", hot("first", 0, 8, 0, 90), cpus))
-    found = turns(seen, code(touched("second", 64, UPDATED, "renew")))
-    renew = next(one for one in found.agents if one.name == "renew")
-    assert [part.stores for part in renew.parts[1:]] == stores
+def touched(path: str, offset: int, *functions: str) -> MemberAccesses:
+    """Each of the functions reads the member."""
+    return MemberAccesses(path, offset, 8, READ, tuple(FunctionCounts(name, READ) for name in functions))
 
 
 def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
-    many, few = touched("first", 0, READ, *map(str, range(32))), touched("second", 64, READ, *"abcdefgh")
-    assert interest(SCOPE, code(many, few)) == (1.0, 0.0, 0.5)
-    assert interest(SCOPE, None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
-
-
-COUNTERS = struct("counters", scalar("first"), scalar("second"), scalar("cold", 112))
-
-
-def declined(*members: LineMember) -> Suggestion:
-    """What is proposed, and not recommended, for a line of counters."""
-    made = proposal(line(COUNTERS, *members), table(COUNTERS), 5, (), NO_PREMISES)
-    assert not any(one.recommended for one in made.candidates)
-    return made
-
-
-def test_what_all_cpus_write_in_one_turn_and_what_could_be_chance_is_not_recommended() -> None:
-    first, second = by("count", hot("first", 0, 8, 100, 100)), by("count", hot("second", 8, 8, 0, 100))
-    made = declined(first, second, by("look", hot("second", 8, 8, 1)))
-    assert made.declined.startswith("Nothing is recommended: ")
-    made = declined(hot("first", 0, 8, 6), hot("second", 8, 8, 0, 9))
-    assert made.candidates
-    assert made.declined.endswith("would be chance.")
-
-
-def test_what_helps_only_where_the_objects_of_the_profile_begin_is_not_recommended() -> None:
-    """A lock that fills the line with what it disturbs: at byte 24 of a line the other end is on the next one."""
-    rwlock, record = lock("lock", 56, "rwlock")
-    maps = struct("maps", scalar("entries"), rwlock)
-    readers = by("take", hot("lock.readers", 8, 4, writes=50_000, lock=True))
-    seen = [by("find", hot("entries", 0, 8, reads=5_000)), readers]
-    found = finding(maps, seen, [ConflictPair("entries", "lock", "lock", 5_000)], phase=24)
-    given = proposal(found, table(maps, record), 5, (), NO_PREMISES)
-    beside = next(one for one in given.candidates if one.after.size == 64)
-    assert beside.saving.tells
-    assert [(one.before, one.after) for one in beside.residuals if one.line_bytes == 64] == [(7 / 8, 7 / 8)]
-    assert not beside.recommended
+    many, few = touched("first", 0, *map(str, range(32))), touched("second", 64, *"abcdefgh")
+    code = TypeAccesses(APART.id, AccessCounts(), 1, (many, few))
+    assert interest(APART, (0, 8, 64), code) == (1.0, 0.0, 0.5)
+    assert interest(APART, (0, 8, 64), None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))

@@ -8,13 +8,24 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
+from linesmith.analyzer.attribution.votes import with_found_caches
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.gaps import ObjectStarts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, SlabBasis, SlabMachine, VariableRow
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Finding,
+    Layout,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    SlabBasis,
+    SlabMachine,
+    VariableRow,
+)
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.meetings import cost
-from linesmith.tuner.cost.phases import PhaseMixes
+from linesmith.tuner.cost.phases import PhaseMixes, memory
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
@@ -48,6 +59,19 @@ def test_a_record_with_a_cache_of_its_own_is_nowhere_else_one_from_kmalloc_may_b
     assert (place.place, place.phases) == ("vm_area_struct", ((0, 1.0),))
     assumed = PhaseMixes(thing, table(thing), KERNEL).of(granule=8).at(64)
     assert [one.place for one in assumed] == ["kmalloc-192", ""]
+
+
+def test_objects_that_were_found_in_a_cache_are_nowhere_else() -> None:
+    """Recorded in kmalloc-cg-192; grown it is the next cache of that kind, aligned one of the same name."""
+    thing = struct("thing", scalar("start"), scalar("rest", 152))
+    layouts = table(thing, struct("vm_area_struct", held("thing", thing)))
+    area = ObjectArea(ObjectKind.SLAB, "kmalloc-cg-192", 0, 192, 192, 21, ("thing",))
+    profile = Profile("recorded", "", "hitm", (), areas=(area,))
+    found = PhaseMixes(thing, layouts, with_found_caches(KERNEL, profile, layouts))
+    assert [(one.place, one.phases) for one in found.of(8).at(64)] == [("kmalloc-cg-192", ((0, 1.0),))]
+    assert found.starts(8) == ObjectStarts(64)
+    (use,) = memory(found, 8, growth=40)
+    assert (use.cache, use.stride, use.basis) == ("kmalloc-cg-256", 256, SlabBasis.CHOSEN)
 
 
 def test_the_predicted_cost_follows_the_slabs_when_the_record_grows() -> None:
@@ -110,7 +134,7 @@ def test_a_variable_has_one_phase_and_what_decides_between_equals_is_what_is_bes
     assert [(one.line_bytes, one.before, one.after) for one in found.residuals] == [(64, 1, 0), (128, 1, 1)]
     places = [(one.place, one.phases) for one in found.proofs if one.line_bytes == CACHE_LINE_BYTES]
     assert places == [("totals", 1), ("", 8)]
-    assert any("that of totals is where this build has it" in note for note in found.notes)
+    assert any("it is 32 in totals." in note for note in found.notes)
     assert offsets(found.after)["writer"] - offsets(found.after)["reader"] == 56
 
 

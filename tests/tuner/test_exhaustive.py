@@ -7,7 +7,7 @@ The judge here shares no code with the product: it lays bytes out one by one and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import pytest
@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     FactKind,
     Finding,
     Layout,
-    LineCost,
     MoveKind,
     SourceFact,
     SourceFacts,
@@ -110,7 +109,7 @@ def test_no_single_move_that_helps_is_missed(case: Case) -> None:
 
 @settings(max_examples=40)
 @given(cases())
-def test_every_candidate_does_what_it_says_and_the_smallest_change_comes_first(case: Case) -> None:
+def test_every_candidate_does_what_it_says(case: Case) -> None:
     try:
         found = propose(case.line(), table(case.layout))
     except NothingToSuggest:
@@ -123,12 +122,8 @@ def test_every_candidate_does_what_it_says_and_the_smallest_change_comes_first(c
         ranges, size = case.places(order)
         assert offsets(candidate.after) == {name: places.start for name, places in ranges.items()}
         assert candidate.after.size == size
-        assert candidate.predicted.after == pytest.approx(case.judged(order)[0])
-        assert candidate.predicted.after < candidate.predicted.before
-    effort = [(one.after.size > one.before.size, one.churn.members) for one in found]
-    others = effort[1:] if found[0].recommended else effort
-    assert others == sorted(others)
-    assert not any(one.recommended for one in found[1:])
+        assert case.judged(order)[0] < case.judged(case.names)[0]
+        assert not candidate.recommended, "nothing was replayed"
 
 
 COLD = tuple(scalar(f"cold{number}") for number in range(14))
@@ -150,18 +145,12 @@ def total(target: ContendedRecord, arrangement: Arrangement) -> float | None:
     return option.cost.here + option.cost.anywhere
 
 
-def recorded(line: Finding) -> Finding:
-    """Misses that a recording counted: each pair that meets is priced, not what functions fetch in turn."""
-    return replace(line, cost=LineCost(exact=True))
-
-
 @settings(max_examples=25)
-@given(cases(), st.booleans(), st.booleans())
-def test_the_last_answer_is_the_cheapest_of_all_orders(case: Case, exact: bool, bound: bool) -> None:
+@given(cases(), st.booleans())
+def test_the_last_answer_is_the_cheapest_of_all_orders(case: Case, bound: bool) -> None:
     assume(len(case.names) <= 6)
     facts = SourceFacts((("s", (SourceFact(FactKind.OFFSET, case.names[:1], "so it is"),)),)) if bound else None
-    line = recorded(case.line()) if exact else case.line()
-    target = subject(line, table(case.layout), (), Premises(facts) if facts else NO_PREMISES)
+    target = subject(case.line(), table(case.layout), (), Premises(facts) if facts else NO_PREMISES)
     present = tuple(range(len(target.parts)))
     every = (total(target, Arrangement(order)) for order in permutations(present))
     cheapest = min(cost for cost in every if cost is not None)
@@ -179,17 +168,15 @@ def test_the_last_answer_is_the_cheapest_of_all_orders(case: Case, exact: bool, 
 CROWD = struct("s", *(scalar(f"m{number}") for number in range(24)))
 
 
-def crowded(exact: bool) -> ContendedRecord:
+def crowded() -> ContendedRecord:
     """Sixteen members without a hole between them of which each disturbs the next, the last ones most."""
     seen = [hot(f"m{number}", 8 * number, 8, 100, 100) for number in range(4, 20)]
     pairs = [ConflictPair(f"m{at}", f"m{at + 1}", f"m{at}", 10 * at) for at in range(4, 19)]
-    line = finding(CROWD, seen, pairs)
-    return subject(recorded(line) if exact else line, table(CROWD))
+    return subject(finding(CROWD, seen, pairs), table(CROWD))
 
 
-@pytest.mark.parametrize("exact", [True, False], ids=("pairs", "lines"))
-def test_what_is_not_proven_has_a_bound_and_the_same_record_has_the_same_answer(exact: bool) -> None:
-    target = crowded(exact)
+def test_what_is_not_proven_has_a_bound_and_the_same_record_has_the_same_answer() -> None:
+    target = crowded()
     answers = packed(target, work=1000)
     assert answers == packed(target, work=1000)
     last = answers[-1].optimality

@@ -1,121 +1,85 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which candidate is recommended, by the samples and by a replayed trace, and what is said of it."""
+"""Which candidate the judge recommends, and what is said of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from proposals_by_hand import LINE, aligned, moved
+import pytest
+from proposals_by_hand import LINE, MEMORY, aligned, moved, replayed
 
-from linesmith.analyzer.model import Bounds, Interval, Misses, Move, MoveKind, Saving, SimulatedLines, Simulation
-from linesmith.tuner.cost.meetings import Cost
-from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.analyzer.model import Candidate, Churn, HolderChange
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.propose.recommendation import declined, reason, recommended
-from linesmith.tuner.propose.search import Option
-from linesmith.tuner.propose.tradeoff import Tradeoff
-from linesmith.tuner.replay.simulated import replayed_choice
+from linesmith.tuner.replay.judged import Contender, answered, growth
+from linesmith.tuner.replay.plan import ReplayPlan
+from linesmith.tuner.replay.runs import ReplayedLayout
 
-SURE = Saving(Bounds(60, 100), likely=88, noise=28, before=100)
-DOUBTFUL = replace(SURE, contended=Bounds(-60, 100))
-
-
-def tradeoff(member: str, saving: Saving, around_lock: bool = False) -> Tradeoff:
-    """One member of a record of 128 bytes moves to its front."""
-    arrangement = Arrangement((1, 0), moves=(Move(MoveKind.MOVE, member),), moved=(1,))
-    option = Option(arrangement, (8, 0), 128, 8, Cost(0, 0))
-    return Tradeoff(option, 100, 12, 12, 0, 0, 1, 0, 128, 0, 0, around_lock, (), saving)
+ONE, TWO = moved(), replace(moved(), churn=Churn(2, 4), recommended="")
+GROWN = aligned()
+NOTHING = "Nothing is recommended: "
 
 
-USED = tradeoff("used", SURE)
-TAKES = "takes away 88 of 100 contended loads: one member moves"
-
-
-def test_how_sure_a_saving_is_and_what_it_takes() -> None:
-    assert reason(USED, [], "loads") == f"Likely {TAKES}, the size stays."
-    assert reason(tradeoff("used", DOUBTFUL), [], "loads") == f"Perhaps {TAKES}, the size stays."
-    chance = tradeoff("used", replace(SURE, contended=Bounds(-28, 100)))
-    assert reason(chance, [], "loads").startswith("Likely "), "a loss that would be chance takes nothing from it"
-    around = f"Likely {TAKES}, the size stays, but a record around it grows by 72 bytes."
-    assert reason(replace(USED, held=72), [], "loads") == around
-    grows = f"Likely {TAKES} and the record grows by 64 bytes"
-    assert reason(replace(USED, growth=64, held=128), [], "loads") == f"{grows}, a record around it by 128."
-    assert reason(replace(USED, growth=64, held=64), [], "loads") == f"{grows}."
-    assert reason(USED, [], "loads", "Whether the record lies there is in doubt.").startswith("Perhaps takes away 88")
-
-
-def test_why_what_meets_a_lock_is_not_moved_instead() -> None:
-    """It would save as much, and with better limits."""
-    lock, beside = tradeoff("lock", DOUBTFUL), tradeoff("tree", SURE, around_lock=True)
-    leaves = "; moving others away from the lock would leave it with all the rest."
-    assert reason(lock, [lock, beside], "loads").endswith(leaves)
-    assert leaves not in reason(beside, [lock, beside], "loads")
-    less = tradeoff("tree", Saving(Bounds(0, 50), likely=40, noise=28, before=100), around_lock=True)
-    sure = tradeoff("lock", SURE)
-    assert reason(sure, [sure, less], "loads").endswith("the size stays."), "what saves less needs no word"
-
-
-def test_a_change_that_costs_memory_around_the_record_has_to_earn_it() -> None:
-    level, better = tradeoff("used", replace(SURE, likely=70)), replace(tradeoff("limit", SURE), left=0)
-    assert recommended([level, better]) != level
-    assert recommended([level, replace(better, held=72, heavier=0.5)]) == level
-
-
-def test_what_parts_no_pair_wherever_objects_begin_is_not_recommended() -> None:
-    chance = replace(USED, parts=False)
-    assert recommended([chance]) is None
-    assert declined([chance], "loads") == (
-        "Nothing is recommended: the best candidate is predicted to take away 88 of 100 contended loads, and that rests"
-        " on where the profile's objects begin: in all phases together its pairs meet as often as now."
+def judged(candidate: Candidate, *windows: float, low: float = -0.9, high: float = -0.01) -> Contender:
+    """The candidate with its misses in each window of one run; the record has 100 now."""
+    judgement = replayed(sum(windows), low, high, runs=1)
+    return Contender(
+        replace(candidate, judgement=judgement, recommended=""), ReplayedLayout(ReplayPlan(()), (windows,), {})
     )
 
 
-def test_what_parts_a_lock_that_all_wait_for_may_double_the_record() -> None:
-    """Who holds it waits for what lies beside it, and they all with him: half of their waiting counts besides."""
-    few = Saving(Bounds(10, 100), likely=13, noise=3, before=100)
-    doubled = replace(tradeoff("lock", few), growth=128, heavier=1.2)
-    assert recommended([doubled]) is None
-    held = replace(doubled, held_longer=True)
-    assert recommended([held]) == held
+def chosen(*found: Contender, withheld: str = "") -> str:
+    """Why the first candidate shown is recommended; else why none is."""
+    answer = answered(Suggestion(LINE, (), withheld=withheld), found)
+    return answer.candidates[0].recommended or answer.declined
 
 
-SMALL, LARGE = moved(), aligned()
-TAKES_AWAY = "Replayed on the trace it takes away"
-NOTHING = "Nothing is recommended: replayed on the trace, "
+def test_that_is_recommended_which_saves_most_for_what_it_takes() -> None:
+    said = "Replayed, it saves 98 of 100 misses (-98.0%): 2 members move, a smaller change saves 10."
+    assert chosen(judged(ONE, 30, 60), judged(TWO, 1, 1)) == said
+    more = "a larger one 4 more, which is not worth what it takes"
+    said = f"Replayed, it saves 90 of 100 misses (-90.0%): one member moves, {more}."
+    assert chosen(judged(ONE, 5, 5), judged(TWO, 3, 3)) == said
 
 
-def replayed(after: int, low: float = -0.9, high: float = -0.01) -> Simulation:
-    """100 misses before, ``after`` then."""
-    return Simulation((SimulatedLines(64, Misses(100), Misses(after), 5000, Interval(low, high)),), 1, 900)
+def test_of_two_that_replay_cannot_tell_apart_the_smaller_wins() -> None:
+    small, large = judged(ONE, 10, 30, 0, 10), judged(TWO, 0, 2, 28, 8)
+    assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses (-50.0%): one member moves")
+    surely = judged(TWO, 2, 22, 0, 2)
+    assert chosen(surely, small).startswith("Replayed, it saves 74 of 100 misses (-74.0%): 2 members move")
 
 
-def chosen(small: Simulation, large: Simulation) -> tuple[str, ...]:
-    """Why the small and the large change are recommended, and why neither."""
-    (answer,) = replayed_choice([Suggestion(LINE, (SMALL, LARGE))], {1: small, 2: large})
-    return *(one.recommended for one in answer.candidates), answer.declined
+def test_memory_has_to_be_earned() -> None:
+    """Half as many pages more have to save a quarter of the misses more than what needs none."""
+    assert growth(GROWN) == 0.5
+    assert "one member moves" in chosen(judged(ONE, 20, 20), judged(GROWN, 9, 9))
+    assert chosen(judged(ONE, 20, 20), judged(GROWN, 7, 7)).startswith("Replayed, it saves 86 of 100")
+    around = HolderChange("struct node", 128, 192, (MEMORY, replace(MEMORY, pages_per_1000=40)))
+    assert growth(replace(ONE, holders=(around,))) == 0.25
 
 
-def test_a_replay_decides_what_is_recommended() -> None:
-    """The large one adds a line of 64 bytes to 128: that has to take away more than half again."""
-    another = "by the samples alone it would be candidate cjrcg"
-    large = f"{TAKES_AWAY} 98 of 100 misses (-98.0%): 1 member moves; {another}."
-    assert chosen(replayed(90), replayed(2)) == ("", large, "")
-    small = f"{TAKES_AWAY} 90 of 100 misses (-90.0%): 1 member moves."
-    assert chosen(replayed(10), replayed(10)) == (small, "", "")
-    unknown = Simulation(refusal="The trace has no access to it."), Simulation(refusal="Nor to that.")
-    assert chosen(*unknown) == (SMALL.recommended, "", ""), "what could not be replayed keeps what the estimate says"
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            [judged(ONE, 50, 50, high=0.1), judged(TWO, 65, 65)],
+            "replayed, no candidate has fewer misses than the layout as it is.",
+        ),
+        (
+            [judged(ONE, 45, 50, low=-0.12, high=0.03)],
+            "replayed, the best candidate saves 5 of 100 misses (-5.0%), with 80 % certainty -12.0% to +3.0%.",
+        ),
+        (
+            [judged(ONE, 49, 50)],
+            "replayed, the best candidate saves 1 of 100 misses (-1.0%), too little for what it takes.",
+        ),
+    ],
+)
+def test_why_nothing_is_recommended(found: Sequence[Contender], said: str) -> None:
+    assert chosen(*found) == NOTHING + said
 
 
-def test_why_a_replay_recommends_nothing() -> None:
-    elsewhere = f"{NOTHING}no candidate has fewer misses than the layout as it is."
-    assert chosen(replayed(100), replayed(130)) == ("", "", elsewhere)
-    denied = f"{NOTHING}the best candidate takes away 5 of 100 misses (-5.0%), resampled -12.0% to +3.0%."
-    assert chosen(replayed(95, -0.12, 0.03), replayed(120)) == ("", "", denied)
-    little = f"{NOTHING}the best candidate takes away 4 of 100 misses (-4.0%), too little for what it takes."
-    assert chosen(replayed(97), replayed(96)) == ("", "", little)
-
-
-def test_numbers_go_through_all_answers() -> None:
-    first, second = Suggestion(LINE, (SMALL,)), Suggestion(LINE, (LARGE, SMALL))
-    answers = replayed_choice([first, second], {1: replayed(100), 2: replayed(100), 3: replayed(10)})
-    assert [bool(one.recommended) for answer in answers for one in answer.candidates] == [False, False, True]
+def test_what_holds_whatever_a_replay_says() -> None:
+    assert (
+        chosen(judged(ONE, 1, 1), withheld="Nothing is recommended: too cold.") == "Nothing is recommended: too cold."
+    )

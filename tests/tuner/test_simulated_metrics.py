@@ -8,7 +8,17 @@ from dataclasses import replace
 from hand_made import held, scalar, struct, table
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.model import CacheLine, Conflict, Layout, Misses, ObjectArea, ObjectKind, Profile, Recording
+from linesmith.analyzer.model import (
+    Access,
+    CacheLine,
+    Conflict,
+    Layout,
+    Misses,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    Recording,
+)
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
 
@@ -50,14 +60,15 @@ def measured(
 def shares(
     *conflicts: tuple[int, int, int], layouts: LayoutTable = LAYOUTS, area: ObjectArea = SLAB
 ) -> tuple[float, ...]:
-    """Misses of the record, and of its pair."""
+    """Misses on the lines of the record, and of its pair."""
     values = measured(line(*conflicts), layouts=layouts, area=area)
     return values["type"], values["pair"]
 
 
 def test_misses_of_the_record_and_of_its_pairs() -> None:
     assert shares((8, 16, 5), (56, 56, 3)) == (8, 5), "wherever the record lies in an object"
-    assert shares((0, 8, 5), (40, 8, 3)) == (0, 0), "members around the record do not count"
+    assert shares((0, 8, 5), (40, 8, 3)) == (8, 0), "what lies around the record on its lines counts as well"
+    assert shares((0, 8, 5), area=replace(SLAB, address=1024)) == (0, 0), "but no other line"
     assert shares((8, 16, 5), (24, 8, 2), (16, 16, 9)) == (16, 7), "a pair counts whichever of the two suffers"
     assert shares((8, 16, 5), layouts=inodes("flags", "lock", "tree")) == (5, 0), "as in the build that was recorded"
     assert shares((8, 16, 5), area=replace(SLAB, types=())) == (0, 0), "an object of no known type"
@@ -72,7 +83,7 @@ def test_everything_includes_lines_that_the_profile_has_no_room_for() -> None:
     assert list(measured(question=MeasuredRecord(), hitm_local=1)) == ["misses", "cycles"]
 
 
-def test_what_is_set_apart_is_taken_off() -> None:
-    tick = replace(line((8, 16, 5)), apart="timekeeping", misses=Misses(hitm_local=3, shared=2))
-    values = measured(tick, hitm_local=4, shared_miss=2)
-    assert (values["misses"], values["type"]) == (1, 0)
+def test_misses_on_what_emulation_makes_hot_are_taken_off() -> None:
+    met = (Access(8, "copy_process", hitm_local=3),)
+    queue = replace(line(), accesses=met, misses=Misses(hitm_local=3, shared=2))
+    assert measured(queue, area=replace(SLAB, types=("rq",)), hitm_local=4, shared_miss=2)["misses"] == 1

@@ -20,7 +20,6 @@ from linesmith.analyzer.model import (
     MemberFunction,
     Move,
     MoveKind,
-    Prediction,
     Residual,
     SharingCost,
     Side,
@@ -38,7 +37,7 @@ def last(layout: Layout, name: str, align: int | None = None) -> Candidate:
     order[-1] = replace(order[-1], alignment=align)
     parted = Residual("limit", name, 64, 1.0, 0.0)
     moves = (Move(MoveKind.MOVE, name, order[-2].name),)
-    return Candidate(layout.name, layout, lay_out(layout, tuple(order)), moves, (parted,), Prediction(1, 0, 1, 2), 2)
+    return Candidate(layout.name, layout, lay_out(layout, tuple(order)), moves, (parted,), 2)
 
 
 def tables(line: Finding, align: int | None = None) -> tuple[StepTable, ...]:

@@ -12,22 +12,17 @@ from typing import Any
 import pytest
 from documented import obeys, page_of
 from hand_made import finding, held, hot, scalar, struct, table, union
-from proposals_by_hand import LINE, MEMORY, NOW, POOL, SPLIT, aligned, moved, proposed, suggested
+from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, replayed, suggested
 
 from linesmith.analyzer.model import (
-    Bounds,
+    NOT_JUDGED,
     Candidate,
     HolderChange,
-    Interval,
-    Misses,
     Move,
     MoveKind,
     Optimality,
     PhaseProof,
-    ReplayedSaving,
     Residual,
-    SimulatedLines,
-    Simulation,
     SlabBasis,
     SlabMachine,
     Strategy,
@@ -72,8 +67,8 @@ def test_several_lines_as_json() -> None:
         "members": [],
     }
     assert (first["moves"], first["churn"]) == ([move], {"members": 1, "lines": 2})
-    costs = first["cost_before"]["contended"], first["cost_after"]["contended"]
-    assert costs == ({"least": 90, "most": 100}, {"least": 0, "most": 0})
+    judgement = first["judgement"]
+    assert (judgement["before"], judgement["after"], judgement["interval"]) == (100, 12, {"low": -0.95, "high": -0.6})
     (steps,) = first["steps"]
     access = {"cpu": "B", "function": "pool_full", "member": "limit", "writes": False, "line": 0}
     effect = {"states": {"A": "S", "B": "S"}, "what": "modified on A", "cycles": 456, "needless": True}
@@ -124,7 +119,7 @@ def test_several_lines_begin_with_an_overview() -> None:
     both = text_of(proposed(moved()), replace(proposed(aligned(), advice=(SPLIT,)), finding=replace(LINE, rank=4)))
     assert both.split("\n\n")[1].splitlines() == [
         "recommended:",
-        "  line 0  pool  candidate cjrcg: move used behind id  saves likely 88 of 100",
+        "  line 0  pool  candidate cjrcg: move used behind id  saves 88 of 100 (-88.0%, -95.0% to -60.0%)",
         "structure: pool (count per CPU)",
     ]
 
@@ -157,7 +152,7 @@ STILL = Residual("limit", "used", 64, 0.875, 0.375), Residual("limit", "used", 1
 
 def costing(*memory: tuple[Any, ...]) -> Candidate:
     before, after = memory
-    return replace(aligned(), costs=(replace(NOW, memory=before), replace(NOW, memory=after)))
+    return replace(aligned(), memory=(before, after))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +160,14 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
     [
         pytest.param(aligned(), ["size 128 -> 192 bytes, 2 -> 3 lines"], id="a larger record"),
         pytest.param(
-            aligned(), ["saves 100 of 100 contended loads that the meeting explains"], id="what is not predicted"
+            replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing was replayed: no bytes.")),
+            ["saves nothing is known replayed Nothing was replayed: no bytes."],
+            id="what is not judged",
+        ),
+        pytest.param(
+            replace(moved(), judgement=replayed(12, runs=1)),
+            ["saves 88 of 100 (-88.0%, -95.0% to -60.0%) misses on all lines of the record"],
+            id="a recorded run",
         ),
         pytest.param(
             replace(moved(), optimality=Optimality(12, 12, proven=True)),
@@ -238,56 +240,27 @@ def test_a_candidate_with_many_steps_is_told_by_how_it_was_found(names: str, sai
     assert short_change(replace(moved(), moves=steps, strategy=Strategy.PACKED)) == said
 
 
-def simulation(after: int) -> Simulation:
-    """200 misses before, ``after`` then."""
-    return Simulation((SimulatedLines(64, Misses(200), Misses(after), 1000, Interval(-0.6, -0.4)),), 1, 5000)
-
-
 def rows_of(*lines: Proposed, **fields: Any) -> list[str]:
     """The table of candidates without its title."""
     text = text_of(*lines, **fields)
     return text[text.index("\ncandidates") :].splitlines()[2:]
 
 
-def test_the_replay_orders_the_rows_and_leaves_the_names() -> None:
-    line = proposed(replace(moved(), recommended=""), replace(aligned(), recommended="It saves most."))
-    assert rows_of(line, simulations={2: simulation(20), 1: simulation(90)}) == [
-        "           change                  saves     limits  size  pages/1,000  moved  diff  replayed",
-        "  * jssbg  align used to 64 bytes    100              192     32 -> 48      1     2    -90.0%",
-        "    cjrcg  move used behind id        88  60 to 100   128           32      1     2    -55.0%",
+def test_candidates_side_by_side() -> None:
+    line = proposed(replace(aligned(), recommended="It saves most."), replace(moved(), recommended=""))
+    assert rows_of(line) == [
+        "           change                  saves  misses      80% interval  size  pages/1,000  moved  diff",
+        "  * jssbg  align used to 64 bytes     96  -96.0%  -95.0% to -60.0%   192     32 -> 48      1     2",
+        "    cjrcg  move used behind id        88  -88.0%  -95.0% to -60.0%   128           32      1     2",
     ]
 
 
 def test_columns_that_say_nothing_are_left_out_and_a_table_keeps_to_the_width() -> None:
-    two = proposed(costing((), ()), costing((), ()))
-    assert rows_of(two)[0].split() == ["change", "saves", "size", "moved", "diff"]
+    unknown = replace(costing((), ()), judgement=NOT_JUDGED)
+    two = proposed(unknown, unknown)
+    assert rows_of(two)[0].split() == ["change", "size", "moved", "diff"]
     long = tuple(Move(MoveKind.MOVE, "a_member_with_a_name_that_is_rather_long", name) for name in ("owner", "name"))
-    rows = rows_of(proposed(replace(moved(), moves=long), aligned()), simulations={1: simulation(90)})
-    assert max(map(len, rows)) <= 100
-    assert rows[1].startswith("  * cjrcg  move a_member_with_a_name_th…     ")
-
-
-def test_a_saving_that_may_be_a_loss_is_told_with_reserve_unless_it_was_replayed() -> None:
-    doubtful = proposed(replace(moved(), saving=replace(moved().saving, contended=Bounds(-60, 100))))
-    said = "  - By its limits it may also lose: replay it (--trace) or benchmark it before you believe it.\n"
-    assert said in text_of(doubtful)
-    assert "\n  saves       perhaps 88 of 100 contended loads of the record (-60 to 100); " in text_of(doubtful)
-    assert said not in text_of(proposed(moved()))
-    assert said not in text_of(doubtful, simulations={1: simulation(90)})
-    overview = text_of(doubtful, proposed(replace(aligned(), recommended="It is small.")))
-    assert "  saves perhaps 88 of 100 (-60 to 100)\n" in overview
-
-
-def test_an_estimate_whose_limits_do_not_hold_what_was_replayed_is_no_likely_one() -> None:
-    """Misses were counted, so the head line may not promise what only was estimated."""
-    counted = ReplayedSaving(Bounds(0.6, 1.0), 0.88, 0.15, 0.73, False)
-    held_ = replace(counted, predicted=Bounds(0.1, 1.0), holds=True)
-    reserve = "  - What was replayed is beyond the limits of the estimate: believe the replay (-15.0% misses)."
-    for saving, certainty, limits in ((counted, "perhaps", "outside"), (held_, "likely", "within")):
-        text = text_of(proposed(moved()), simulations={1: simulation(170)}, replayed={1: saving})
-        assert f"  saves       {certainty} 88 of 100 contended loads" in text
-        assert f"{limits} these limits the replay has -15.0%" in " ".join(text.split())
-        assert (reserve in text) is not saving.holds
+    assert max(map(len, rows_of(proposed(replace(moved(), moves=long), aligned())))) <= 100
 
 
 def test_a_limit_leaves_the_first_candidates_and_lines_without_any() -> None:

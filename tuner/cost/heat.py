@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a profile says about the members of one record: hot spots, and the contacts between them that cost.
 
-A finding gives the contacts of its own line, and says who waits for whom there (``LineHeat``). Members that other
+A finding gives the contacts of its own line. Members that other
 findings show hot are spots too, so that a move does not carry a member from one contended line to the next. How much a
 member is probably read where no sample tells is its ``interest``: by the code, else by its place in the declaration.
 """
@@ -15,15 +15,11 @@ from functools import lru_cache
 from itertools import combinations
 from math import sqrt
 
-from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.layouts.gaps import Span, meet
 from linesmith.analyzer.layouts.placement import MemberPlace
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, LineMember, PlacePhases, TypeAccesses
-from linesmith.analyzer.sharing.cost import NEIGHBOURS_SHARE
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Layout, LineMember, PlacePhases, TypeAccesses
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.cost.phases import PhaseMix, PhaseMixes, phase_mix
-from linesmith.tuner.cost.uses import MovableRecord
-from linesmith.tuner.cost.victims import MISS_CYCLES, Takeover, Victim, victims
 
 Names = frozenset[str]
 # Functions that read a member which is then taken to be read all the time.
@@ -32,69 +28,9 @@ MANY = 32
 BY_PLACE = 1 / 3
 
 
-@dataclass(frozen=True, slots=True)
-class LineHeat:
-    """A line with ``contended`` accesses that took ``cycles``, a ``share`` of all that the record has.
-
-    Its object has ``phase`` (``None``: not known). ``unexplained`` are accesses that separating members may save though
-    no pair explains them: those behind a lock that is held for longer, or of rows that were left out. ``together`` are
-    the members that were hot here, in pairs. ``functions`` were sampled on each member, with their samples. ``exact``
-    tells that every miss names its writer. ``waited_for`` are locks that are held for longer because of their
-    neighbours.
-    """
-
-    phase: int | None
-    contended: float
-    cycles: float
-    share: float
-    victims: tuple[Victim, ...]
-    unexplained: float
-    together: frozenset[Names]
-    functions: tuple[tuple[str, str, int], ...]
-    exact: bool = False
-    waited_for: Names = frozenset()
-
-    @property
-    def pairs(self) -> frozenset[Names]:
-        """Members of which one waits for the other here."""
-        return frozenset(frozenset((one.name, name)) for one in self.victims for name, _ in one.disturbers)
-
-
 def contended_on(finding: Finding) -> int:
     """Contended accesses of a line; of a recording also the stores that took it."""
     return finding.cost.contended or finding.contended
-
-
-def line_heat(finding: Finding, phase: int | None, share: float, names: Mapping[str, object]) -> LineHeat:
-    """What ``finding`` tells of the members that are keys of ``names``."""
-    found = victims(finding, names)
-    explained = sum(one.whole.most for one in found)
-    unexplained = max(finding.cost.removable.most - explained, 0.0) if found and not finding.cost.exact else 0.0
-    start = finding.objects[0].start
-    own = [one for one in finding.members if one.object_offset is not None and one.offset - one.object_offset == start]
-    hot = dict.fromkeys(one.top for one in own if one.top in names)
-    sampled = tuple(
-        (function.name, one.top, function.records or function.contended + function.stores)
-        for one in own
-        if one.top in names
-        for function in one.functions
-    )
-    together = frozenset(frozenset(pair) for pair in combinations(hot, 2))
-    contended = contended_on(finding)
-    cycles = finding.cost.cycles or MISS_CYCLES * contended
-    return LineHeat(
-        phase, contended, cycles, share, found, unexplained, together, sampled, finding.cost.exact, _waited_for(own)
-    )
-
-
-def _waited_for(members: Sequence[LineMember]) -> Names:
-    """Locks that are held for longer by who waits for their neighbours (docs/conflict-cost.md)."""
-    contended: dict[str, int] = defaultdict(int)
-    for one in members:
-        contended[one.top] += sum(function.contended for function in one.functions)
-    total = sum(contended.values())
-    waited = {one.top for one in members if one.lock and any(waits_for_lock(it.name) for it in one.functions)}
-    return frozenset(one for one in waited if total - contended[one] >= NEIGHBOURS_SHARE * total > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +75,7 @@ class RecordHeat:
 
     ``seen`` are the phases of the profile's objects with their shares of the contended samples, none where they are
     not known. ``granule`` is the step in bytes between the places at which objects can start; ``line_bytes`` is the
-    line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are. ``lines``
-    tell who waits for whom, for each line of the profile that holds the record; ``takeover`` whose stores would do so
-    instead of others'.
+    line of the profile, 64 or a double one. ``mixes`` gives the phases that objects have wherever they are.
     """
 
     spots: tuple[MemberSpot, ...]
@@ -150,32 +84,6 @@ class RecordHeat:
     granule: int
     line_bytes: int
     mixes: PhaseMixes = field(compare=False)
-    lines: tuple[LineHeat, ...] = ()
-    takeover: Takeover = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        waiting = (victim for line in self.lines for victim in line.victims)
-        object.__setattr__(self, "takeover", Takeover(waiting, self.spots, self.line_bytes))
-
-    @property
-    def exact(self) -> bool:
-        """Whether every miss names its writer."""
-        return bool(self.lines) and all(line.exact for line in self.lines)
-
-    @property
-    def waited_for(self) -> frozenset[str]:
-        """Locks that are held for longer because of their neighbours, on any line."""
-        return frozenset[str]().union(*(line.waited_for for line in self.lines))
-
-    @property
-    def contended(self) -> float:
-        """Contended accesses of all lines of the record."""
-        return sum(line.contended for line in self.lines)
-
-    @property
-    def mean_cycles(self) -> float:
-        """What one of them takes."""
-        return sum(line.cycles for line in self.lines) / self.contended if self.contended else 0.0
 
     @property
     def phase(self) -> int | None:
@@ -277,18 +185,18 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
     return phase is not None and meet(one, other, line_bytes, phase)
 
 
-def interest(scope: MovableRecord, code: TypeAccesses | None) -> tuple[float, ...]:
-    """From 0 to 1 for each member of the scope, by position.
+def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -> tuple[float, ...]:
+    """From 0 to 1 for each member of ``layout``, which begin at bytes ``starts`` of the object, by position.
 
     Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,
     members declared early count for more: authors put first what most code reads.
     """
-    count = len(scope.starts)
     readers: dict[int, set[str]] = defaultdict(set)
     for member in code.members if code is not None else ():
-        use = scope.use(member.offset)
-        if use.position is not None:
-            readers[use.position].update(member.readers)
-    if not readers:
+        for position, (start, one) in enumerate(zip(starts, layout.members, strict=True)):
+            if start <= member.offset < start + one.size:
+                readers[position].update(member.readers)
+    count = len(starts)
+    if not any(readers.values()):
         return tuple(BY_PLACE * (1 - position / count) for position in range(count))
     return tuple(min(1.0, sqrt(len(readers[position]) / MANY)) for position in range(count))

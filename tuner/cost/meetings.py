@@ -12,30 +12,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, line_of, lines_touched, meeting_phases
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
-    Bounds,
     Finding,
     PhaseProof,
     PlacePhases,
-    Prediction,
     Residual,
 )
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.cost.heat import (
     Contact,
-    LineHeat,
     MemberSpot,
-    Names,
     RecordHeat,
-    contended_on,
     line_contacts,
-    line_heat,
 )
 from linesmith.tuner.cost.phases import LINE_SIZES, PhaseMix, PhaseMixes, every_start, phase_mix
 
@@ -136,134 +130,19 @@ def hot_neighbours(heat: RecordHeat, starts: Sequence[int], objects: ObjectStart
     return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
 
 
-def prediction(
-    heat: RecordHeat, before: Sequence[int], after: Sequence[int], granule: int, growth: int = 0
-) -> Prediction:
-    """Contended samples, to a thousandth, and lines of hot members, before and after."""
-    return Prediction(
-        before=round(cost(heat, before, heat.granule).here, 3),
-        after=round(cost(heat, after, granule, growth).here, 3),
-        hot_lines_before=round(hot_lines(heat, before, heat.here(heat.granule)), 3),
-        hot_lines_after=round(hot_lines(heat, after, heat.here(granule, growth)), 3),
-    )
-
-
-def met_pairs(heat: RecordHeat, starts: Sequence[int], phase: int, line_bytes: int) -> frozenset[Names]:
-    """Every two hot members with bytes on one line; members begin at bytes ``starts`` of the object."""
-    touched = [(spot.name, _lines_of_spot(spot, starts, phase, line_bytes)) for spot in heat.spots]
-    return frozenset(
-        frozenset((one, other))
-        for (one, here), (other, there) in combinations(touched, 2)
-        if max(here.start, there.start) < min(here.stop, there.stop)
-    )
-
-
-def straddles(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
-    """Whether the spot lies on two lines."""
-    return len(_lines_of_spot(spot, starts, phase, line_bytes)) > 1
-
-
-def _lines_of_spot(spot: MemberSpot, starts: Sequence[int], phase: int, line_bytes: int) -> range:
-    return lines_touched(starts[spot.member] + spot.start + phase, spot.size, line_bytes)
-
-
-_NOTHING = Bounds()
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingCost:
-    """Contended accesses and the cycles they take."""
-
-    contended: Bounds = _NOTHING
-    cycles: Bounds = _NOTHING
-
-    def __add__(self, other: WaitingCost) -> WaitingCost:
-        return WaitingCost(self.contended + other.contended, self.cycles + other.cycles)
-
-    def times(self, factor: float) -> WaitingCost:
-        """Both multiplied by a factor that is not negative."""
-        return WaitingCost(self.contended.times(factor), self.cycles.times(factor))
-
-
-class Placed:
-    """Members at bytes ``starts`` of objects aligned to ``granule`` and ``growth`` bytes larger than now."""
-
-    def __init__(self, heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> None:
-        self.heat = heat
-        self.starts = starts
-        self.granule = granule
-        self.growth = growth
-        self.mix = heat.mix(granule, growth)
-        self.stays = granule == heat.granule and not growth
-        self._met: dict[int, frozenset[Names]] = {}
-
-    def met(self, phase: int) -> frozenset[Names]:
-        """Hot members that share a line of the profile's size in this phase."""
-        if phase not in self._met:
-            self._met[phase] = met_pairs(self.heat, self.starts, phase, self.heat.line_bytes)
-        return self._met[phase]
-
-    @cached_property
-    def everywhere(self) -> tuple[tuple[int, float], ...]:
-        """All phases with their shares of the objects."""
-        return self.mix.phases(self.heat.line_bytes)
-
-    def here(self, line: LineHeat) -> tuple[tuple[int, float], ...]:
-        """The phase of a line of the profile; all, where it is not known or objects begin elsewhere now."""
-        return self.everywhere if line.phase is None or not self.stays else ((line.phase, 1.0),)
-
-
-def partners(name: str, met: frozenset[Names]) -> Names:
-    """The members that the one called ``name`` meets."""
-    return frozenset(other for pair in met if name in pair for other in pair - {name})
-
-
-@dataclass(frozen=True, slots=True)
-class Regrouped:
-    """Pairs of members on one line ``before`` and ``after``, those that ``separated``, and those that ``joined``.
-
-    ``members`` are those of such pairs, ``contacts`` the contacts between two of a pair, in the order of the heat.
-    """
-
-    before: frozenset[Names]
-    after: frozenset[Names]
-    separated: frozenset[Names]
-    joined: frozenset[Names]
-    members: Names
-    contacts: tuple[Contact, ...]
-
-
-class Regroupings:
-    """What differs between two layouts of a record; many lines of a profile ask for the same phases."""
-
-    def __init__(self, before: Placed, after: Placed) -> None:
-        self._before = before
-        self._after = after
-        self._numbered: dict[Names, list[int]] = {}
-        for number, contact in enumerate(before.heat.contacts):
-            self._numbered.setdefault(contact.names, []).append(number)
-        self.between = lru_cache(maxsize=None)(self._between)
-
-    def _between(self, phase: int, then: int) -> Regrouped:
-        """Objects that begin in ``phase`` before, and in ``then`` after."""
-        before, after = self._before.met(phase), self._after.met(then)
-        changed = before ^ after
-        numbers = sorted(number for names in changed for number in self._numbered.get(names, ()))
-        contacts = tuple(self._before.heat.contacts[number] for number in numbers)
-        return Regrouped(before, after, before - after, after - before, Names().union(*changed), contacts)
-
-
 def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
     """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
 
-    Members begin at bytes ``starts`` of objects that are ``growth`` bytes larger than now.
+    The last is left out where all objects were found in slab caches. Members begin at bytes ``starts`` of objects that
+    are ``growth`` bytes larger than now.
     """
     mix = heat.mix(granule, growth)
+    in_slabs = heat.mixes.placed and not heat.mixes.rows
     # At each place, and at every start; with each of its phases by itself.
     places = [
         (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
         for size in LINE_SIZES
-        for place in (*(one for one in mix.at(size) if one.place), every_start(granule, size))
+        for place in (*(one for one in mix.at(size) if one.place), *(() if in_slabs else (every_start(granule, size),)))
     ]
     found = []
     for contact in sorted(heat.sampled, key=lambda one: -one.weight):
@@ -301,10 +180,7 @@ def record_heat(
     peaceful = {frozenset(pair) for names in hot for pair in combinations(names, 2)}
     added = _added(one for _, contacts in by_line for one in contacts)
     contacts = [one for one in added if one.sampled or one.names not in peaceful]
-    total = sum(max(contended_on(line), 1) for line in lines)
-    pairs = zip(lines, phases, strict=True)
-    known = tuple(line_heat(line, phase, max(contended_on(line), 1) / total, found) for line, phase in pairs)
-    heat = RecordHeat(tuple(found.values()), (), _seen(phases, lines), granule, lines[0].bytes, mixes, known)
+    heat = RecordHeat(tuple(found.values()), (), _seen(phases, lines), granule, lines[0].bytes, mixes)
     return replace(heat, contacts=tuple(_weighed(one, heat, shares, starts) for one in contacts))
 
 

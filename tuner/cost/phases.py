@@ -192,15 +192,16 @@ class PhaseMixes:
         return ObjectStarts(gcd(granule, *(phase for slab in slabs for phase in _starts(slab))))
 
     def firsts(self, granules: tuple[int, int], growth: int) -> tuple[int, int] | None:
-        """The first places of variables before and after, in a pair of lines; ``None`` where others start elsewhere."""
+        """The first places of objects before and after, in a pair of lines; ``None`` where others start elsewhere."""
         before, after = self._series(granules[0], 0), self._series(granules[1], growth)
         return (before.first, after.first) if before and after else None
 
     def _series(self, granule: int, growth: int) -> ObjectStarts | None:
-        """The places of all variables; ``None`` where a step from the first one meets more, or others lie elsewhere."""
+        """The places of all objects; ``None`` where a step from the first one meets more, or others lie elsewhere."""
         if not self.placed:
             return None
         known = {one for row in self.rows for one in starts_of(row, granule, growth, ADJACENT_LINE_BYTES)}
+        known |= {one for slab in self.slabs(granule, growth) for one in _starts(slab)}
         places = {one % ADJACENT_LINE_BYTES for one in known}
         step = gcd(ADJACENT_LINE_BYTES, *(one - min(known) for one in known))
         series = range(min(places) % step, ADJACENT_LINE_BYTES, step)
@@ -208,8 +209,10 @@ class PhaseMixes:
 
     @property
     def placed(self) -> bool:
-        """Whether objects lie where symbols say and nowhere else."""
-        return bool(self.rows) and not self.slabs(1)
+        """Whether objects lie where symbols say, or in the caches that they were found in, and nowhere else."""
+        slabs = self.slabs(1)
+        found = self._kernel is not None and all(slab.outer in self._kernel.found for slab in slabs)
+        return (bool(self.rows) and not slabs) or (bool(slabs) and found)
 
     def loose(self, granule: int, growth: int = 0) -> tuple[str, ...]:
         """The caches that put objects where their alignment does not allow it: they were not asked to keep to it."""
@@ -223,9 +226,14 @@ def _containment(layouts: Layouts) -> Containment:
 
 
 def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPlace, ...]:
-    """The places that are known; of a record that others hold it is not assumed that it comes from kmalloc()."""
+    """The places that are known; of a record that others hold it is not assumed that it comes from kmalloc().
+
+    Where objects were found in caches, these are the places.
+    """
     containment = _containment(layouts)
     places = slab_places(record, containment, kernel)
+    if found := tuple(place for place in places if place.outer in kernel.found):
+        return found
     if not containment.names_of_holders(record.id):
         return places
     return tuple(place for place in places if place.path or place.cache.basis is not SlabBasis.ASSUMED)

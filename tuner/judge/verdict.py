@@ -16,6 +16,8 @@ from linesmith.tuner.judge.interval import Paired, RatioInterval, level, paired,
 NOISY = 20.0
 # Interquartile ranges from the middle half to an outlier, and values that have a middle half.
 FENCE = 3.0
+# An interval of the ratio that is wider than this, where runs of the baseline count nothing, tells of no change.
+NO_SIZE = 10.0
 FEWEST = 6
 
 
@@ -148,6 +150,9 @@ def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limit
     """The ruling on what was counted, with how many runs were far out where that may be why nothing is seen."""
     if sides.blocks and not (sides.base.any() or sides.head.any()):
         return VerdictKind.TOO_NOISY, "nothing was counted on either side, so nothing is known"
+    if sides.blocks and sides.base.any() and not sides.base.all() and interval.high > interval.low + NO_SIZE:
+        few = "some runs of the baseline count nothing, so a change has no size"
+        return VerdictKind.TOO_NOISY, f"{few}; let the command do more, or name a record that it contends for"
     verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
     seen = verdict in (VerdictKind.BETTER, VerdictKind.WORSE)
     return verdict, reason if seen or not far else f"{reason}; far-out runs: {far}"

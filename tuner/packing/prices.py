@@ -2,30 +2,24 @@
 """What hotspots cost at their places, as whole numbers so that sums are exact and ties are ties.
 
 No price is negative. The price of a pair depends on the first one's byte modulo the longest line and on the distance to
-the other: it is looked up in a table made once for each pair of sizes. Where lines are priced there is a price for each
-set of hotspots that lies on one line, phase by phase.
+the other: it is looked up in a table made once for each pair of sizes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.tuner.packing.problem import Grid, LinePrice, PackingProblem
+from linesmith.tuner.packing.problem import Grid, PackingProblem
 
 Numbers = NDArray[np.int64]
 # The heaviest possible cost is this many units; one unit is the smallest difference that is told apart.
 UNITS = 10**11
 # What no order can cost: the price of what must be apart and is not.
 FORBIDDEN = 10**14
-# Hotspots with the byte of the record at which each begins.
-Spots = Iterable[tuple[int, int]]
-# Of so many hotspots all ways to share them out among lines are looked at.
-SHARED_OUT = 12
 
 
 class Prices:
@@ -34,8 +28,7 @@ class Prices:
     ``unit`` is how much cost one unit is, ``reach`` the distance in bytes from which on two hotspots cost nothing.
     """
 
-    def __init__(self, problem: PackingProblem, others: float = 0.0) -> None:
-        """``others`` is the most that can be spent on what is priced elsewhere."""
+    def __init__(self, problem: PackingProblem) -> None:
         self._problem = problem
         sizes = [*(grid.line_bytes for grid in problem.grids), *(one.line_bytes for one in problem.apart)]
         self.period = lcm(1, *sizes)
@@ -43,7 +36,7 @@ class Prices:
         self._meetings: dict[tuple[int, int], Numbers] = {}
         whole = sum(share for grid in problem.grids for _, share in grid.phases)
         self.pairs = _pairs(problem)
-        most = others + whole * sum(weight for weight, _ in self.pairs.values())
+        most = whole * sum(weight for weight, _ in self.pairs.values())
         self.unit = most / UNITS if most else 1.0
         self.partners: dict[int, dict[int, list[list[int]]]] = defaultdict(dict)
         for one, other in self.pairs:
@@ -99,86 +92,3 @@ def _meetings(sizes: tuple[int, int], grids: tuple[Grid, ...], period: int, reac
             other = (there + phase + sizes[1] - 1) // grid.line_bytes
             found.append((first <= np.minimum(mine, other))[None].astype(np.int64))
     return np.concatenate(found)
-
-
-class LinePrices:
-    """The prices of one problem. ``unit`` is how much cost one unit is; ``alone`` what is spent before any item."""
-
-    def __init__(self, problem: PackingProblem, line_price: LinePrice, unit: float) -> None:
-        weights: dict[tuple[int, int], float] = defaultdict(float)
-        for grid in problem.grids:
-            for phase, share in grid.phases:
-                weights[grid.line_bytes, phase + problem.base] += share
-        self._phases = tuple((size, phase, weight) for (size, phase), weight in weights.items())
-        self._line_price = line_price
-        self._whole = sum(weights.values())
-        self.unit = unit
-        self._known: tuple[dict[int, int], ...] = tuple({0: 0} for _ in self._phases)
-        self._fixed = tuple(
-            _by_line(
-                ((line_price.count + at, byte - problem.base) for at, byte in enumerate(line_price.fixed)), size, phase
-            )
-            for size, phase, _ in self._phases
-        )
-        self.alone = sum(self._units(at, mask) for at, lines in enumerate(self._fixed) for mask in lines.values())
-
-    def added(self, new: Spots, near: Spots) -> int:
-        """Units that hotspots ``new`` (number, byte of the record) add to those that are ``near``; never negative."""
-        total = 0
-        new, near = list(new), list(near)
-        for at, (size, phase, _) in enumerate(self._phases):
-            before = _by_line(near, size, phase)
-            fixed = self._fixed[at]
-            for line, mask in _by_line(new, size, phase).items():
-                here = before.get(line, 0) | fixed.get(line, 0)
-                total += self._units(at, here | mask) - self._units(at, here)
-        return total
-
-    def _units(self, at: int, mask: int) -> int:
-        known = self._known[at]
-        if mask not in known:
-            known[mask] = round(self._line_price.price(mask) * self._phases[at][2] / self.unit)
-        return known[mask]
-
-    def least(self) -> int:
-        """Units that no order is below: the cheapest way to share the hotspots out among lines, whatever fits where.
-
-        A part of them costs no more than all, so of too many only those count that make most of the cost.
-        """
-        # Those without which all others together cost least.
-        everybody = (1 << self._line_price.count + len(self._line_price.fixed)) - 1
-        bits = [1 << one for one in range(everybody.bit_length())]
-        counting = sorted(bits, key=lambda bit: (self._line_price.price(everybody ^ bit), bit))[:SHARED_OUT]
-        count = len(counting)
-        price = [
-            self._line_price.price(sum(bit for at, bit in enumerate(counting) if mask >> at & 1))
-            for mask in range(1 << count)
-        ]
-        found = [0.0] * (1 << count)
-        for mask in range(1, len(found)):
-            low = mask & -mask
-            rest = part = mask ^ low
-            best = price[mask]
-            while part:
-                part = (part - 1) & rest
-                best = min(best, price[low | part] + found[rest ^ part])
-            found[mask] = best
-        # Each phase of each set is rounded by half a unit at most.
-        return max(0, int(found[-1] * self._whole / self.unit) - count * len(self._phases))
-
-
-def most(problem: PackingProblem, line_price: LinePrice) -> float:
-    """More than any order costs."""
-    everybody = line_price.count + len(line_price.fixed)
-    each = sum(line_price.price(1 << one) for one in range(everybody))
-    whole = sum(share for grid in problem.grids for _, share in grid.phases)
-    return whole * (line_price.price((1 << everybody) - 1) + each)
-
-
-def _by_line(spots: Spots, line_bytes: int, phase: int) -> dict[int, int]:
-    """The hotspots of each line, a bit each."""
-    lines: dict[int, int] = {}
-    for number, byte in spots:
-        line = (byte + phase) // line_bytes
-        lines[line] = lines.get(line, 0) | 1 << number
-    return lines

@@ -9,7 +9,7 @@ says how much an order differs from the present one.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import lcm
 
@@ -72,19 +72,6 @@ class ApartHotspots:
 
 
 @dataclass(frozen=True, slots=True)
-class LinePrice:
-    """The first ``count`` hotspots, and others at bytes ``fixed`` of the object, cost what each line of them costs.
-
-    ``price`` is of a set of them (a bit each, the fixed ones last) that share a line. One more never makes it less.
-    Hotspots that are priced so are one byte each.
-    """
-
-    count: int
-    price: Callable[[int], float]
-    fixed: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class PackingProblem:
     """Items in their present order, numbered from 0 in segments that never decrease.
 
@@ -101,7 +88,6 @@ class PackingProblem:
     base: int = 0
     size_floor: int = 0
     apart: tuple[ApartHotspots, ...] = ()
-    line_price: LinePrice | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from linesmith.analyzer.layouts.placement import BYTE
 from linesmith.analyzer.model import Optimality
-from linesmith.tuner.packing.prices import FORBIDDEN, LinePrices, Prices, most
+from linesmith.tuner.packing.prices import FORBIDDEN, Prices
 from linesmith.tuner.packing.problem import Packing, PackingProblem, Placer, moved
 
 
@@ -51,13 +51,11 @@ class PricedProblem:
     def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self.placer = Placer(problem)
-        line_price = problem.line_price
-        self.prices = Prices(problem, most(problem, line_price) if line_price else 0.0)
+        self.prices = Prices(problem)
         self.unit = self.prices.unit
-        self.lines_priced = LinePrices(problem, line_price, self.unit) if line_price else None
         count = len(problem.items)
         by_item: list[list[tuple[int, int, int]]] = [[] for _ in range(count)]
-        for number in sorted({*self.prices.partners, *range(line_price.count if line_price else 0)}):
+        for number in sorted(self.prices.partners):
             spot = problem.hotspots[number]
             by_item[spot.item].append((number, spot.member, spot.start))
         self.by_item = tuple(tuple(spots) for spots in by_item)
@@ -112,11 +110,7 @@ class PricedProblem:
     def units(self, places: dict[int, int]) -> int:
         """What hotspots at these places cost."""
         price = self.prices.price
-        pairs = sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
-        if self.lines_priced and self.problem.line_price:
-            mine = [(number, place) for number, place in places.items() if number < self.problem.line_price.count]
-            return pairs + self.lines_priced.alone + self.lines_priced.added(mine, ())
-        return pairs
+        return sum(price(one, places[one], other, places[other]) for one, other in self.prices.pairs)
 
     def judge(self, order: Sequence[int]) -> JudgedOrder | None:
         """The order judged, ``None`` if it is not legal; segments are the caller's to keep."""

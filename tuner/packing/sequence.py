@@ -77,19 +77,14 @@ class Sequences:
         partners, spots = scene.prices.partners, scene.problem.hotspots
         numbers = [number for found in scene.by_item for number, _, _ in found]
         self._lasts = {number: spots[number].size - 1 for number in numbers}
-        line_price = scene.problem.line_price
-        self._by_lines = line_price.count if line_price else 0
-        everybody = sum(1 << item for item in {spots[number].item for number in range(self._by_lines)})
         self._enemies = {
             number: sum(1 << item for item in {spots[other].item for other in partners.get(number, ())})
-            | (everybody if number < self._by_lines else 0)
             for number in numbers
         }
 
     def run(self) -> SearchedOrder:
         """Every order, as far as the work allows."""
-        spent = self._scene.lines_priced.alone if self._scene.lines_priced else 0
-        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(spent, 0, sum(self._scene.placer.least), None)}
+        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(0, 0, sum(self._scene.placer.least), None)}
         for rest in range(len(self._items), 0, -1):
             before, count = self._steps, len(layer)
             layer = self._longer(layer)
@@ -141,12 +136,6 @@ class Sequences:
             for other, there, _ in (*state.window, *mine[:place]):
                 if other in known:
                     total += price(number, here, other, there)
-        if self._scene.lines_priced:
-            joining, near_lines = (
-                [(number, first) for number, first, _ in spots if number < self._by_lines]
-                for spots in (mine, state.window)
-            )
-            total += self._scene.lines_priced.added(joining, near_lines)
         return total
 
     def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:

@@ -8,7 +8,6 @@ which search is for what, and how often each had the best order.
 from __future__ import annotations
 
 from linesmith.analyzer.model import Strategy
-from linesmith.tuner.cost.turns import LineFetches
 from linesmith.tuner.packing.local_search import anneal, chain, undone
 from linesmith.tuner.packing.positions import Positions
 from linesmith.tuner.packing.prices import UNITS
@@ -18,7 +17,6 @@ from linesmith.tuner.packing.problem import (
     Grid,
     Hotspot,
     Item,
-    LinePrice,
     Packing,
     PackingProblem,
 )
@@ -29,8 +27,6 @@ from linesmith.tuner.propose.subject import ContendedRecord
 
 # Beginnings of orders looked at by one search: about a second for all of them.
 WORK = 20_000
-# So much longer an order takes whose lines are priced.
-LINES = 2
 # Of so few moves the best are sought among all orders that so many moves make.
 FEW_MOVES = 3
 # Up to so many items each may be one of several that move; of more, the hot ones.
@@ -72,14 +68,9 @@ def front(problem: PackingProblem, work: int = WORK) -> tuple[Packing, ...]:
     hotspots. The same problem and work give the same answer. Raises ``ValueError`` where no legal order was found.
     """
     scene = PricedProblem(problem)
-    work = work // LINES if scene.lines_priced else work
     best = scene.judge(tuple(range(len(problem.items))))
     found = [(best, best.units)] if best else []
-    # Places for hot items; where lines are priced, what the lines cost if everything fits.
-    if scene.lines_priced:
-        first = SearchedOrder(None, scene.lines_priced.least())
-    else:
-        first = Positions(scene, work // 5, _units(best)).run()
+    first = Positions(scene, work // 5, _units(best)).run()
     bound = first.bound
     for moves in range(1, FEW_MOVES + 1):
         if _units(best) > bound:
@@ -123,17 +114,12 @@ def _all_orders(scene: PricedProblem, work: int, known: SearchedOrder) -> Search
 
 
 def _problem_of(subject: ContendedRecord) -> PackingProblem:
-    """The record as a problem: an item for each atom, priced as ``tuner.cost.forecast`` does.
-
-    Where it is known who fetches lines, those are priced, and contacts with locks that are waited for; else all
-    contacts, which a recording counts.
-    """
-    freedom, size, turns = subject.freedom, subject.layout.size, subject.turns
-    by_lines = turns is not None and not subject.heat.exact
-    hotspots, clashes, line_price = _by_turns(subject, turns) if turns and by_lines else _by_contacts(subject)
+    """The record as a problem: an item for each atom, and a clash for each contact."""
+    freedom, size = subject.freedom, subject.layout.size
     ends = [end for one in freedom.apart for end in (one.first, one.second)]
     bans = [_hotspot(subject, end.position, end.start, max(end.size, 1)) for end in ends]
-    first = len(hotspots)
+    spots = subject.heat.spots
+    first, numbers = len(spots), {spot: number for number, spot in enumerate(spots)}
     # The phases in which the cost counts: those of all objects as much as those that the profile has seen. Objects of
     # another size start in others, so the size stays.
     heat, size_of_lines = subject.heat, subject.heat.line_bytes
@@ -141,8 +127,8 @@ def _problem_of(subject: ContendedRecord) -> PackingProblem:
     here = heat.here(heat.granule).phases(size_of_lines)
     return PackingProblem(
         items=tuple(_item(subject, atom) for atom in range(len(subject.parts))),
-        hotspots=(*hotspots, *bans),
-        clashes=clashes,
+        hotspots=(*(_hotspot(subject, spot.member, spot.start, spot.size) for spot in spots), *bans),
+        clashes=tuple(Clash(numbers[one.first], numbers[one.second], one.weight) for one in heat.contacts),
         grids=(Grid(size_of_lines, everywhere), Grid(size_of_lines, here)),
         size_limit=size if freedom.ceiling is None else min(size, freedom.ceiling),
         alignment=subject.layout.alignment or 1,
@@ -151,41 +137,7 @@ def _problem_of(subject: ContendedRecord) -> PackingProblem:
         apart=tuple(
             ApartHotspots(first + 2 * at, first + 2 * at + 1, one.line_bytes) for at, one in enumerate(freedom.apart)
         ),
-        line_price=line_price,
     )
-
-
-Priced = tuple[tuple[Hotspot, ...], tuple[Clash, ...], LinePrice | None]
-
-
-def _by_contacts(subject: ContendedRecord) -> Priced:
-    """Pairs of spots that cost something while they share a line."""
-    heat = subject.heat
-    numbers = {spot: number for number, spot in enumerate(heat.spots)}
-    return (
-        tuple(_hotspot(subject, spot.member, spot.start, spot.size) for spot in heat.spots),
-        tuple(Clash(numbers[one.first], numbers[one.second], one.weight) for one in heat.contacts),
-        None,
-    )
-
-
-def _by_turns(subject: ContendedRecord, turns: LineFetches) -> Priced:
-    """Lines, priced by the uses on them."""
-    inside = [(number, use.start, use.position) for number, use in enumerate(turns.uses) if use.position is not None]
-    outside = [(number, use.start) for number, use in enumerate(turns.uses) if use.position is None]
-    bits = [1 << number for number, *_ in (*inside, *outside)]
-
-    def price(mask: int) -> float:
-        return turns.on_line(sum(bit for at, bit in enumerate(bits) if mask >> at & 1))
-
-    uses = tuple(_hotspot(subject, position, start, 1) for _, start, position in inside)
-    # The contacts with locks that are waited for.
-    waiting = [one for one in subject.heat.sampled if not subject.heat.waited_for.isdisjoint(one.names)]
-    ends = [end for one in waiting for end in (one.first, one.second)]
-    spots = (_hotspot(subject, spot.member, spot.start, spot.size) for spot in ends)
-    first = len(uses)
-    clashes = tuple(Clash(first + 2 * at, first + 2 * at + 1, one.weight) for at, one in enumerate(waiting))
-    return (*uses, *spots), clashes, LinePrice(len(uses), price, tuple(byte for _, byte in outside))
 
 
 def _item(subject: ContendedRecord, atom: int) -> Item:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A few candidates for a finding, or for a profile: the one to take first, then the others, smallest change first.
+"""A few candidates for a finding, or for a profile, in the order in which they are worth a replay.
 
-Of all options that help, the best of each strategy for the same hot members is kept, and of those only what no other
-beats in what it leaves, in size and in churn.
+Of all options that help, the best of each strategy for the same hot members is kept. Which one is recommended the
+judge decides (``tuner.replay.judged``).
 """
 
 from __future__ import annotations
@@ -25,20 +25,17 @@ from linesmith.analyzer.model import (
     Move,
     MoveKind,
     PhaseProof,
-    Saving,
     Strategy,
 )
-from linesmith.analyzer.sharing.triage import doubted
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.cost.layout_cost import layout_cost
-from linesmith.tuner.cost.meetings import prediction, proofs, residuals
-from linesmith.tuner.cost.saving import saving
+from linesmith.tuner.cost.meetings import proofs, residuals
+from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
 from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.recommendation import declined, nothing_sure, reason, recommended, rests_on_doubt
 from linesmith.tuner.propose.search import Option, options, price
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
+from linesmith.tuner.propose.this_build import meeting_here
 from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
@@ -47,13 +44,18 @@ from linesmith.tuner.propose.tradeoff import (
     left,
     smallest_first,
     tradeoff,
-    undominated,
 )
 
+# Why nothing is recommended as long as nothing was replayed.
+NOT_REPLAYED = "Nothing is recommended: no run was replayed."
 # More than a handful for one line helps nobody to decide.
 MOST_CANDIDATES = 5
 # A candidate must remove at least this share of what the best one with as many steps removes.
 WORTHWHILE = 0.5
+# Candidates that are replayed, the best by their estimates.
+MOST_JUDGED = 24
+# Records whose lines have less of the profile are left alone.
+LEAST_SHARE = 0.01
 # Candidates of one strategy before another strategy has its turn.
 SAME_STRATEGY = 2
 # Options of one strategy, the cheapest, for which it is worked out what they expose.
@@ -62,15 +64,17 @@ SHORTLIST = 128
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What can be done about one line: candidates, the first recommended, or the reason why there are none.
+    """What can be done about one line: candidates, or the reason why there are none.
 
-    ``declined`` is a sentence why no candidate is recommended, empty where one is.
+    ``declined`` is a sentence why no candidate is recommended, empty where one is; ``withheld`` one that holds whatever
+    a replay says.
     """
 
     finding: Finding
     candidates: tuple[Candidate, ...]
     refusal: str = ""
     declined: str = ""
+    withheld: str = ""
 
 
 def propose(
@@ -91,39 +95,45 @@ def proposal(
 
     ``others`` are the profile's other findings: where they show members of the same record hot, candidates keep clear
     of them. Raises ``NothingToSuggest`` when no legal change lowers the predicted cost, with the reason and what else
-    can be done. Where it is in doubt that one end of a pair was sampled, candidates move the other one.
+    can be done.
     """
+    finding = meeting_here(finding, layouts)
     refuse_hopeless(finding, layouts)
-    target = subject(finding, layouts, others, premises)
+    known = tuple(others)
+    target = subject(finding, layouts, known, premises)
     legal = [one for one in options(target) if refused_elsewhere(target, one.arrangement.moves) is None]
-    names = doubted(finding)
-    sure = _worthwhile(target, [one for one in legal if not rests_on_doubt(target, one, names)])
-    found = sure or _worthwhile(target, legal)
+    found = _worthwhile(target, legal)
     if not found:
         raise nothing_helps(finding, target)
-    ranked = sorted(undominated(_varied(target, found)), key=smallest_first)
-    front = [
-        replace(one, saving=saving(target, one.option.starts, one.option.size, one.option.granule)) for one in ranked
-    ]
-    counted = "accesses" if finding.simulated else "loads"
-    best = recommended(front) if sure else None
-    made = [candidate(finding, target, one.option, layouts, one.saving) for one in _handful(front, best, limit)]
-    if best is None:
-        return Suggestion(finding, tuple(made), declined=declined(front, counted) if sure else nothing_sure(names))
-    first = replace(made[0], recommended=reason(best, front, counted, made[0].doubt))
-    return Suggestion(finding, (first, *made[1:]))
+    ranked = sorted(_varied(target, found), key=smallest_first)
+    withheld = _too_little(finding, known)
+    made = tuple(candidate(finding, target, one.option, layouts) for one in _handful(ranked, limit))
+    return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld)
 
 
-def _handful(front: Sequence[Tradeoff], best: Tradeoff | None, limit: int) -> list[Tradeoff]:
-    """At most ``limit``, the ``best`` first, the others smallest first; two of each strategy before a third of any."""
+def _too_little(finding: Finding, others: Iterable[Finding]) -> str:
+    """Why a record is left alone whose lines are a small part of the profile: a sentence, empty for any other."""
+    record = finding.objects[0].layout
+    same = [one for one in others if one.objects and one.objects[0].layout == record]
+    share = finding.share + sum(one.share for one in same)
+    if share >= LEAST_SHARE:
+        return ""
+    lines = "the lines of the record have" if same else "the line has"
+    return (
+        f"Nothing is recommended: {lines} {share:.2%} of the contended accesses of the {finding.whole}, and below "
+        f"{LEAST_SHARE:.0%} no change is worth its review."
+    )
+
+
+def _handful(front: Sequence[Tradeoff], limit: int) -> list[Tradeoff]:
+    """At most ``limit``, the best by the estimate first; two of each strategy before a third of any."""
     seen: Counter[Strategy] = Counter()
-    turns = []
+    ranked = []
     for place, one in enumerate(sorted(front, key=best_first)):
         strategy = one.option.arrangement.strategy
-        turns.append((one is not best, seen[strategy] // SAME_STRATEGY, place, one))
+        ranked.append((seen[strategy] // SAME_STRATEGY, place, one))
         seen[strategy] += 1
-    picked = [one for *_, one in sorted(turns, key=lambda turn: turn[:3])[:limit]]
-    return sorted(picked, key=lambda one: (one is not best, smallest_first(one)))
+    return [one for *_, one in sorted(ranked, key=lambda row: row[:2])[:limit]]
 
 
 def _worthwhile(target: ContendedRecord, found: Sequence[Option]) -> tuple[Option, ...]:
@@ -165,8 +175,8 @@ def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
     return moved, left_over, option.cost.anywhere, elsewhere(target, option), len(disturbed(target, option))
 
 
-def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts, saved: Saving) -> Candidate:
-    """The option with its layout and all that is said of it; ``saved`` is what it saves."""
+def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
+    """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     after = _after(target, option, before)
@@ -182,18 +192,16 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         after=after,
         moves=moves_made,
         residuals=residuals(target.heat, target.starts, option.starts, objects),
-        predicted=prediction(target.heat, target.starts, option.starts, option.granule),
         lines=lines(after),
         constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
         notes=notes(finding, target, option, in_doubt, torn),
         doubt=in_doubt,
         considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
-        costs=(
-            layout_cost(target, target.starts, target.layout.size, target.heat.granule),
-            layout_cost(target, option.starts, option.size, option.granule),
+        memory=(
+            memory(target.heat.mixes, target.heat.granule),
+            memory(target.heat.mixes, option.granule, more),
         ),
-        saving=saved,
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
         optimality=option.arrangement.optimality,
@@ -255,15 +263,24 @@ def _considered(target: ContendedRecord, picked: Option) -> tuple[Considered, ..
     )
 
 
-def answers(found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES) -> tuple[Suggestion, ...]:
-    """One suggestion per record, for its hottest line; a line without candidates says why."""
+def answers(
+    found: Sequence[Finding],
+    layouts: Layouts,
+    premises: Premises = NO_PREMISES,
+    further: Sequence[Finding] = (),
+    limit: int = MOST_CANDIDATES,
+) -> tuple[Suggestion, ...]:
+    """One suggestion per record, for its hottest line, of at most ``limit`` candidates; without any it says why.
+
+    ``further`` are findings that are in view as well.
+    """
     given: list[Suggestion] = []
     for finding in found:
         if any(_holds(answer, finding) for answer in given):
             continue
-        others = [one for one in found if one is not finding]
+        others = [one for one in (*found, *further) if one is not finding and not (one.objects and one.objects[0].ways)]
         try:
-            given.append(proposal(finding, layouts, MOST_CANDIDATES, others, premises))
+            given.append(proposal(finding, layouts, limit, others, premises))
         except NothingToSuggest as refusal:
             given.append(Suggestion(finding, (), str(refusal)))
     return tuple(given)

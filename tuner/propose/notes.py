@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from linesmith.analyzer.attribution.by_object import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.meetings import prediction, proofs, residual_share, residuals
+from linesmith.tuner.cost.meetings import proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
@@ -34,6 +35,7 @@ def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: s
     whole = (spot.name for spot in locks if target.layout.members[spot.member].size <= CACHE_LINE_BYTES)
     return (
         *filter(None, (in_doubt,)),
+        *([f"This is {apart_sentence(finding.apart)}."] if finding.apart else []),
         *_phases(target, option),
         *_new_contacts(target, option),
         *filter(None, (torn,)),
@@ -82,8 +84,11 @@ def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
     possible = phases(objects.step, line_bytes, objects.first)
     mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
     if mixes.firsts(granules, option.size - target.layout.size):
-        names = ", ".join(row.name for row in mixes.rows[:MOST_NAMED])
-        yield f"A phase is where an object starts within a line: that of {names} is where this build has it."
+        caches = (place.cache.name for place in mixes.slabs(option.granule, option.size - target.layout.size))
+        names = ", ".join(dict.fromkeys((*(row.name for row in mixes.rows[:MOST_NAMED]), *caches)))
+        several = f"{len(possible)} are possible in {names}, at multiples of {objects.step} bytes"
+        found = several if len(possible) > 1 else f"it is {possible[0]} in {names}"
+        yield f"A phase is where an object starts within a line: {found}."
     elif len(possible) > 1:
         starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
         yield f"A phase is where an object starts within a line: {starts}."
@@ -183,7 +188,6 @@ def as_built(
         after,
         (),
         residuals(target.heat, target.starts, starts, objects),
-        prediction(target.heat, target.starts, starts, granule, growth),
         lines(after),
         proofs=proofs(target.heat, starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.layouts.placement import BYTE, place_shapes
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
-from linesmith.tuner.cost.meetings import Cost
-from linesmith.tuner.cost.turns import forecast
+from linesmith.tuner.cost.meetings import Cost, cost
 from linesmith.tuner.packing.solve import packed
 from linesmith.tuner.propose.arrangement import Arrangement, aligned, aligns, gathered, moves, placed, swaps, unchanged
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -92,10 +91,10 @@ def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
     starts = tuple(begins[position] for position in range(len(positions)))
     granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
     growth, now = subject.growth(laid.size), subject.now
-    cost = forecast(subject.heat, subject.turns, starts, granule, growth)
+    then = cost(subject.heat, starts, granule, growth)
     if now.anywhere and (growth or granule != subject.heat.granule):
-        cost = Cost(now.here * cost.anywhere / now.anywhere, cost.anywhere)
-    return Option(arrangement, starts, laid.size, granule, cost)
+        then = Cost(now.here * then.anywhere / now.anywhere, then.anywhere)
+    return Option(arrangement, starts, laid.size, granule, then)
 
 
 def fits(subject: ContendedRecord, option: Option) -> bool:

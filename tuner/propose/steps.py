@@ -155,7 +155,7 @@ def _own(finding: Finding) -> dict[str, list[LineMember]]:
     start = finding.objects[0].start if finding.objects else 0
     found: dict[str, list[LineMember]] = {}
     for member in finding.members:
-        if member.object_offset is not None and member.offset - member.object_offset == start:
+        if member.begin == start:
             found.setdefault(names[member.offset], []).append(member)
     return found
 

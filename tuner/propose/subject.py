@@ -8,11 +8,11 @@ is made of the record of each other configuration that the premises name.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NothingToSuggest, NotSimulated
 from linesmith.analyzer.layouts.alignment import inferences, record_alignment, with_inferred_alignment
@@ -37,10 +37,8 @@ from linesmith.tuner.constraints.freedom import Freedom
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.cost.heat import RecordHeat, interest, spots
-from linesmith.tuner.cost.meetings import Cost, record_heat
+from linesmith.tuner.cost.meetings import Cost, cost, record_heat
 from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
-from linesmith.tuner.cost.turns import LineFetches, forecast, turns_of
-from linesmith.tuner.cost.uses import MovableRecord, code_of
 from linesmith.tuner.replay.scene import Relocation, holder_around
 
 # Hot atoms that are looked at, those that cost most.
@@ -138,11 +136,10 @@ class ContendedRecord:
 
     ``starts`` are its members' bytes in the object, by position. ``positions`` are the positions of each atom's
     members, ``owners`` the atom of each position, ``shapes`` those of each atom's members.
-    ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``turns`` tell
-    who fetches lines, ``None`` where the profile does not say who writes; ``now`` is what the present layout costs.
-    ``interest`` is how much each member is probably read, by position. ``holders`` are the records around the object,
-    ``hot`` the atoms to move, the most contended first. ``facts_elsewhere`` are the facts of the record in each of the
-    premises' configurations.
+    ``inferred`` names the members (or the record) whose alignment the debug information does not say. ``now`` is what
+    the present layout costs. ``interest`` is how much each member is probably read, by position. ``holders`` are the
+    records around the object, ``hot`` the atoms to move, the most contended first. ``facts_elsewhere`` are the facts of
+    the record in each of the premises' configurations.
     """
 
     type: str
@@ -158,7 +155,6 @@ class ContendedRecord:
     holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
-    turns: LineFetches | None = None
     now: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
     interest: tuple[float, ...] = ()
     hot: tuple[int, ...] = ()
@@ -213,15 +209,13 @@ def subject(
     starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
     known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
     seen = (finding, *(one for one in known_as if one.objects[0].layout == target.layout))
-    # The variables that all objects are, if each of them is one.
+    # The variables and arrays that objects are, if all others were found in slab caches.
     rows = tuple(dict.fromkeys(row for one in seen if (row := one.objects[0].row) is not None))
-    variables = rows if all(one.objects[0].row is not None for one in seen) else ()
+    variables = rows if all(one.objects[0].row is not None or one.objects[0].origin for one in seen) else ()
     mixes = PhaseMixes(outer, layouts, premises.kernel, finding.bytes, variables)
     granule = record_alignment(with_inferred_alignment(outer))
     heat = record_heat(seen, spots(seen, scope.places, starts), starts, granule, mixes)
-    known = MovableRecord(scope.layout, starts)
-    code = code_of(outer, layouts, premises.accesses)
-    turns = turns_of(seen, known, heat, code)
+    code = accesses_of(outer, layouts, premises.accesses) if premises.accesses is not None else None
     limits = freedom(scope.layout, parts, layouts, facts, scope.base, outer)
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
@@ -241,9 +235,8 @@ def subject(
         Holders(outer, layouts, premises.kernel),
         inferred,
         premises,
-        turns,
-        forecast(heat, turns, starts, granule),
-        interest(known, code),
+        cost(heat, starts, granule),
+        interest(scope.layout, starts, code),
         _hot_atoms(heat, owners),
         tuple(_facts_there(target.type, one, premises) for one in premises.configurations),
     )
@@ -258,17 +251,12 @@ def _facts_there(record: str, other: ConfiguredBuild, premises: Premises) -> tup
 def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
     """Atoms of the sampled contacts, each once, the heaviest contacts first; the written one of a contact first.
 
-    Behind them those of members whose stores would take a line from who leaves it, those with the most misses first.
+    Behind them those of contacts that only another layout would have.
     """
     found: dict[int, None] = {}
-    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
+    for contact in sorted(heat.contacts, key=lambda one: (not one.sampled, -one.weight)):
         ends = sorted((contact.first, contact.second), key=lambda spot: spot.name != contact.writer)
         found.update(dict.fromkeys(owners[spot.member] for spot in ends))
-    amounts = Counter[str]()
-    for victim in (one for line in heat.lines for one in line.victims):
-        amounts.update(dict(victim.takers))
-    by_name = {spot.name: owners[spot.member] for spot in heat.spots}
-    found.update(dict.fromkeys(by_name[name] for name, _ in amounts.most_common() if name in by_name))
     return tuple(found)[:MOST_HOT]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What speaks for and against an option: what it leaves, how large it makes the record, what a reviewer has to read.
 
-Of all options those stay that no other one beats in what they leave and risk, in size and in churn.
+It orders what is replayed.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts
-from linesmith.analyzer.model import Saving
+from linesmith.tuner.cost.heat import Contact, MemberSpot
 from linesmith.tuner.cost.meetings import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share, share_together
 from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.arrangement import churn
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -33,29 +32,23 @@ AROUND_A_LOCK = 0.3
 # Steps in which options are compared, as a share of what can be saved: within one, smaller things decide.
 STEP = 0.05
 
-NO_SAVING = Saving()
-
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
     """What speaks for and against ``option``; less is better in all.
 
-    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as
-    it is; the best option leaves ``best``. ``paired`` are those of members on one pair of
-    lines. ``exposed`` is how many members without samples newly meet a writer, as much as each is probably read.
-    ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``, of ``size`` bytes, may
-    be negative; ``held`` is by how much the record around it grows that grows most. Both make objects take a share of
-    ``heavier`` more memory. ``around_lock`` tells that others move
-    away from a lock that stays. ``details`` decide between equals.
-    ``saving`` is what a user is told, once it is worked out. ``parts`` tells that some pair of the profile meets in
-    fewer objects than now, wherever they begin; ``held_longer`` that a lock is held longer because of its neighbours.
+    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
+    the best option leaves ``best``. ``exposed`` is how many members without samples newly meet a writer, as much as
+    each is probably read. ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``,
+    of ``size`` bytes, may be negative; ``held`` is by how much the record around it grows that grows most. Both make
+    objects take a share of ``heavier`` more memory. ``around_lock`` tells that others move away from a lock that stays.
+    ``details`` decide between equals.
     """
 
     option: Option
     now: float
     best: float
     left: float
-    paired: float
     exposed: float
     members: int
     disturbed: float
@@ -64,15 +57,7 @@ class Tradeoff:
     heavier: float
     around_lock: bool
     details: tuple[float, ...]
-    saving: Saving = NO_SAVING
     held: int = 0
-    parts: bool = True
-    held_longer: bool = False
-
-    @property
-    def promised(self) -> float:
-        """Contended samples to expect: half of what may go besides where all wait for who waits beside the lock."""
-        return (self.saving.likely + self.saving.contended.most) / 2 if self.held_longer else self.saving.likely
 
     @property
     def grown(self) -> int:
@@ -108,7 +93,6 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
     """What speaks for and against a priced option; the best of all leaves ``best`` contended samples."""
     growth = option.size - target.layout.size
     objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
-    paired = adjacent_cost(target.heat, option.starts, objects)
     names = {contact.writer for contact in target.heat.sampled}
     writers = [spot for spot in target.heat.spots if spot.name in names]
     locks = {target.owners[spot.member] for spot in writers if spot.lock}
@@ -118,7 +102,6 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         now=left(target.now),
         best=best,
         left=left(option.cost),
-        paired=paired,
         exposed=exposure(target, option.starts, option.granule),
         members=churn(target, option.arrangement).members,
         disturbed=sum(target.interest[position] for position in changed) / max(sum(target.interest), 1.0),
@@ -133,36 +116,50 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
             option.size,
             all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
             hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
-            paired,
+            adjacent_cost(target.heat, option.starts, objects),
             len(changed),
         ),
         held=target.holders.growth(option.granule, growth),
-        parts=_parts(target, option),
-        held_longer=bool(target.heat.waited_for),
     )
+
+
+def exposure(target: ContendedRecord, starts: Sequence[int], granule: int) -> float:
+    """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
+
+    Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
+    member position; objects start every ``granule`` bytes) make it more than it is now.
+    """
+    sampled = {spot.member for spot in target.heat.spots}
+    found = 0.0
+    for position in range(len(starts)):
+        if position not in sampled and (then := _exposed(target, position, starts, granule)):
+            now = _exposed(target, position, target.starts, target.heat.granule)
+            found += target.interest[position] * max(0.0, then - now)
+    return found
+
+
+def _exposed(target: ContendedRecord, position: int, starts: Sequence[int], granule: int) -> float:
+    """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
+    heat, member = target.heat, target.layout.members[position]
+    mixes = heat.here(granule), heat.mix(granule)
+    alone = MemberSpot(member.name, position, 0, member.size, 0, False)
+    found = 0.0
+    for spot in heat.spots:
+        first = starts[spot.member] + spot.start
+        in_reach = first - heat.line_bytes - member.size < starts[position] < first + spot.size + heat.line_bytes
+        if spot.written and in_reach:
+            contact = Contact(spot, alone, "", 1, False)
+            found = max(found, sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2)
+    return found
 
 
 def elsewhere(target: ContendedRecord, option: Option) -> float:
     """What an option costs a variable that another build puts elsewhere; nothing where all places count already."""
     heat = target.heat
-    if not heat.mixes.placed:
+    if not heat.mixes.rows or not heat.mixes.placed:
         return 0.0
     anywhere = ObjectStarts(option.granule)
     return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
-
-
-def _parts(target: ContendedRecord, option: Option) -> bool:
-    """Whether a pair of the profile meets in fewer objects, with all phases that they have.
-
-    A layout that only helps where the profile's objects happen to begin helps no other run.
-    """
-    heat = target.heat
-    now, then = heat.mix(heat.granule), heat.mix(option.granule, target.growth(option.size))
-    return any(
-        share_together(one, option.starts, then, heat.line_bytes)
-        < share_together(one, target.starts, now, heat.line_bytes)
-        for one in heat.sampled
-    )
 
 
 def left(cost: Cost) -> float:
@@ -198,29 +195,3 @@ def disturbed(target: ContendedRecord, option: Option) -> list[int]:
     """The positions of members that change their offset without being moved."""
     still = (position for position, atom in enumerate(target.owners) if atom not in option.arrangement.moved)
     return [position for position in still if option.starts[position] != target.starts[position]]
-
-
-# What two options may leave more or less, as a share of what can be saved, without being better or worse: on
-# one line, and on a pair of lines, which matters where a prefetcher brings pairs only.
-EQUAL = 0.02
-PAIRED_EQUAL = 0.2
-
-
-def undominated(found: Sequence[Tradeoff]) -> list[Tradeoff]:
-    """Those of ``found`` that none beats in one thing without being beaten in another; equals stay."""
-    return [one for one in found if not any(_beats(other, one) for other in found)]
-
-
-def _beats(one: Tradeoff, other: Tradeoff) -> bool:
-    """Whether ``one`` is better in something, and worse in nothing; moving the victim never beats moving the writer."""
-    if one.victim and not other.victim:
-        return False
-    now = other.now - other.best
-    leads = (
-        (other.left - one.left) / (EQUAL * now),
-        (other.paired - one.paired) / (PAIRED_EQUAL * now),
-        2.0 * (other.exposed - one.exposed),
-        2.0 * (other.grown - one.grown),
-        2.0 * (other.members - one.members),
-    )
-    return max(leads) > 1 and min(leads) >= -1

@@ -117,21 +117,6 @@ def in_all_phases(plan: ReplayPlan, scene: TraceScene) -> tuple[ReplayPlan, ...]
     return tuple(_shifted(plan, scene, shift) for shift in range(0, CACHE_LINE_BYTES, step))
 
 
-def at_every_start(plan: ReplayPlan, scene: TraceScene) -> tuple[ReplayPlan, ...]:
-    """The plan with slab objects shifted to every multiple of the record's alignment, whatever their stride is.
-
-    The same record lies in objects of other strides elsewhere: in the inodes of other file systems, say.
-    """
-    step = min(max(scene.record.natural_alignment, scene.record.alignment or 1), CACHE_LINE_BYTES)
-    shifts = range(0, CACHE_LINE_BYTES, step) if any(kind.slab for kind in scene.kinds) else (0,)
-    each = tuple(zip(plan.kinds, scene.kinds, strict=True))
-
-    def shifted(shift: int) -> ReplayPlan:
-        return replace(plan, kinds=tuple(replace(kind, shift=shift) if old.slab else kind for kind, old in each))
-
-    return tuple(map(shifted, shifts))
-
-
 def _shifted(plan: ReplayPlan, scene: TraceScene, shift: int) -> ReplayPlan:
     """Each slab kind moved by the multiple of its own step that is next to ``shift``."""
     kinds = []

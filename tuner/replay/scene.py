@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from operator import attrgetter
 
+from linesmith.analyzer.attribution.votes import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import leaf_at
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.leaves import leaf_at, leaves_at
 from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
 from linesmith.analyzer.model import Layout, Member, ObjectArea, ObjectKind, RecordKind
 
@@ -193,11 +195,15 @@ class SceneKind:
 
 @dataclass(frozen=True, slots=True)
 class TraceScene:
-    """All objects that hold ``record``; ``doubtful`` names those whose memory may hold other types as well."""
+    """All objects that hold ``record``; ``doubtful`` names those whose memory may hold other types as well.
+
+    ``named`` are members that findings name: of a union's alternatives it is the first of them.
+    """
 
     record: Layout
     kinds: tuple[SceneKind, ...]
     doubtful: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     @property
     def objects(self) -> int:
@@ -214,19 +220,21 @@ class TraceScene:
         outer = self.kinds[kind].outer
         for place in self.kinds[kind].places:
             if place <= offset < place + self.record.size:
-                leaf = leaf_at(self.record, layouts, offset - place)
-                return leaf.path.partition(".")[0].partition("[")[0] if leaf else f"hole at {offset - place}"
+                leaves = leaves_at(self.record, layouts, offset - place)
+                tops = [leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves]
+                return next((name for name in (*self.named, *tops) if name in tops), f"hole at {offset - place}")
         leaf = leaf_at(outer, layouts, offset)
         return f"{outer.name}.{leaf.path}" if leaf else f"{outer.name}, byte {offset}"
 
 
-def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts) -> TraceScene:
+def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts, named: Iterable[str] = ()) -> TraceScene:
     """The objects of ``areas`` that are a ``record`` or hold one by value; there may be none."""
     grouped: dict[tuple[ObjectKind, str, int, int, int | None], list[ObjectArea]] = {}
     outers: dict[tuple[ObjectKind, str, int, int, int | None], Layout] = {}
+    containment = Containment(layouts)
     for area in areas:
-        outer = _outer(area, record, layouts)
-        if outer is None:
+        outer = record_of(area, containment)
+        if outer is None or not holds(outer, layouts, frozenset((record.id,))):
             continue
         row, count = area, area.size // outer.size
         if area.kind not in _ALLOCATED and area.count <= 1 < count and area.size % outer.size == 0:
@@ -237,23 +245,15 @@ def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts) -> Trac
         outers[key] = outer
     kinds = []
     for key, group in grouped.items():
-        places = tuple(sorted(set(_places(outers[key], record.id, layouts, 0))))[:MOST_PLACES]
+        places = tuple(sorted(set(places_in(outers[key], record.id, layouts))))[:MOST_PLACES]
         by_address = tuple(sorted(group, key=lambda area: area.address))
         kinds.append(SceneKind(group[0].name, outers[key], by_address, places))
     doubtful = dict.fromkeys(kind.name for kind in kinds if len(kind.areas[0].types) > 1 or kind.areas[0].merged)
-    return TraceScene(record, tuple(kinds), tuple(doubtful))
+    return TraceScene(record, tuple(kinds), tuple(doubtful), tuple(dict.fromkeys(named)))
 
 
-def _outer(area: ObjectArea, record: Layout, layouts: Layouts) -> Layout | None:
-    """The likeliest type of the area's objects, if it holds the record and fits."""
-    for name in area.types[:1]:
-        for layout in layouts.variants(name.split()[-1]):
-            if 0 < layout.size <= area.size and holds(layout, layouts, frozenset((record.id,))):
-                return layout
-    return None
-
-
-def _places(outer: Layout, record: int, layouts: Layouts, depth: int) -> Iterator[int]:
+def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> Iterator[int]:
+    """The bytes of ``outer`` at which a record with this id begins."""
     if outer.id == record:
         yield 0
     elif depth < DEPTH and holds(outer, layouts, frozenset((record,))):
@@ -263,4 +263,4 @@ def _places(outer: Layout, record: int, layouts: Layouts, depth: int) -> Iterato
                 continue
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size
-                yield from (here + place for place in _places(inner, record, layouts, depth + 1))
+                yield from (here + place for place in places_in(inner, record, layouts, depth + 1))

@@ -10,12 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.access.store import accesses_if_any
-from linesmith.analyzer.base.errors import NothingToSuggest, NotRecorded, PlanError, ProfileError, ProfileWithoutOffsets
+from linesmith.analyzer.base.errors import (
+    NothingToSuggest,
+    NotRecorded,
+    PlanError,
+    ProfileError,
+    ProfileWithoutOffsets,
+    TraceError,
+)
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
-from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.analyzer.sharing.analysis import explain, narrowed
 from linesmith.plugins.registry import read_profiles
+from linesmith.tuner.replay.recorded_trace import trace_of
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.plan_file import plan_in
@@ -23,7 +31,7 @@ from linesmith.tuner.run.run_directory import PLAN, journal_of
 from linesmith.tuner.run.simulated import product_of
 from linesmith.tuner.run.tasks import RecordTask
 
-RECORDED = "profile.json"
+RECORDED = "profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ def read_planned_profile(evidence: Evidence, search: Searching) -> Profile | Non
 
 @dataclass(frozen=True, slots=True)
 class ExplainedRun:
-    """A profile of ``elf`` and what it says; there is a ``trace`` where it was recorded for this run."""
+    """A profile of ``elf`` and what it says; there is a ``trace`` where one was recorded with it."""
 
     elf: Path
     profile: Profile
@@ -106,18 +114,23 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     planned = read_planned_profile(evidence, plan.search)
     built = await lab.baseline()
     elf = product_of(built, evidence)
-    profile, trace = (planned, None) if planned else await _recorded(lab, built, evidence, plan.search)
+    profile, place = (planned, evidence.profile) if planned else await _recorded(lab, built, evidence, plan.search)
+    try:
+        trace = trace_of(profile.recording, place) if place else None
+    except TraceError as error:
+        trace = None
+        lab.narration.say(f"no candidate is replayed: {error}")
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     type_name = plan.search.type.split()[-1] if plan.search.type else None
-    found = explain(reading, profile, type_name, map_of=accesses_if_any).findings
-    findings = found if type_name is None else holding(found, type_name)
-    if not findings:
+    found = explain(reading, profile, map_of=accesses_if_any)
+    found = narrowed(found, type_name) if type_name else found
+    if not found.findings:
         raise NothingToSuggest(
             f"no line of {profile.source} holds {type_name or 'anything'}; look at "
             f"`linesmith hot {elf} {profile.source}`"
         )
-    return ExplainedRun(elf, profile, reading.layouts, findings, trace)
+    return ExplainedRun(elf, found.profile, reading.layouts, found.findings, trace)
 
 
 def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
@@ -127,14 +140,11 @@ def with_all_lines(seen: ExplainedRun, type_: str) -> ExplainedRun:
     """
     if not seen.profile.areas:
         return seen
-    found = explain(read_layouts(seen.elf), seen.profile, type_, map_of=accesses_if_any).findings
-    found = holding(found, type_)
-    return replace(seen, findings=found) if found else seen
+    found = narrowed(explain(read_layouts(seen.elf), seen.profile, map_of=accesses_if_any), type_)
+    return replace(seen, findings=(*found.findings, *found.colder)) if found.findings else seen
 
 
-async def _recorded(
-    lab: Laboratory, built: Built, evidence: Evidence, search: Searching
-) -> tuple[Profile, Path | None]:
+async def _recorded(lab: Laboratory, built: Built, evidence: Evidence, search: Searching) -> tuple[Profile, Path]:
     task = RecordTask(evidence, built, search.seed, lab.run.path)
     if not task.profile.is_file():
         outcome = await lab.done(task, "recording the workload")
@@ -142,4 +152,4 @@ async def _recorded(
             lab.run.journal.end(task.name)
         if outcome.failure is not None:
             raise NotRecorded(f"the workload cannot be recorded: {outcome.failure.reason}")
-    return read_profiles(task.profile)[0], task.trace if task.trace.is_file() else None
+    return read_profiles(task.profile)[0], task.profile

@@ -21,7 +21,8 @@ from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, 
 from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Variant, Workplace
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool
-from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.profiles.recorded import encode_for
+from linesmith.tuner.replay.recorded_trace import with_trace
 from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
@@ -123,8 +124,9 @@ def _done(task: Task, desk: Desk) -> TaskOutcome:
     profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
     if trace.exists():
         files.sync(trace)
+        profile = with_trace(profile, trace)
         trace.replace(task.trace)
-    files.replace_file(task.profile, encode(profile))
+    files.replace_file(task.profile, encode_for(profile, task.profile))
     return TaskOutcome()
 
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import LinesmithError, NotSimulated, TraceError, VerificationFailed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Built,
     Candidate,
     Comparison,
@@ -39,10 +37,8 @@ from linesmith.patches.edit.patch import edited, file_text
 from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
 from linesmith.patches.message.paragraphs import style
-from linesmith.tuner.replay.plan import ReplayPlan, at_every_start, plan_for, unchanged
-from linesmith.tuner.replay.replayer import open_trace
-from linesmith.tuner.replay.scene import scene
-from linesmith.tuner.replay.simulated import outcomes, question_of, run
+from linesmith.tuner.replay.judged import traced
+from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.assessment import BlockCourse, assessed, remark
 from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.evidence import ExplainedRun
@@ -54,54 +50,24 @@ from linesmith.tuner.run.simulated import SimulatedBenchmark, failure_of
 from linesmith.tuner.space.proposals import RecordProposals
 
 COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
-Pairs = frozenset[frozenset[str]]
 
 
 class TraceRung:
-    """A trace with the objects of ``record`` in it, which is read once.
+    """A trace with the objects of ``record`` in it, which is read once."""
 
-    With ``pairs`` of its members, their misses by each other's doing count as much as all of the record: members that
-    are parted to meet others are no gain.
-    """
-
-    def __init__(
-        self, profile: Profile, trace: Path, record: Layout, layouts: Layouts, pairs: Pairs = frozenset()
-    ) -> None:
+    def __init__(self, profile: Profile, trace: Path, record: Layout, layouts: Layouts) -> None:
         """Raises ``TraceError``, and ``NotSimulated`` when the trace has nothing to say of the record."""
-        here = scene(record, profile.areas, layouts)
-        if not here.kinds:
-            raise NotSimulated(f"the profile knows no object that is or holds a {record.title}")
-        self._layouts = layouts
-        self._replay = open_trace(trace, (here,))
-        if not self._replay.accesses(0):
-            raise NotSimulated(f"the trace has no access to any of the {here.objects} objects of {record.title}")
-        self._pairs = pairs
-        self._before = outcomes(self._replay, 0, unchanged(here))
-        if not any(one.misses.total for one in self._before.values()):
+        runs = traced((record,), profile, layouts, trace)[record.id]
+        if isinstance(runs, str):
+            raise NotSimulated(runs.removesuffix("."))
+        if not runs.now.total:
             raise NotSimulated(f"the trace has no miss on {record.title} that another layout could save")
-        self._met = self._meetings(unchanged(here)) if pairs else 0.0
+        self._runs = runs
 
     def cost(self, candidate: Candidate) -> tuple[float, float]:
-        """Misses as a ratio to those now, and half the interval of the record's; raises ``NotSimulated``."""
-        plan = plan_for(self._replay.scenes[0], candidate, self._layouts)
-        found = run(self._replay, 0, plan, self._before, self._layouts)
-        phases = attrgetter("phases")
-        lines = max((one for one in found.lines if one.line_bytes == CACHE_LINE_BYTES), key=phases, default=None)
-        if lines is None or not lines.before.total:
-            raise NotSimulated("the trace has no miss on the record that another layout could save")
-        cost, spread = 1.0 + lines.change, (lines.interval.high - lines.interval.low) / 2
-        return ((cost + self._meetings(plan) / self._met) / 2, spread / 2) if self._met else (cost, spread)
-
-    def _meetings(self, plan: ReplayPlan) -> float:
-        """Misses of the pairs, the mean of all places where objects could begin, here or in another build."""
-        here = self._replay.scenes[0]
-        runs = [self._replay.run(0, shifted) for shifted in at_every_start(plan, here)]
-        misses = 0
-        for one in (pair for ran in runs for pair in ran.pairs):
-            victim = here.member(one.victim_kind, one.victim_offset, self._layouts)
-            if frozenset((victim, here.member(one.writer_kind, one.writer_offset, self._layouts))) in self._pairs:
-                misses += one.local + one.remote
-        return misses / len(runs)
+        """Misses as a ratio to those now, and half the interval of the change; raises ``NotSimulated``."""
+        found = self._runs.judgement(self._runs.under_candidate(candidate))
+        return 1.0 + found.change, (found.interval.high - found.interval.low) / 2
 
 
 class Points:
@@ -247,7 +213,7 @@ def rigs(plan: TunePlan, proposed: RecordProposals, lab: Laboratory) -> tuple[Ri
 class RungLadder:
     """All that the rungs of a search have in common; ``in_time`` tells whether a block may still be begun.
 
-    ``judge`` is that of the highest rung, who knows the noise floor. ``metric`` is the simulated one that decides.
+    ``judge`` is that of the highest rung, who knows the noise floor.
     """
 
     lab: Laboratory
@@ -255,7 +221,6 @@ class RungLadder:
     seen: ExplainedRun
     judge: Judge
     in_time: Callable[[], bool]
-    metric: str = "type"
 
     def rungs(self, fidelities: tuple[Fidelity, ...], upper: tuple[Rig, ...]) -> tuple[Rung, ...]:
         """The rungs, cheapest first; a replay that is not possible is left out with a remark."""
@@ -274,11 +239,10 @@ class RungLadder:
 
     def _replay(self) -> Iterator[CheapRung]:
         record, seen = self.points.proposals.record, self.seen
-        pairs = question_of(*record.lines).pairs if self.metric == "pair" else frozenset()
         try:
             if seen.trace is None:
-                raise NotSimulated("the recorder wrote no trace")
-            trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts, pairs)
+                raise NotSimulated("there is no trace of the profile")
+            trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
             return

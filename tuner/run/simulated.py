@@ -26,14 +26,13 @@ import msgspec
 
 from linesmith.analyzer.access.store import accesses_if_any
 from linesmith.analyzer.base import errors, files
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import (
     SIMULATED,
     Built,
     Evidence,
     Failure,
     FailureKind,
-    Finding,
     Guest,
     Metric,
     Order,
@@ -42,10 +41,10 @@ from linesmith.analyzer.model import (
     Site,
     Step,
 )
-from linesmith.analyzer.sharing.analysis import explain, holding
+from linesmith.analyzer.sharing.analysis import explain
 from linesmith.plugins.api import Recorder, Tell
 from linesmith.plugins.machines.steps import words_of
-from linesmith.plugins.recording.text import with_objects
+from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
 
@@ -232,10 +231,11 @@ def recorded(
     chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
         raise errors.NotRecorded(f"nothing can be recorded here: {reason}")
+    vmlinux = order.guest.vmlinux if order.guest else None
+    refuse_unnamed_objects(vmlinux, snapshot_source("drgn"))
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:
         outcome = chosen.record(order, Path(scratch), tell)
         tell("looking up objects")
-        vmlinux = order.guest.vmlinux if order.guest else None
         profile = with_objects(outcome, vmlinux, partial(snapshot_source, "drgn"))
     if profile is None:
         raise errors.NotRecorded(f"the recorder {chosen.name} gave no counts; record with qemu or qemu-user")
@@ -268,17 +268,15 @@ class SimulatedBenchmark:
             tell("counting misses")
             elf = built.product(self.evidence.elf)
             reading = read_layouts(elf)
-            places = RecordedMembers(self.question.type, profile, reading.layouts, self._holding(profile, reading))
+            if self.question.type:  # what its objects are
+                found = explain(reading, profile, map_of=accesses_if_any)
+                named = frozenset().union(*self.question.pairs)
+                places = RecordedMembers(self.question.type, found.profile, reading.layouts, found.findings, named)
+            else:
+                places = RecordedMembers("", profile, reading.layouts)
             values = simulated_metrics(profile, places, self.question, self.evidence.operations)
             files.replace_file(kept, msgspec.json.encode(values))
             return values
-
-    def _holding(self, profile: Profile, reading: Reading) -> tuple[Finding, ...]:
-        """Lines that hold the record, by their accesses, in a recording that does not know its objects' types."""
-        if not self.question.type or any(area.types for area in profile.areas):
-            return ()
-        found = explain(reading, profile, self.question.type, map_of=accesses_if_any).findings
-        return holding(found, self.question.type)
 
 
 def simulated_block(

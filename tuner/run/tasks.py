@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from linesmith.analyzer.model import Built, Evidence, Failure, Recipe, Sample, Site, Use, Variant
 from linesmith.plugins.api import BENCH, BUILD
+from linesmith.tuner.replay.recorded_trace import place_of_trace
 from linesmith.tuner.run.simulated import SimulatedBenchmark
 
 # A variant's name, and what was built of it.
@@ -88,12 +89,12 @@ class RecordTask:
     @property
     def profile(self) -> Path:
         """Where the profile goes, when the trace is there."""
-        return self.run / "profile.json"
+        return self.run / "profile"
 
     @property
     def trace(self) -> Path:
         """Where the trace goes."""
-        return self.run / "profile.trace"
+        return place_of_trace(self.profile)
 
 
 Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask

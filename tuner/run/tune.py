@@ -113,9 +113,9 @@ class _Tuning:
         self, seen: ExplainedRun, proposed: RecordProposals, upper: tuple[Rig, ...], judge: Judge
     ) -> None:
         plan, run = self.plan, self.lab.run
-        elf, metric = (plan.evidence.elf, plan.evidence.metric) if plan.evidence else ("", "")
+        elf = plan.evidence.elf if plan.evidence else ""
         points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
-        ladder = RungLadder(self.lab, points, seen, judge, lambda: self._in_time(upper[-1]), metric)
+        ladder = RungLadder(self.lab, points, seen, judge, lambda: self._in_time(upper[-1]))
         rungs = ladder.rungs(plan.search.ladder, upper)
         optimizer = registry.optimizer(plan.search.optimizer)
         if reason := optimizer.obstacle():

@@ -24,10 +24,10 @@ from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.heat import Contact, MemberSpot, RecordHeat
 from linesmith.tuner.cost.meetings import Cost, hot_lines, residual_share, share_together
-from linesmith.tuner.cost.saving import exposure
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.search import Option
 from linesmith.tuner.propose.subject import ContendedRecord, subject
+from linesmith.tuner.propose.tradeoff import exposure
 
 # A contact of the profile, and those of which the worst takes its place where it does not meet any more.
 Disturbance = tuple[Contact, ...]

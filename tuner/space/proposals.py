@@ -18,7 +18,6 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
 from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.cost.saving import saving
 from linesmith.tuner.propose.arrangement import unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.search import Option, price
@@ -139,10 +138,7 @@ class RecordProposals:
 
     def candidates(self, point: Point) -> tuple[Candidate, ...]:
         """The changes to make together, one for each record concerned."""
-        option = self._option(point)
-        target = self.record.subject
-        saved = saving(target, option.starts, option.size, option.granule)
-        return (candidate(self.record.leading, target, option, self.layouts, saved),)
+        return (candidate(self.record.leading, self.record.subject, self._option(point), self.layouts),)
 
     def finding(self, point: Point) -> Finding:
         """The line that the point's candidates are for."""

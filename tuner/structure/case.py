@@ -254,6 +254,10 @@ def tallied(case: Case, names: Sequence[str]) -> dict[str, FunctionTally]:
     for member in (member for finding in case.same for member in own_members(finding)):
         for function in member.functions if member.top in names else ():
             found.setdefault(function.name, FunctionTally()).add(member.top, function)
+        seen = {function.name for function in member.functions}
+        for path in member.callers if member.top in names else ():
+            if path.functions[0] not in seen:
+                found.setdefault(path.functions[0], FunctionTally()).samples += path.count
     for name in names:
         for one in (one for part in case.code(name) for one in part.functions):
             tally = found.setdefault(one.function, FunctionTally())

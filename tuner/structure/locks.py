@@ -19,6 +19,7 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
+    Accessor,
     ContendedLock,
     Finding,
     Layout,
@@ -67,10 +68,15 @@ def sharding(case: Case) -> Iterator[StructuralAdvice]:
         names,
         _sentence(case, names),
         reasons=tuple(_reasons(case, lock, guarded)),
-        accessors=accessors(case, names, lock.holders),
+        accessors=_running(accessors(case, names, lock.holders)),
         before=(case.layout,),
         notes=(*_unseen(lock, guarded), *_notes(case, names)),
     )
+
+
+def _running(found: tuple[Accessor, ...]) -> tuple[Accessor, ...]:
+    """Those that were seen to run, or all where none was."""
+    return tuple(one for one in found if one.samples) or found
 
 
 def _sentence(case: Case, names: Sequence[str]) -> str:
@@ -154,7 +160,9 @@ def shrinking(case: Case) -> Iterator[StructuralAdvice]:
         return
     for one in smaller:
         stays = "Who waits for the lock still does: what goes is the second line that travels with it."
-        yield replace(one, reasons=reasons, accessors=accessors(case, (lock.name,)), notes=(stays, *one.notes))
+        yield replace(
+            one, reasons=reasons, accessors=_running(accessors(case, (lock.name,))), notes=(stays, *one.notes)
+        )
 
 
 def _object(finding: Finding) -> int | None:

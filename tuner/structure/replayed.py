@@ -8,8 +8,8 @@ be in the record that holds it, aligned.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -19,16 +19,15 @@ from linesmith.analyzer.layouts.placement import round_up, visible_places
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Gain,
+    Judgement,
     Layout,
-    ObjectArea,
-    Simulation,
+    Profile,
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, unchanged
-from linesmith.tuner.replay.replayer import Replay, ReplayOutcome, change_interval, open_trace
-from linesmith.tuner.replay.scene import TraceScene, scene
-from linesmith.tuner.replay.simulated import View, outcomes, run
+from linesmith.tuner.replay.judged import traced
+from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
+from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.structure.advise import AdvisedFinding
 from linesmith.tuner.structure.reshape import known_members
 
@@ -38,29 +37,14 @@ ONE_COPY = "one copy for each access"
 _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?lock(?:_\w+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class _ReplayedScene:
-    """A scene of an opened trace, and what it costs as it was recorded."""
-
-    replay: Replay
-    number: int
-    before: dict[View, ReplayOutcome]
-    layouts: Layouts
-
-    @property
-    def here(self) -> TraceScene:
-        """The scene."""
-        return self.replay.scenes[self.number]
-
-
 def with_gains(
     advised: Sequence[AdvisedFinding],
-    areas: Iterable[ObjectArea],
+    profile: Profile,
     layouts: Layouts,
     trace: Path,
     accesses: AccessMap | None = None,
 ) -> tuple[AdvisedFinding, ...]:
-    """The same advice, with the gains of sharding and of pulling in; ``areas`` are the objects of the profile.
+    """The same advice, with the gains of sharding and of pulling in; the trace is of the recording ``profile``.
 
     With ``accesses`` readers of the lock are also let take every copy. Raises ``TraceError``; what cannot be replayed
     says why in a note.
@@ -69,13 +53,7 @@ def with_gains(
     records = {record.id: record for record in moved}
     if not records:
         return tuple(advised)
-    known = tuple(areas)
-    replay = open_trace(trace, tuple(scene(record, known, layouts) for record in records.values()))
-    benches = {
-        record: _ReplayedScene(replay, number, outcomes(replay, number, unchanged(here)), layouts)
-        for number, (record, here) in enumerate(zip(records, replay.scenes, strict=True))
-        if here.kinds and replay.accesses(number)
-    }
+    runs = traced(records.values(), profile, layouts, trace)
     # The code of functions that take a lock for reading, as ranges of addresses.
     readers: tuple[range, ...] = ()
     if accesses is not None:
@@ -85,7 +63,7 @@ def with_gains(
 
     def gained(one: StructuralAdvice) -> StructuralAdvice:
         record = _moved(one)
-        return one if record is None else _gained(one, record, benches.get(record.id), readers)
+        return one if record is None else _gained(one, record, runs[record.id], layouts, readers)
 
     return tuple(replace(answer, advice=tuple(map(gained, answer.advice))) for answer in advised)
 
@@ -97,34 +75,37 @@ def _moved(one: StructuralAdvice) -> Layout | None:
 
 
 def _gained(
-    one: StructuralAdvice, record: Layout, bench: _ReplayedScene | None, readers: tuple[range, ...]
+    one: StructuralAdvice, record: Layout, runs: RecordRuns | str, layouts: Layouts, readers: tuple[range, ...]
 ) -> StructuralAdvice:
-    if bench is None:
-        missing = f"The trace has no access to an object that is or holds a {record.title}."
-        return replace(one, notes=(*one.notes, missing))
+    if isinstance(runs, str):
+        return replace(one, notes=(*one.notes, f"Not replayed: {runs}"))
     try:
         if one.kind is StructureKind.SHARD:
-            return replace(one, gains=tuple(_sharded(one, bench, readers)))
-        plan = aligned(bench.here, round_up(record.size, CACHE_LINE_BYTES))
-        return replace(one, gains=(_gain(bench, plan, 1, "line", "each on lines of its own"),))
+            return replace(one, gains=tuple(_sharded(one, runs, layouts, readers)))
+        stride = round_up(record.size, CACHE_LINE_BYTES)
+        own = runs.under(lambda here: aligned(here, stride))
+        return replace(one, gains=(_gain(runs, own, 1, "line", "each on lines of its own"),))
     except NotSimulated as refusal:
         return replace(one, notes=(*one.notes, f"Not replayed: {refusal}."))
 
 
-def _sharded(one: StructuralAdvice, bench: _ReplayedScene, readers: tuple[range, ...]) -> Iterator[Gain]:
-    nodes = bench.replay.nodes
+def _sharded(one: StructuralAdvice, runs: RecordRuns, layouts: Layouts, readers: tuple[range, ...]) -> Iterator[Gain]:
+    nodes = runs.nodes
     by = ShardBy.NODE if len(set(nodes)) > 1 else ShardBy.CPU
     most = len(set(nodes)) if by is ShardBy.NODE else len(nodes)
-    whole = unchanged(bench.here)
-    shared = Sharding(one.members, 1, by, spans=_inside(one, bench.layouts))
-    yield _gain(bench, replace(whole, sharding=shared), 1, by, OWN_LINE)
-    split = [(ways, replace(shared, ways=ways)) for ways in steps(most)]
-    best = [_gain(bench, replace(whole, sharding=sharding), ways, by) for ways, sharding in split]
+    shared = Sharding(one.members, 1, by, spans=_inside(one, layouts))
+    yield _gain(runs, split_by(runs, shared), 1, by, OWN_LINE)
+    best = [_gain(runs, split_by(runs, replace(shared, ways=ways)), ways, by) for ways in steps(most)]
     yield from best
     if readers and best:
-        walking = replace(whole, sharding=replace(shared, ways=most, everywhere=readers))
-        walked = _gain(bench, walking, most, by, "who only reads takes every copy")
+        walking = split_by(runs, replace(shared, ways=most, everywhere=readers))
+        walked = _gain(runs, walking, most, by, "who only reads takes every copy")
         yield from (walked,) if walked.after != best[-1].after else ()
+
+
+def split_by(runs: RecordRuns, sharding: Sharding) -> ReplayedLayout:
+    """The runs with the record's members in copies."""
+    return runs.under(lambda here: replace(unchanged(here), sharding=sharding))
 
 
 def _inside(one: StructuralAdvice, layouts: Layouts) -> tuple[tuple[int, int], ...]:
@@ -142,33 +123,26 @@ def steps(most: int) -> list[int]:
     return [*doubled, most] if most > 1 else []
 
 
-def _gain(bench: _ReplayedScene, plan: ReplayPlan, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
-    """The plan against what was recorded, at 64 bytes and in all phases where objects have several."""
-    after = outcomes(bench.replay, bench.number, plan)
-    view = max((one for one in bench.before if one.line_bytes == CACHE_LINE_BYTES), key=lambda one: one.everywhere)
-    old, new = bench.before[view], after[view]
-    interval = change_interval(old.windows, new.windows)
-    where = f"{basis}; {'mean of phases' if view.everywhere else 'as placed'}"
-    return Gain(ways, str(by), old.misses.total, new.misses.total, interval.low, interval.high, where)
+def _gain(runs: RecordRuns, then: ReplayedLayout, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
+    """A layout against what was recorded, in all phases where objects have several."""
+    found = runs.judgement(then)
+    where = f"{basis}; {'mean of phases' if runs.phases > 1 else 'as placed'}"
+    return Gain(ways, str(by), round(found.before), round(found.after), found.interval.low, found.interval.high, where)
 
 
-def simulate_shards(
-    record: str, sharding: Sharding, areas: Iterable[ObjectArea], layouts: Layouts, trace: Path
-) -> Simulation:
-    """The members of ``sharding`` in every ``record`` of the profile's ``areas``, split: misses before and after.
+def judged_shards(record: str, sharding: Sharding, profile: Profile, layouts: Layouts, trace: Path) -> Judgement:
+    """The members of ``sharding`` in every ``record`` of the profile, split: misses before and after.
 
     Raises ``TypeNotFound``, ``NotSimulated`` for a member that the record does not have and for copies by node on
     one node, and ``TraceError``.
     """
-    here = scene(_record(record, sharding, layouts), tuple(areas), layouts)
-    if not here.kinds:
-        return Simulation(refusal=f"The profile knows no object that is or holds a {record}, so the trace cannot tell.")
-    replay = open_trace(trace, (here,))
-    if sharding.by is ShardBy.NODE and len(set(replay.nodes)) < 2:
+    layout = _record(record, sharding, layouts)
+    runs = traced((layout,), profile, layouts, trace)[layout.id]
+    if isinstance(runs, str):
+        return Judgement(refusal=runs)
+    if sharding.by is ShardBy.NODE and len(set(runs.nodes)) < 2:
         raise NotSimulated(f"all CPUs of {trace} are on one node and would use one copy; say --by cpu")
-    as_it_is = unchanged(here)
-    before = outcomes(replay, 0, as_it_is)
-    return run(replay, 0, replace(as_it_is, sharding=sharding), before, layouts)
+    return runs.judgement(split_by(runs, sharding))
 
 
 def _record(name: str, sharding: Sharding, layouts: Layouts) -> Layout:

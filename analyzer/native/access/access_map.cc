@@ -11,6 +11,7 @@
 #include "access/access_rows.h"
 #include "access/outer_types.h"
 #include "access/program_index.h"
+#include "access/static_variables.h"
 #include "access/type_inference.h"
 #include "debug_search.h"
 #include "record_scan.h"
@@ -57,7 +58,9 @@ class Mapper {
   void MapUnit(const Unit& unit);
   void MapUndescribed(const ImageSymbol& function, std::uint32_t unit);
   const std::vector<AddressRange>& described() const { return described_; }
-  WorkerRows rows() { return {&rows_, &graph_, &pool_}; }
+  WorkerRows Rows(const RowTable& (AccessRows::*table)() const) {
+    return {&rows_, &(rows_.*table)(), &graph_, &pool_};
+  }
 
  private:
   static void Infer(MappedFunction& function, bool typed, TypeInference& inference);
@@ -228,10 +231,16 @@ AccessMap MapAccesses(const std::string& path, const std::vector<std::string>& d
   Crew crew;
   for (unsigned i = 0; i < count; ++i) crew.push_back(std::make_unique<Mapper>(program));
   MapAll(*info, program, crew, progress);
-  std::vector<WorkerRows> rows;
-  for (const std::unique_ptr<Mapper>& mapper : crew) rows.push_back(mapper->rows());
+  const auto merged = [&](const RowTable& (AccessRows::*table)() const) {
+    std::vector<WorkerRows> rows;
+    for (const std::unique_ptr<Mapper>& mapper : crew) rows.push_back(mapper->Rows(table));
+    return MergeRows(rows, scan->set);
+  };
+  AccessMap map = merged(&AccessRows::accesses);
+  map.handed = std::make_shared<const AccessMap>(merged(&AccessRows::handed));
   if (progress) progress(2 * info->bytes, 2 * info->bytes);
-  return MergeRows(rows, scan->set);
+  map.statics = StaticVariables(index, *crew.front()->Rows(&AccessRows::accesses).graph, scan->set);
+  return map;
 }
 
 }  // namespace linesmith

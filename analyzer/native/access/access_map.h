@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,17 @@ struct AccessedFunction {
   std::uint64_t accesses = 0;
 };
 
+// A variable with static storage. `bytes` is 0 for an open array; what it is an array of, or the variable
+// itself, has `element_bytes` and, if it is a record, the id `layout` in the reading of the same file.
+struct StaticVariable {
+  std::string name;           // without its scope
+  std::uint64_t address = 0;  // of a thread's variable: its offset in the thread's block
+  std::uint64_t bytes = 0;
+  std::uint64_t element_bytes = 0;
+  std::int64_t layout = -1;  // -1: no record
+  bool of_thread = false;
+};
+
 struct AccessMap {
   AccessColumns columns;
   std::vector<AccessedFunction> functions;
@@ -70,6 +82,9 @@ struct AccessMap {
   std::vector<std::string> files;                       // [0] is ""
   std::vector<AccessedType> types;                      // [0] is none
   std::vector<std::string> variables;                   // [0] is ""
+  std::vector<StaticVariable> statics;                  // by ascending address, those of threads last
+  // Calls that hand on the address of a member instead of accesses; `variables` are who gets it.
+  std::shared_ptr<const AccessMap> handed;
 };
 
 // Maps the accesses of `path`, with the debug information found for it, on `threads` threads (0: all).

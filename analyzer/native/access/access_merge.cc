@@ -71,7 +71,7 @@ class Merger {
 std::vector<Merger::Place> Merger::Functions() const {
   std::vector<Place> places;
   for (std::size_t worker = 0; worker < workers_.size(); ++worker) {
-    for (const RowFunction& function : workers_[worker].rows->functions())
+    for (const RowFunction& function : workers_[worker].table->functions)
       places.push_back({worker, &function});
   }
   std::ranges::sort(places, {}, [](const Place& place) {
@@ -98,7 +98,7 @@ void Merger::AddFunction(const Place& place) {
                             .low = function.low,
                             .high = function.high,
                             .accesses = function.last - function.first});
-  const std::vector<AccessRow>& rows = workers_[place.worker].rows->rows();
+  const std::vector<AccessRow>& rows = workers_[place.worker].table->rows;
   for (std::size_t row = function.first; row < function.last; ++row) AddRow(rows[row], place.worker);
 }
 

@@ -15,6 +15,7 @@ namespace linesmith {
 // One worker's result.
 struct WorkerRows {
   const AccessRows* rows = nullptr;
+  const RowTable* table = nullptr;  // of the rows
   TypeGraph* graph = nullptr;
   UnitPool* pool = nullptr;
 };

@@ -34,11 +34,13 @@ void AccessRows::Add(const RowFunction& function, const FunctionFacts* facts,
   static const std::vector<InlinedCall> kNone;
   InlineChains chains(facts != nullptr ? facts->inlined : kNone);
   std::unordered_map<std::int32_t, std::uint32_t> known;
-  RowFunction& added = functions_.emplace_back(function);
-  added.first = rows_.size();
+  for (RowTable* table : {&accesses_, &handed_}) {
+    table->functions.push_back(function);
+    table->functions.back().first = table->rows.size();
+  }
   for (const InferredAccess& access : accesses) {
     AccessRow row{.address = access.address,
-                  .function = static_cast<std::uint32_t>(functions_.size() - 1),
+                  .function = static_cast<std::uint32_t>(accesses_.functions.size() - 1),
                   .type = access.type,
                   .offset = Limited<std::int32_t>(access.offset),
                   .width = Limited<std::uint16_t>(access.width),
@@ -50,9 +52,9 @@ void AccessRows::Add(const RowFunction& function, const FunctionFacts* facts,
     row.chain = place->second;
     if (!access.variable.empty()) row.variable = variables_.NumberOf(std::string(access.variable));
     SetLine(row);
-    rows_.push_back(row);
+    (access.handed ? handed_ : accesses_).rows.push_back(row);
   }
-  added.last = rows_.size();
+  for (RowTable* table : {&accesses_, &handed_}) table->functions.back().last = table->rows.size();
 }
 
 void AccessRows::SetLine(AccessRow& row) {

@@ -53,6 +53,11 @@ struct RowFunction {
   std::size_t last = 0;
 };
 
+struct RowTable {
+  std::vector<AccessRow> rows;
+  std::vector<RowFunction> functions;
+};
+
 class AccessRows {
  public:
   // What follows is in `unit`, whose line table is in `facts`; null for code without debug information.
@@ -61,8 +66,8 @@ class AccessRows {
   void Add(const RowFunction& function, const FunctionFacts* facts,
            const std::vector<InferredAccess>& accesses);
 
-  const std::vector<AccessRow>& rows() const { return rows_; }
-  const std::vector<RowFunction>& functions() const { return functions_; }
+  const RowTable& accesses() const { return accesses_; }
+  const RowTable& handed() const { return handed_; }
   const TextTable& chains() const { return chains_; }
   const TextTable& files() const { return files_; }
   const TextTable& variables() const { return variables_; }
@@ -71,8 +76,8 @@ class AccessRows {
   void SetLine(AccessRow& row);
   std::uint32_t FileOf(std::uint32_t number);
 
-  std::vector<AccessRow> rows_;
-  std::vector<RowFunction> functions_;
+  RowTable accesses_;
+  RowTable handed_;  // `variable` is who gets the address
   TextTable chains_;
   TextTable files_;
   TextTable variables_;

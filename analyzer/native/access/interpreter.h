@@ -34,6 +34,8 @@ class Interpreter {
   void Reach(std::uint32_t index);
   // The address that a use of the instruction touches.
   Value AddressOf(const Address& address);
+  // What a call that comes next gets in a register.
+  Value Argument(RegisterNumber reg) { return Seen(reg); }
   // What variables say of a register, here and at places that are connected with this one.
   std::vector<Claim> ClaimsOn(RegisterNumber reg, std::uint64_t address) const;
   // The address if its base register were what `claim` says.

@@ -26,6 +26,9 @@ class ProgramIndex {
   ProgramIndex(const ProgramImage& image, const std::vector<UnitSummary>& summaries);
 
   const ProgramImage& image() const { return image_; }
+  // By ascending address.
+  const std::vector<SummaryVariable>& variables() const { return variables_; }
+  const std::vector<SummaryVariable>& thread_variables() const { return thread_variables_; }
   // The last variables that begin at or before `address`.
   VariablesAt VariablesFrom(std::uint64_t address) const;
   VariablesAt ThreadVariablesFrom(std::uint64_t offset) const;
@@ -41,7 +44,7 @@ class ProgramIndex {
 
   const ProgramImage& image_;
   TypeReference task_;
-  std::vector<SummaryVariable> variables_;  // by ascending address
+  std::vector<SummaryVariable> variables_;
   std::vector<SummaryVariable> thread_variables_;
   std::unordered_map<std::uint64_t, TypeReference> results_;
   std::unordered_set<std::uint64_t> never_returning_;

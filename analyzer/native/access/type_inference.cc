@@ -40,6 +40,7 @@ class FunctionRun {
   FunctionRun(const std::vector<Instruction>& instructions, std::uint64_t entry, const FunctionFacts* facts,
               ValueAlgebra& algebra, const ProgramKnowledge& program, const CallingConvention& convention)
       : instructions_(instructions),
+        entry_(entry),
         algebra_(algebra),
         program_(program),
         convention_(convention),
@@ -56,12 +57,14 @@ class FunctionRun {
   void Pass(const LearntClaims* known, LearntClaims* learn);
   void Visit(std::uint32_t block, const MachineState& state);
   void Record(std::uint32_t index);
+  void RecordHanded(const Instruction& call);
   void TryClaims(const Address& address, InferredAccess& access);
   void NoteByte(const Value& address, const InferredAccess& access);
   void TakeBackBytes();
   void RecordUndecoded(std::uint32_t index);
 
   const std::vector<Instruction>& instructions_;
+  const std::uint64_t entry_;
   ValueAlgebra& algebra_;
   const ProgramKnowledge& program_;
   const CallingConvention& convention_;
@@ -117,6 +120,10 @@ void FunctionRun::Visit(std::uint32_t number, const MachineState& state) {
   for (std::uint32_t i = block.first; i < block.last; ++i) {
     interpreter_.Reach(i);
     Record(i);
+    const Flow flow = instructions_[i].flow;
+    // A jump to a function is a call whose result is its own.
+    const bool leaves = flow == Flow::kJump && instructions_[i].destination != entry_;
+    if (flow == Flow::kCall || leaves) RecordHanded(instructions_[i]);
     interpreter_.Execute(i);
   }
 }
@@ -145,6 +152,24 @@ void FunctionRun::Record(std::uint32_t index) {
       access.type = kVoid;
       access.offset = 0;
     }
+    accesses_.push_back(access);
+  }
+}
+
+// The members of records whose addresses a call hands on. A record's own address says nothing of its first
+// member.
+void FunctionRun::RecordHanded(const Instruction& call) {
+  const ImageSymbol* callee = program_.image().SymbolAt(call.destination);
+  if (facts_ == nullptr || callee == nullptr || callee->address != call.destination) return;
+  for (const RegisterNumber argument : convention_.arguments) {
+    InferredAccess access;
+    access.address = call.address;
+    access.width = 1;
+    Decide(interpreter_.Argument(argument), algebra_, access);
+    const bool known = access.outcome <= Outcome::kPerCpu && access.offset > 0;
+    if (!known || algebra_.parts().graph()[access.type].kind != TypeKind::kRecord) continue;
+    access.variable = callee->name;
+    access.handed = true;
     accesses_.push_back(access);
   }
 }
@@ -231,12 +256,6 @@ std::vector<InferredAccess> TypeInference::Infer(const std::vector<CodeRange>& c
   return FunctionRun(instructions, code.front().address, facts, state_->algebra, state_->program,
                      state_->decoder.convention())
       .Run();
-}
-
-std::vector<InferredAccess> InferAccesses(const std::vector<CodeRange>& code, const FunctionFacts* facts,
-                                          InstructionDecoder& decoder, TypeGraph& graph,
-                                          const ProgramKnowledge& program) {
-  return TypeInference(decoder, graph, program).Infer(code, facts);
 }
 
 }  // namespace linesmith

@@ -42,6 +42,8 @@ struct InferredAccess {
   TypeId type = kVoid;  // outermost known
   std::int64_t offset = 0;
   std::string_view variable;  // of kGlobal and kPerCpu
+  // No access: a call hands the address of a member to the function `variable`.
+  bool handed = false;
 };
 
 class OuterTypes;
@@ -55,18 +57,13 @@ class TypeInference {
   // What functions of the unit know of what lies around and behind records.
   OuterTypes& outer();
 
-  // Every access of a function, by ascending address; the first range begins with its entry. `facts` is null
-  // for code without debug information.
+  // Every access of a function, and every address that it hands on, by ascending address; the first range
+  // begins with its entry. `facts` is null for code without debug information.
   std::vector<InferredAccess> Infer(const std::vector<CodeRange>& code, const FunctionFacts* facts);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Every access of the function, by ascending address. `facts` is null for code without debug information.
-std::vector<InferredAccess> InferAccesses(const std::vector<CodeRange>& code, const FunctionFacts* facts,
-                                          InstructionDecoder& decoder, TypeGraph& graph,
-                                          const ProgramKnowledge& program);
 
 }  // namespace linesmith

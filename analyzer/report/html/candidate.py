@@ -32,7 +32,7 @@ from linesmith.analyzer.report.html.drawings import PairPhases, pair_phases
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.map_svg import line_map_figure
 from linesmith.analyzer.report.prose import counted
-from linesmith.analyzer.report.suggest import notes_of, replayed_rows
+from linesmith.analyzer.report.suggest import notes_of
 
 # A slab cache before and after, and whether objects need other slabs.
 MemoryRow = tuple[MemoryUse, MemoryUse, bool]
@@ -203,13 +203,11 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
 def _facts(one: Numbered) -> Iterator[Fact]:
     """Labels with their rows; a row without a label goes on with the one before."""
     grouped: list[tuple[str, list[str]]] = []
-    for label, text in answer_rows(one.candidate, one.line.finding, one.replayed):
+    for label, text in answer_rows(one.candidate, one.line.finding):
         if label or not grouped:
             grouped.append((label, []))
         grouped[-1][1].append(text)
     yield from ((label, tuple(rows)) for label, rows in grouped if label not in _TOLD_ELSEWHERE)
-    if replayed := replayed_rows(one):
-        yield "simulated", tuple(replayed)
 
 
 def _layouts(one: Numbered, suggested: Suggested, profile: Profile) -> LayoutPair:
@@ -222,5 +220,5 @@ def _layouts(one: Numbered, suggested: Suggested, profile: Profile) -> LayoutPai
         (candidate.after, layouts),
         emphasis,
         heat_of(candidate.before, layouts, suggested.findings, profile),
-        memory_rows(candidate.costs[0].memory, candidate.costs[1].memory),
+        memory_rows(*candidate.memory),
     )

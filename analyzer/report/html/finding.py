@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from linesmith.analyzer.attribution.by_object import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.line_map.heat import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
@@ -171,7 +172,7 @@ def _facts(finding: Finding, accesses: str) -> Iterator[tuple[str, str]]:
     if finding.simulated:
         yield "simulated", finding.simulated
     if finding.apart:
-        yield "set apart", finding.apart
+        yield "emulated", apart_sentence(finding.apart)
 
 
 def _object(one: LineObject, finding: Finding) -> Iterator[tuple[str, str]]:

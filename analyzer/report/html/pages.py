@@ -98,7 +98,7 @@ def _recommended(suggested: Suggested, sections: set[int]) -> Iterator[Mapping[s
             "type": candidate.type,
             "candidate": one.name,
             "change": short_change(candidate),
-            "saves": saved(candidate, one.replayed).in_brief,
+            "saves": saved(candidate.judgement),
             "size": f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes",
         }
 

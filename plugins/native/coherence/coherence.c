@@ -25,6 +25,7 @@ struct coherence_config coherence_default_config(uint32_t cpus) {
                                    .max_contended = UINT64_C(1) << 19,
                                    .max_accesses = UINT64_C(1) << 17,
                                    .max_pairs = UINT64_C(1) << 17,
+                                   .max_callers = UINT64_C(1) << 17,
                                    .hits_after = 32};
 }
 
@@ -50,7 +51,7 @@ const char *coherence_check(const struct coherence_config *config) {
   if (config->max_lines == 0 || config->max_lines > MAX_LINE_SLOTS)
     return "the directory has 1 to 2^30 lines";
   if (config->max_contended > MAX_LINE_SLOTS) return "at most 2^30 lines have details";
-  if (config->max_accesses > MAX_ROWS || config->max_pairs > MAX_ROWS)
+  if (config->max_accesses > MAX_ROWS || config->max_pairs > MAX_ROWS || config->max_callers > MAX_ROWS)
     return "a CPU has at most 2^31 records of a kind";
   return check_cache(config);
 }
@@ -70,10 +71,12 @@ static struct cpu_state *create_cpu(const struct coherence *sim, uint32_t number
   const bool cache = private_cache_init(&cpu->cache, cache_lines(config), config->cache_ways, number);
   const bool records = tally_init(&cpu->records, EVENT_KINDS, config->max_accesses);
   const bool pairs = tally_init(&cpu->pairs, PAIR_COUNTERS, config->max_pairs);
-  if (cache && records && pairs) return cpu;
+  const bool callers = tally_init(&cpu->callers, 1, config->max_callers);
+  if (cache && records && pairs && callers) return cpu;
   private_cache_free(&cpu->cache);
   tally_free(&cpu->records);
   tally_free(&cpu->pairs);
+  tally_free(&cpu->callers);
   free(cpu);
   return NULL;
 }
@@ -110,11 +113,17 @@ void coherence_destroy(struct coherence *sim) {
     private_cache_free(&sim->cpus[cpu]->cache);
     tally_free(&sim->cpus[cpu]->records);
     tally_free(&sim->cpus[cpu]->pairs);
+    tally_free(&sim->cpus[cpu]->callers);
     free(sim->cpus[cpu]);
   }
   zero_pages_unmap(sim->details, (sim->config.max_contended + 1) * sim->detail_bytes);
   line_table_free(&sim->lines);
   free(sim);
+}
+
+void coherence_follow_paths(struct coherence *sim, coherence_path *path, void *context) {
+  sim->path = path;
+  sim->path_context = context;
 }
 
 const struct coherence_config *coherence_configuration(const struct coherence *sim) { return &sim->config; }

@@ -36,6 +36,7 @@ struct coherence_config {
   uint64_t max_contended;  // lines that may have detailed records
   uint64_t max_accesses;   // access records of one CPU; 0: keep none
   uint64_t max_pairs;      // pair records of one CPU; 0: keep none
+  uint64_t max_callers;    // caller records of one CPU; 0: keep none
   uint64_t
       hits_after;  // conflicts of a line before its hits go to access records; 0: from the first detail on
 };
@@ -69,6 +70,7 @@ struct coherence_counts {
   uint64_t dropped_contended;  // events of lines that got no detailed record: max_contended was reached
   uint64_t dropped_accesses;   // events not in access records: max_accesses was reached
   uint64_t dropped_pairs;      // events not in pair records: max_pairs was reached
+  uint64_t dropped_callers;    // events not in caller records: max_callers was reached
   struct coherence_events events;
 };
 
@@ -108,6 +110,20 @@ struct coherence_pair {
   uint64_t shadowed;  // accesses to further bytes that hit only as another miss had brought the line back
 };
 
+// Accesses that found the line modified in another cache, by the way on which the code was reached.
+struct coherence_caller {
+  uint64_t line;  // address of the first byte
+  uint32_t offset;
+  uint32_t width;
+  uint32_t site;
+  enum coherence_kind kind;
+  uint32_t path;   // as the caller of the simulation numbers them
+  uint64_t count;  // loads with a HITM, and stores that took the line
+};
+
+// The number of the way by which a CPU came to its present access; 0: not known.
+typedef uint32_t coherence_path(void *context, uint32_t cpu);
+
 struct coherence;
 
 // The defaults of every bound: infinite caches, one node, 64-byte lines, `cpus` CPUs.
@@ -125,11 +141,14 @@ void coherence_destroy(struct coherence *sim);
 void coherence_access(struct coherence *sim, uint32_t cpu, uint64_t address, uint32_t width,
                       enum coherence_kind kind, uint32_t site);
 
+// Has caller records made: `path` is called during an access that found the line modified in another cache.
+void coherence_follow_paths(struct coherence *sim, coherence_path *path, void *context);
+
 const struct coherence_config *coherence_configuration(const struct coherence *sim);
 struct coherence_counts coherence_count(struct coherence *sim);
 
-// Calls `visit` for every contended line, every access record of one, every pair, in no particular order. The
-// value is valid during the call only.
+// Calls `visit` for every contended line, every access record of one, every pair, every caller, in no
+// particular order. The value is valid during the call only.
 void coherence_visit_lines(struct coherence *sim,
                            void (*visit)(void *context, const struct coherence_line *line), void *context);
 void coherence_visit_records(struct coherence *sim,
@@ -137,6 +156,9 @@ void coherence_visit_records(struct coherence *sim,
                              void *context);
 void coherence_visit_pairs(struct coherence *sim,
                            void (*visit)(void *context, const struct coherence_pair *pair), void *context);
+void coherence_visit_callers(struct coherence *sim,
+                             void (*visit)(void *context, const struct coherence_caller *caller),
+                             void *context);
 
 #ifdef __cplusplus
 }

@@ -122,3 +122,29 @@ void coherence_visit_pairs(struct coherence *sim,
                            void (*visit)(void *context, const struct coherence_pair *pair), void *context) {
   for (uint32_t cpu = 0; cpu < sim->config.cpus; ++cpu) visit_cpu_pairs(sim, cpu, visit, context);
 }
+
+static void visit_cpu_callers(struct coherence *sim, uint32_t cpu,
+                              void (*visit)(void *context, const struct coherence_caller *caller),
+                              void *context) {
+  const struct tally *tally = &sim->cpus[cpu]->callers;
+  for (uint64_t number = 0; number < tally->used; ++number) {
+    const uint64_t *count;
+    const struct tally_key *key = tally_row(tally, number, &count);
+    const struct line_slot *slot = contended_slot(sim, key->words[0]);
+    if (slot == NULL) continue;
+    const struct coherence_caller caller = {.line = line_address(sim, slot),
+                                            .offset = key->words[1] >> 16 & 0xff,
+                                            .width = key->words[1] >> 8 & 0xff,
+                                            .site = (uint32_t)(key->words[1] >> 32),
+                                            .kind = (enum coherence_kind)(key->words[1] & 0xff),
+                                            .path = (uint32_t)key->words[2],
+                                            .count = *count};
+    visit(context, &caller);
+  }
+}
+
+void coherence_visit_callers(struct coherence *sim,
+                             void (*visit)(void *context, const struct coherence_caller *caller),
+                             void *context) {
+  for (uint32_t cpu = 0; cpu < sim->config.cpus; ++cpu) visit_cpu_callers(sim, cpu, visit, context);
+}

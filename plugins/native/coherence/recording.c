@@ -27,11 +27,17 @@ struct pair_row {
   struct coherence_pair pair;
 };
 
+struct caller_row {
+  uint64_t ip;
+  struct coherence_caller caller;
+};
+
 struct gathering {
   const struct recording *recording;
   struct rows lines;
   struct rows accesses;
   struct rows pairs;
+  struct rows callers;
 };
 
 static void add_row(struct rows *rows, const void *item) {
@@ -70,6 +76,12 @@ static void add_pair(void *context, const struct coherence_pair *pair) {
   add_row(&gathering->pairs, &row);
 }
 
+static void add_caller(void *context, const struct coherence_caller *caller) {
+  struct gathering *gathering = context;
+  const struct caller_row row = {.ip = ip_of(gathering->recording, caller->site), .caller = *caller};
+  add_row(&gathering->callers, &row);
+}
+
 // The first difference of two lists of numbers, as qsort wants it.
 static int compare_numbers(const uint64_t *left, const uint64_t *right, size_t count) {
   for (size_t index = 0; index < count; ++index)
@@ -106,6 +118,16 @@ static int compare_pairs(const void *left_row, const void *right_row) {
   return compare_numbers(of_left, of_right, sizeof of_left / sizeof *of_left);
 }
 
+static int compare_callers(const void *left_row, const void *right_row) {
+  const struct caller_row *left = left_row;
+  const struct caller_row *right = right_row;
+  const struct coherence_caller *a = &left->caller;
+  const struct coherence_caller *b = &right->caller;
+  const uint64_t of_left[] = {a->line, a->offset, a->width, left->ip, a->kind, a->path};
+  const uint64_t of_right[] = {b->line, b->offset, b->width, right->ip, b->kind, b->path};
+  return compare_numbers(of_left, of_right, sizeof of_left / sizeof *of_left);
+}
+
 static void merge_access(void *into, const void *from) {
   uint64_t *sum = (uint64_t *)&((struct access_row *)into)->record.events;
   const uint64_t *part = (const uint64_t *)&((const struct access_row *)from)->record.events;
@@ -118,6 +140,10 @@ static void merge_pair(void *into, const void *from) {
   sum->local += part->local;
   sum->remote += part->remote;
   sum->shadowed += part->shadowed;
+}
+
+static void merge_caller(void *into, const void *from) {
+  ((struct caller_row *)into)->caller.count += ((const struct caller_row *)from)->caller.count;
 }
 
 // Sorts rows and adds up those that compare equal.
@@ -189,6 +215,7 @@ static void write_counts(FILE *out, const struct recording *recording) {
       {"dropped_contended", sum.dropped_contended},
       {"dropped_accesses", sum.dropped_accesses},
       {"dropped_pairs", sum.dropped_pairs},
+      {"dropped_callers", sum.dropped_callers},
   };
   for (size_t index = 0; index < sizeof counts / sizeof *counts; ++index)
     fprintf(out, "count %s %" PRIu64 "\n", counts[index].name, counts[index].value);
@@ -232,25 +259,49 @@ static void write_pairs(FILE *out, const struct rows *rows) {
   }
 }
 
+static void write_paths(FILE *out, const struct recording *recording) {
+  for (uint32_t number = 1; number < recording->path_count; ++number) {
+    const uint64_t *callers = recording->paths[number].callers;
+    fprintf(out, "path %" PRIu32, number);
+    for (int index = 0; index < RECORDING_CALLERS && callers[index] != 0; ++index)
+      fprintf(out, " %" PRIx64, callers[index]);
+    fputc('\n', out);
+  }
+}
+
+static void write_callers(FILE *out, const struct rows *rows) {
+  for (size_t index = 0; index < rows->count; ++index) {
+    const struct caller_row *row = &((const struct caller_row *)rows->items)[index];
+    const struct coherence_caller *caller = &row->caller;
+    fprintf(out, "caller %" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIx64 " %c %" PRIu32 " %" PRIu64 "\n",
+            caller->line, caller->offset, caller->width, row->ip, kind_letter(caller->kind), caller->path,
+            caller->count);
+  }
+}
+
 static void gather(struct gathering *gathering) {
   struct coherence *sim = gathering->recording->sim;
   coherence_visit_lines(sim, add_line, gathering);
   coherence_visit_records(sim, add_access, gathering);
   coherence_visit_pairs(sim, add_pair, gathering);
+  coherence_visit_callers(sim, add_caller, gathering);
   sort_and_merge(&gathering->accesses, compare_accesses, merge_access);
   sort_and_merge(&gathering->pairs, compare_pairs, merge_pair);
+  sort_and_merge(&gathering->callers, compare_callers, merge_caller);
   if (gathering->lines.count > 0)
     qsort(gathering->lines.items, gathering->lines.count, gathering->lines.item_bytes, compare_lines);
 }
 
 static int write_all(FILE *out, const struct gathering *gathering) {
   errno = 0;
-  fputs("linesmith-recording 1\n", out);
+  fputs("linesmith-recording 2\n", out);
   write_settings(out, gathering->recording);
   write_counts(out, gathering->recording);
   write_lines(out, &gathering->lines, gathering->recording->low_space);
   write_accesses(out, &gathering->accesses);
   write_pairs(out, &gathering->pairs);
+  write_paths(out, gathering->recording);
+  write_callers(out, &gathering->callers);
   fputs("end\n", out);
   if (fflush(out) == 0 && !ferror(out)) return 0;
   return errno != 0 ? errno : EIO;
@@ -260,12 +311,15 @@ int recording_write(FILE *out, const struct recording *recording) {
   struct gathering gathering = {.recording = recording,
                                 .lines = {.item_bytes = sizeof(struct coherence_line)},
                                 .accesses = {.item_bytes = sizeof(struct access_row)},
-                                .pairs = {.item_bytes = sizeof(struct pair_row)}};
+                                .pairs = {.item_bytes = sizeof(struct pair_row)},
+                                .callers = {.item_bytes = sizeof(struct caller_row)}};
   gather(&gathering);
-  const bool failed = gathering.lines.failed || gathering.accesses.failed || gathering.pairs.failed;
+  const bool failed = gathering.lines.failed || gathering.accesses.failed || gathering.pairs.failed ||
+                      gathering.callers.failed;
   const int error = failed ? ENOMEM : write_all(out, &gathering);
   free(gathering.lines.items);
   free(gathering.accesses.items);
   free(gathering.pairs.items);
+  free(gathering.callers.items);
   return error;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes what a simulation found as a recording, version 1: the text that `linesmith record` reads.
+// Writes what a simulation found as a recording, version 2: the text that `linesmith record` reads.
 #ifndef LINESMITH_RECORDING_H
 #define LINESMITH_RECORDING_H
 
@@ -22,10 +22,19 @@ struct recording_count {
   uint64_t value;
 };
 
+enum { RECORDING_CALLERS = 6 };
+
+// How code was reached: where its callers go on, the innermost first; 0 behind the last one that is known.
+struct recording_path {
+  uint64_t callers[RECORDING_CALLERS];
+};
+
 struct recording {
   struct coherence *sim;
   const uint64_t *ips;  // address of the instruction by site; a site beyond `sites` has address 0
   uint32_t sites;
+  const struct recording_path *paths;  // by number; number 0 is the way that is not known
+  uint32_t path_count;
   char low_space;  // what addresses below 2^63 are: 'u' user virtual, 'p' user physical; above is 'k'
   // Beside those of the simulation (line_bytes, cpus, nodes, cache_bytes, cache_ways, adjacent, plugin):
   const struct recording_setting *settings;

@@ -79,11 +79,14 @@ struct cpu_state {
   struct private_cache cache;
   struct tally records;
   struct tally pairs;
+  struct tally callers;
   struct coherence_counts counts;  // without `lines` and `contended`
 };
 
 struct coherence {
   struct coherence_config config;
+  coherence_path *path;  // NULL: nobody knows of callers
+  void *path_context;
   uint32_t line_shift;  // log2 of line_bytes
   uint64_t all_cpus;    // a bit for every CPU
   struct line_table lines;

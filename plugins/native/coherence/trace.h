@@ -7,8 +7,7 @@
 // caches never evict.
 //
 // File: "LSMTRACE", then blocks of a 20-byte little-endian head (type, bytes unpacked, bytes packed, crc32 of
-// the packed bytes, events) and zlib data. Types: 1 settings, 2 events, 3 sites, 4 end. Blocks of events
-// stand alone.
+// the packed bytes, events) and zlib data. Types: 1 settings, 2 events, 3 sites, 4 end.
 #ifndef LINESMITH_TRACE_H
 #define LINESMITH_TRACE_H
 

@@ -19,13 +19,21 @@ struct block_head {
   uint32_t entries;
 };
 
+// Bytes of the block in hand: from the next one to read to before `end`.
+struct part {
+  uint32_t next;
+  uint32_t end;
+};
+
 struct trace_reader {
   FILE *in;
   uint8_t *packed;
   uint8_t *block;
-  struct block_head head;  // of the block in hand
-  uint32_t used;           // bytes of it that are read
-  uint32_t left;           // events of it that are not
+  struct block_head head;            // of the block in hand
+  struct part parts[TRACE_STREAMS];  // one is all of it where it is no block of events, or of version 1
+  uint32_t left;                     // events of it that are not read
+  uint32_t version;
+  uint64_t *addresses;  // the last one by slot
   struct trace_event last;
   struct trace_settings settings;
   uint64_t *ips;
@@ -44,7 +52,8 @@ struct trace_reader *trace_reader_create(FILE *in) {
   reader->in = in;
   reader->block = malloc(TRACE_BLOCK_BYTES);
   reader->packed = malloc(compressBound(TRACE_BLOCK_BYTES));
-  if (reader->block != NULL && reader->packed != NULL) return reader;
+  reader->addresses = calloc(TRACE_SLOTS, sizeof *reader->addresses);
+  if (reader->block != NULL && reader->packed != NULL && reader->addresses != NULL) return reader;
   trace_reader_destroy(reader);
   return NULL;
 }
@@ -53,6 +62,7 @@ void trace_reader_destroy(struct trace_reader *reader) {
   if (reader == NULL) return;
   free(reader->block);
   free(reader->packed);
+  free(reader->addresses);
   free(reader->ips);
   free(reader);
 }
@@ -98,22 +108,27 @@ static bool read_block(struct trace_reader *reader) {
   if (uncompress(reader->block, &unpacked, reader->packed, reader->head.packed) != Z_OK ||
       unpacked != reader->head.unpacked)
     return fail(reader, "a block of the trace cannot be unpacked");
-  reader->used = 0;
+  memset(reader->parts, 0, sizeof reader->parts);
+  reader->parts[0].end = reader->head.unpacked;
   return true;
 }
 
-static bool get_byte(struct trace_reader *reader, uint32_t *byte) {
+static struct part *part_of(struct trace_reader *reader, enum trace_stream stream) {
+  return &reader->parts[reader->version == TRACE_ONE_STREAM ? 0 : stream];
+}
+
+static bool get_byte(struct trace_reader *reader, struct part *part, uint32_t *byte) {
   *byte = 0;
-  if (reader->used >= reader->head.unpacked) return fail(reader, "a block of the trace ends inside an entry");
-  *byte = reader->block[reader->used++];
+  if (part->next >= part->end) return fail(reader, "a block of the trace ends inside an entry");
+  *byte = reader->block[part->next++];
   return true;
 }
 
-static bool get_varint(struct trace_reader *reader, uint64_t *value) {
+static bool get_varint(struct trace_reader *reader, struct part *part, uint64_t *value) {
   *value = 0;
   for (uint32_t shift = 0; shift < 64; shift += 7) {
     uint32_t byte;
-    if (!get_byte(reader, &byte)) return false;
+    if (!get_byte(reader, part, &byte)) return false;
     if (shift == 63 && byte > 1) break;
     *value |= (uint64_t)(byte & 0x7f) << shift;
     if (byte < 0x80) return true;
@@ -134,9 +149,16 @@ static bool set_slice(struct trace_reader *reader, uint64_t slice) {
   return true;
 }
 
+static bool at_end(const struct trace_reader *reader) {
+  for (int stream = 0; stream < TRACE_STREAMS; ++stream) {
+    if (reader->parts[stream].next != reader->parts[stream].end) return false;
+  }
+  return true;
+}
+
 // Blocks that hold one thing hold nothing else.
 static bool at_single_end(struct trace_reader *reader) {
-  return (reader->head.entries == 1 && reader->used == reader->head.unpacked) ||
+  return (reader->head.entries == 1 && at_end(reader)) ||
          fail(reader, "a block of the trace goes on behind its entry");
 }
 
@@ -144,27 +166,44 @@ static bool read_settings(struct trace_reader *reader) {
   uint8_t magic[TRACE_MAGIC_BYTES];
   if (!read_bytes(reader, magic, sizeof magic)) return false;
   if (memcmp(magic, TRACE_MAGIC, sizeof magic) != 0) return fail(reader, "this is not a trace");
-  uint32_t version;
-  if (!read_block(reader) || !get_byte(reader, &version) || !get_byte(reader, &reader->settings.cpus))
+  struct part *bytes = reader->parts;
+  if (!read_block(reader) || !get_byte(reader, bytes, &reader->version) ||
+      !get_byte(reader, bytes, &reader->settings.cpus))
     return false;
   if (reader->head.type != TRACE_SETTINGS) return fail(reader, "the trace does not begin with its settings");
-  if (version != TRACE_VERSION)
-    return fail(reader, "the trace has version %u; this reads version 1", version);
+  if (reader->version != TRACE_VERSION && reader->version != TRACE_ONE_STREAM)
+    return fail(reader, "the trace has version %u; this reads versions 1 and 2", reader->version);
   if (reader->settings.cpus == 0 || reader->settings.cpus > COHERENCE_MAX_CPUS)
     return fail(reader, "the trace has %u CPUs; 1 to 64 are possible", reader->settings.cpus);
   for (uint32_t cpu = 0; cpu < reader->settings.cpus; ++cpu) {
     uint32_t node;
-    if (!get_byte(reader, &node)) return false;
+    if (!get_byte(reader, bytes, &node)) return false;
     reader->settings.node_of_cpu[cpu] = (uint8_t)node;
   }
   reader->begun = true;
   return at_single_end(reader);
 }
 
+static bool part_streams(struct trace_reader *reader) {
+  struct part *parts = reader->parts;
+  uint64_t heads;
+  uint64_t sites;
+  if (!get_varint(reader, &parts[0], &heads) || !get_varint(reader, &parts[0], &sites)) return false;
+  const uint32_t left = parts[0].end - parts[0].next;
+  if (heads > left || sites > left - heads)
+    return fail(reader, "a block of the trace has streams that are longer than it");
+  parts[STREAM_ADDRESSES].end = parts[0].end;
+  parts[STREAM_HEADS].end = parts[STREAM_SITES].next = parts[0].next + (uint32_t)heads;
+  parts[STREAM_SITES].end = parts[STREAM_ADDRESSES].next = parts[STREAM_SITES].next + (uint32_t)sites;
+  return true;
+}
+
 static bool begin_events(struct trace_reader *reader) {
   uint64_t slice;
   uint64_t cpu;
-  if (!get_varint(reader, &slice) || !get_varint(reader, &cpu)) return false;
+  if (reader->version != TRACE_ONE_STREAM && !part_streams(reader)) return false;
+  struct part *heads = part_of(reader, STREAM_HEADS);
+  if (!get_varint(reader, heads, &slice) || !get_varint(reader, heads, &cpu)) return false;
   if (reader->head.entries == 0) return fail(reader, "a block of the trace has no events");
   reader->left = reader->head.entries;
   reader->last.address = 0;
@@ -181,18 +220,18 @@ static bool read_sites(struct trace_reader *reader) {
   reader->ips = ips;
   for (uint32_t entry = 0; entry < entries; ++entry) {
     uint64_t step;
-    if (!get_varint(reader, &step)) return false;
+    if (!get_varint(reader, reader->parts, &step)) return false;
     ips[reader->sites] = (reader->sites > 0 ? ips[reader->sites - 1] : 0) + unzigzag(step);
     ++reader->sites;
   }
-  return reader->used == reader->head.unpacked ||
-         fail(reader, "a block of the trace goes on behind its sites");
+  return at_end(reader) || fail(reader, "a block of the trace goes on behind its sites");
 }
 
 static bool read_end(struct trace_reader *reader) {
   struct trace_counts *counts = &reader->counts;
-  if (!get_varint(reader, &counts->seen) || !get_varint(reader, &counts->events) ||
-      !get_varint(reader, &counts->slices) || !get_varint(reader, &counts->dropped))
+  struct part *numbers = reader->parts;
+  if (!get_varint(reader, numbers, &counts->seen) || !get_varint(reader, numbers, &counts->events) ||
+      !get_varint(reader, numbers, &counts->slices) || !get_varint(reader, numbers, &counts->dropped))
     return false;
   if (counts->events != reader->events || counts->slices != reader->slices)
     return fail(reader, "the trace says that it has %llu events and has %llu",
@@ -218,11 +257,12 @@ static bool next_block(struct trace_reader *reader) {
 }
 
 static bool get_head(struct trace_reader *reader, uint32_t *head) {
-  if (!get_byte(reader, head)) return false;
+  struct part *heads = part_of(reader, STREAM_HEADS);
+  if (!get_byte(reader, heads, head)) return false;
   if ((*head & EVENT_KIND_MASK) != EVENT_NEXT_SLICE) return true;
   if (!set_slice(reader, (uint64_t)reader->last.slice + 1) || !set_cpu(reader, *head >> EVENT_CPU_SHIFT))
     return false;
-  if (!get_byte(reader, head)) return false;
+  if (!get_byte(reader, heads, head)) return false;
   if ((*head & EVENT_KIND_MASK) != EVENT_NEXT_SLICE) return true;
   return fail(reader, "the trace has a slice without events");
 }
@@ -231,14 +271,14 @@ static bool get_width(struct trace_reader *reader, uint32_t head) {
   const uint32_t class = head >> EVENT_WIDTH_SHIFT & EVENT_WIDTH_MASK;
   reader->last.width = 1u << class;
   if (class != EVENT_WIDTH_FOLLOWS) return true;
-  if (!get_byte(reader, &reader->last.width)) return false;
+  if (!get_byte(reader, part_of(reader, STREAM_HEADS), &reader->last.width)) return false;
   return reader->last.width != 0 || fail(reader, "an event of the trace has no bytes");
 }
 
 static bool get_site(struct trace_reader *reader, uint32_t head) {
   uint64_t step = head >> EVENT_SITE_SHIFT;
   if (step == 0) {
-    if (!get_varint(reader, &step)) return false;
+    if (!get_varint(reader, part_of(reader, STREAM_SITES), &step)) return false;
     step = unzigzag(step);
   }
   const uint64_t site = reader->last.site + step;
@@ -251,13 +291,16 @@ static bool get_event(struct trace_reader *reader) {
   uint32_t head;
   uint64_t step;
   if (!get_head(reader, &head) || !get_width(reader, head) || !get_site(reader, head) ||
-      !get_varint(reader, &step))
+      !get_varint(reader, part_of(reader, STREAM_ADDRESSES), &step))
     return false;
   reader->last.kind = (enum coherence_kind)(head & EVENT_KIND_MASK);
-  reader->last.address += unzigzag(step);
+  uint64_t *slot = &reader->addresses[trace_slot(reader->last.site, reader->last.cpu)];
+  reader->last.address =
+      (reader->version == TRACE_ONE_STREAM ? reader->last.address : *slot) + unzigzag(step);
+  *slot = reader->last.address;
   reader->slices = (uint64_t)reader->last.slice + 1;
   ++reader->events;
-  return --reader->left > 0 || reader->used == reader->head.unpacked ||
+  return --reader->left > 0 || at_end(reader) ||
          fail(reader, "a block of the trace goes on behind its events");
 }
 

@@ -11,6 +11,11 @@
 
 enum { NO_CPU = COHERENCE_MAX_CPUS };
 
+struct stream {
+  uint8_t *bytes;
+  uint32_t used;
+};
+
 struct trace_writer {
   FILE *out;
   uint64_t max_bytes;
@@ -18,26 +23,30 @@ struct trace_writer {
   uint32_t announced;  // CPU that runs from the next access on
   uint32_t running;    // CPU of the last access; NO_CPU before the first
   uint64_t slices;     // begun
-  // The block being filled.
-  uint8_t *block;
-  uint32_t used;  // bytes
+  // The block being filled; what is not of events has one stream.
+  struct stream streams[TRACE_STREAMS];
   uint32_t events;
   uint64_t block_slices;  // slices begun up to its last event
-  uint64_t address;       // of its last event
-  uint32_t site;          // likewise
+  uint32_t site;          // of its last event
+  uint64_t *addresses;    // the last one by slot
+  uint8_t *block;         // its streams, one after the other
   uint8_t *packed;        // room for any packed block
   struct trace_counts counts;
   bool full;
   int error;  // errno of the first write that failed
 };
 
-static void put_byte(struct trace_writer *writer, uint32_t byte) {
-  writer->block[writer->used++] = (uint8_t)byte;
+static void put_byte(struct stream *stream, uint32_t byte) { stream->bytes[stream->used++] = (uint8_t)byte; }
+
+static void put_varint(struct stream *stream, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) put_byte(stream, (uint32_t)(value & 0x7f) | 0x80);
+  put_byte(stream, (uint32_t)value);
 }
 
-static void put_varint(struct trace_writer *writer, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) put_byte(writer, (uint32_t)(value & 0x7f) | 0x80);
-  put_byte(writer, (uint32_t)value);
+static uint32_t used(const struct trace_writer *writer) {
+  uint32_t bytes = 0;
+  for (int stream = 0; stream < TRACE_STREAMS; ++stream) bytes += writer->streams[stream].used;
+  return bytes;
 }
 
 static void put_word(uint8_t *to, uint32_t word) {
@@ -54,11 +63,28 @@ static void write_bytes(struct trace_writer *writer, const void *bytes, size_t s
   }
 }
 
-// Packs the block and writes it, if it stays within `limit` bytes of the file. The block is empty afterwards.
+// Lays the streams out as a block of this type, and empties them. Returns its bytes.
+static uint32_t assemble(struct trace_writer *writer, enum trace_block type) {
+  struct stream block = {writer->block, 0};
+  if (type == TRACE_EVENTS) {
+    put_varint(&block, writer->streams[STREAM_HEADS].used);
+    put_varint(&block, writer->streams[STREAM_SITES].used);
+  }
+  for (int stream = 0; stream < TRACE_STREAMS; ++stream) {
+    memcpy(block.bytes + block.used, writer->streams[stream].bytes, writer->streams[stream].used);
+    block.used += writer->streams[stream].used;
+    writer->streams[stream].used = 0;
+  }
+  return block.used;
+}
+
+// Packs the block and writes it, if it stays within `limit` bytes of the file. The streams are empty
+// afterwards.
 static bool write_block(struct trace_writer *writer, enum trace_block type, uint32_t entries,
                         uint64_t limit) {
   uLongf packed = compressBound(TRACE_BLOCK_BYTES);
-  if (compress2(writer->packed, &packed, writer->block, writer->used, Z_BEST_SPEED) != Z_OK) {
+  const uint32_t unpacked = assemble(writer, type);
+  if (compress2(writer->packed, &packed, writer->block, unpacked, Z_DEFAULT_COMPRESSION) != Z_OK) {
     if (writer->error == 0) writer->error = ENOMEM;
     return false;
   }
@@ -66,12 +92,11 @@ static bool write_block(struct trace_writer *writer, enum trace_block type, uint
   if (fits) {
     uint8_t head[TRACE_HEAD_BYTES];
     const uint32_t crc = (uint32_t)crc32(0, writer->packed, (uInt)packed);
-    const uint32_t words[] = {type, writer->used, (uint32_t)packed, crc, entries};
+    const uint32_t words[] = {type, unpacked, (uint32_t)packed, crc, entries};
     for (int word = 0; word < 5; ++word) put_word(head + 4 * word, words[word]);
     write_bytes(writer, head, sizeof head);
     write_bytes(writer, writer->packed, packed);
   }
-  writer->used = 0;
   return fits && writer->error == 0;
 }
 
@@ -90,14 +115,17 @@ static void flush_events(struct trace_writer *writer) {
 
 static void write_settings(struct trace_writer *writer, const struct trace_settings *settings) {
   write_bytes(writer, TRACE_MAGIC, TRACE_MAGIC_BYTES);
-  put_byte(writer, TRACE_VERSION);
-  put_byte(writer, settings->cpus);
-  for (uint32_t cpu = 0; cpu < settings->cpus; ++cpu) put_byte(writer, settings->node_of_cpu[cpu]);
+  struct stream *bytes = &writer->streams[STREAM_HEADS];
+  put_byte(bytes, TRACE_VERSION);
+  put_byte(bytes, settings->cpus);
+  for (uint32_t cpu = 0; cpu < settings->cpus; ++cpu) put_byte(bytes, settings->node_of_cpu[cpu]);
   write_block(writer, TRACE_SETTINGS, 1, UINT64_MAX);
 }
 
 static void destroy(struct trace_writer *writer) {
   slice_filter_free(&writer->filter);
+  for (int stream = 0; stream < TRACE_STREAMS; ++stream) free(writer->streams[stream].bytes);
+  free(writer->addresses);
   free(writer->block);
   free(writer->packed);
   free(writer);
@@ -112,8 +140,13 @@ struct trace_writer *trace_writer_create(FILE *out, const struct trace_settings 
   writer->running = NO_CPU;
   writer->block = malloc(TRACE_BLOCK_BYTES);
   writer->packed = malloc(compressBound(TRACE_BLOCK_BYTES));
-  const bool filter = slice_filter_init(&writer->filter);
-  if (!filter || writer->block == NULL || writer->packed == NULL) {
+  writer->addresses = calloc(TRACE_SLOTS, sizeof *writer->addresses);
+  bool room = slice_filter_init(&writer->filter) && writer->block && writer->packed && writer->addresses;
+  for (int stream = 0; stream < TRACE_STREAMS; ++stream) {
+    writer->streams[stream].bytes = malloc(TRACE_BLOCK_BYTES);
+    room = room && writer->streams[stream].bytes != NULL;
+  }
+  if (!room) {
     destroy(writer);
     return NULL;
   }
@@ -124,9 +157,8 @@ struct trace_writer *trace_writer_create(FILE *out, const struct trace_settings 
 void trace_slice(struct trace_writer *writer, uint32_t cpu) { writer->announced = cpu; }
 
 static void begin_block(struct trace_writer *writer) {
-  put_varint(writer, writer->slices - 1);
-  put_varint(writer, writer->running);
-  writer->address = 0;
+  put_varint(&writer->streams[STREAM_HEADS], writer->slices - 1);
+  put_varint(&writer->streams[STREAM_HEADS], writer->running);
   writer->site = 0;
 }
 
@@ -136,21 +168,23 @@ static void put_width_and_site(struct trace_writer *writer, uint32_t width, enum
   const uint32_t class = power ? (uint32_t)__builtin_ctz(width) : EVENT_WIDTH_FOLLOWS;
   const uint64_t step = (uint64_t)site - writer->site;
   const uint32_t near = step >= 1 && step <= EVENT_SITE_MAX ? (uint32_t)step : 0;
-  put_byte(writer, (uint32_t)kind | class << EVENT_WIDTH_SHIFT | near << EVENT_SITE_SHIFT);
-  if (!power) put_byte(writer, width);
-  if (near == 0) put_varint(writer, zigzag(step));
+  struct stream *heads = &writer->streams[STREAM_HEADS];
+  put_byte(heads, (uint32_t)kind | class << EVENT_WIDTH_SHIFT | near << EVENT_SITE_SHIFT);
+  if (!power) put_byte(heads, width);
+  if (near == 0) put_varint(&writer->streams[STREAM_SITES], zigzag(step));
 }
 
 static void put_event(struct trace_writer *writer, uint64_t address, uint32_t width, enum coherence_kind kind,
                       uint32_t site, bool begins_slice) {
-  if (writer->used == 0) {
+  if (writer->events == 0) {
     begin_block(writer);
   } else if (begins_slice) {
-    put_byte(writer, EVENT_NEXT_SLICE | writer->running << EVENT_CPU_SHIFT);
+    put_byte(&writer->streams[STREAM_HEADS], EVENT_NEXT_SLICE | writer->running << EVENT_CPU_SHIFT);
   }
   put_width_and_site(writer, width, kind, site);
-  put_varint(writer, zigzag(address - writer->address));
-  writer->address = address;
+  uint64_t *last = &writer->addresses[trace_slot(site, writer->running)];
+  put_varint(&writer->streams[STREAM_ADDRESSES], zigzag(address - *last));
+  *last = address;
   writer->site = site;
   writer->block_slices = writer->slices;
   ++writer->events;
@@ -166,7 +200,7 @@ void trace_access(struct trace_writer *writer, uint64_t address, uint32_t width,
     ++writer->slices;
   }
   if (slice_filter_repeats(&writer->filter, address, width, kind)) return;
-  if (writer->used + TRACE_EVENT_BYTES > TRACE_BLOCK_BYTES) flush_events(writer);
+  if (used(writer) + TRACE_LENGTHS + TRACE_EVENT_BYTES > TRACE_BLOCK_BYTES) flush_events(writer);
   if (writer->full) {
     ++writer->counts.dropped;
   } else {
@@ -183,20 +217,21 @@ static void write_sites(struct trace_writer *writer, const uint64_t *ips, uint32
   uint64_t last = 0;
   uint32_t entries = 0;
   for (uint32_t site = 0; site < sites; ++site) {
-    put_varint(writer, zigzag(ips[site] - last));
+    put_varint(&writer->streams[STREAM_SITES], zigzag(ips[site] - last));
     last = ips[site];
     ++entries;
-    if (writer->used + TRACE_EVENT_BYTES <= TRACE_BLOCK_BYTES && site + 1 < sites) continue;
+    if (used(writer) + TRACE_EVENT_BYTES <= TRACE_BLOCK_BYTES && site + 1 < sites) continue;
     write_block(writer, TRACE_SITES, entries, UINT64_MAX);
     entries = 0;
   }
 }
 
 static void write_end(struct trace_writer *writer) {
-  put_varint(writer, writer->counts.seen);
-  put_varint(writer, writer->counts.events);
-  put_varint(writer, writer->counts.slices);
-  put_varint(writer, writer->counts.dropped);
+  struct stream *counts = &writer->streams[STREAM_HEADS];
+  put_varint(counts, writer->counts.seen);
+  put_varint(counts, writer->counts.events);
+  put_varint(counts, writer->counts.slices);
+  put_varint(counts, writer->counts.dropped);
   write_block(writer, TRACE_LAST, 1, UINT64_MAX);
 }
 

@@ -166,14 +166,17 @@ static void apply(struct transition *t, const struct line_access *access) {
   atomic_store_explicit(&t->slot->prefetched, unused, memory_order_relaxed);
 }
 
+static uint64_t site_and_place(const struct line_access *access) {
+  return (uint64_t)access->site << 32 | (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 |
+         (uint64_t)access->kind;
+}
+
 // Counts an event in the access record of a line with a detail.
 static void record_event(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
                          const struct line_access *access, enum event event) {
   if (sim->config.max_accesses == 0) return;
   const uint64_t line = line_table_index(&sim->lines, slot);
-  const uint64_t place =
-      (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 | (uint64_t)access->kind;
-  const struct tally_key key = {{line, (uint64_t)access->site << 32 | place, 0}};
+  const struct tally_key key = {{line, site_and_place(access), 0}};
   uint64_t *counters = tally_counters(&cpu->records, &key);
   if (counters == NULL) {
     ++cpu->counts.dropped_accesses;
@@ -182,14 +185,25 @@ static void record_event(struct coherence *sim, struct cpu_state *cpu, const str
   }
 }
 
+// Counts an access that found the line modified elsewhere for who called its code.
+static void record_caller(const struct transition *t, const struct line_access *access) {
+  struct coherence *sim = t->sim;
+  if (sim->path == NULL || sim->config.max_callers == 0) return;
+  const uint64_t line = line_table_index(&sim->lines, t->slot);
+  const struct tally_key key = {{line, site_and_place(access), sim->path(sim->path_context, t->cpu->number)}};
+  uint64_t *count = tally_counters(&t->cpu->callers, &key);
+  if (count == NULL) {
+    ++t->cpu->counts.dropped_callers;
+  } else {
+    ++*count;
+  }
+}
+
 static void record_pair(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
                         const struct line_access *access, uint64_t writer, bool true_sharing, int counter) {
   if (sim->config.max_pairs == 0) return;
   const uint64_t line = line_table_index(&sim->lines, slot);
-  const uint64_t place =
-      (uint64_t)access->offset << 16 | (uint64_t)access->width << 8 | (uint64_t)access->kind;
-  const struct tally_key key = {
-      {line, (uint64_t)access->site << 32 | (uint64_t)true_sharing << 24 | place, writer}};
+  const struct tally_key key = {{line, site_and_place(access) | (uint64_t)true_sharing << 24, writer}};
   uint64_t *counters = tally_counters(&cpu->pairs, &key);
   if (counters == NULL) {
     ++cpu->counts.dropped_pairs;
@@ -221,6 +235,11 @@ static void begin_stay(const struct transition *t, const struct line_access *acc
       .writer = outcome->writer, .unseen = outcome->loss.unseen, .seen = touched_64ths(t->sim, access)};
 }
 
+static bool takes_modified(enum event event) {
+  return event == EVENT_HITM_LOCAL || event == EVENT_HITM_REMOTE || event == EVENT_OWN_LOCAL ||
+         event == EVENT_OWN_REMOTE;
+}
+
 static uint64_t *event_counter(struct coherence_events *events, enum event event) {
   return &((uint64_t *)events)[event];
 }
@@ -242,6 +261,7 @@ static void account(struct transition *t, const struct line_access *access, cons
     record_shadowed(t->sim, t->cpu, t->slot, access);
     return;
   }
+  if (takes_modified(outcome->event)) record_caller(t, access);
   begin_stay(t, access, outcome);
   if (outcome->writer == 0) return;
   const bool true_sharing = (outcome->loss.unseen & touched_64ths(t->sim, access)) != 0;

@@ -56,6 +56,44 @@ static struct instruction_habit x86_habit(const uint8_t *bytes, size_t size) {
                                     .repeated = repeat && at < size && x86_is_string(bytes[at])};
 }
 
+/** MOV between RSP and memory, or from a register to where RSP points. */
+static enum instruction_flow x86_stack_move(const uint8_t *bytes, size_t size) {
+  if (size < 3 || (bytes[0] & 0xf8) != 0x48 || (bytes[1] & 0xfd) != 0x89) return FLOW_ON;
+  uint8_t mode = bytes[2] >> 6, moved = bytes[2] >> 3 & 7, base = bytes[2] & 7;
+  if (mode == 3) return FLOW_ON;
+  if (moved == 4 && !(bytes[0] & 4)) return bytes[1] == 0x8b ? FLOW_SWITCH : FLOW_LEAVE;
+  return bytes[1] == 0x89 && !mode && base == 4 && size == 4 && bytes[3] == 0x24 ? FLOW_AIM : FLOW_ON;
+}
+
+static enum instruction_flow x86_flow(const uint8_t *bytes, size_t size) {
+  enum instruction_flow move = x86_stack_move(bytes, size);
+  if (move != FLOW_ON) return move;
+  size_t at = 0;
+  while (at < size && x86_is_prefix(bytes[at])) at++;
+  if (at < size && (bytes[at] & 0xf0) == 0x40) at++;
+  if (at == size) return FLOW_ON;
+  if (bytes[at] == 0xc3 || bytes[at] == 0xc2) return FLOW_RETURN;
+  bool by_pointer = bytes[at] == 0xff && at + 1 < size && (bytes[at + 1] >> 3 & 7) == 2;
+  return bytes[at] == 0xe8 || by_pointer ? FLOW_CALL : FLOW_ON;
+}
+
+static enum instruction_flow arm_flow(uint32_t word) {
+  bool direct = (word & 0xfc000000) == 0x94000000;
+  bool by_register = (word & 0xfffffc1f) == 0xd63f0000 || (word & 0xfefff800) == 0xd63f0800;  // BLR, BLRAA
+  bool back = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff;         // RET, RETAA
+  if (direct || by_register) return FLOW_CALL;
+  if (back) return FLOW_RETURN;
+  // LDR and STR of X30 by a register that is neither X29 nor SP, at no offset.
+  bool linked = (word & 0xffbffc1f) == 0xf900001e && (word >> 5 & 31) < 29;
+  if (!linked) return FLOW_ON;
+  return word & 0x00400000 ? FLOW_SWITCH : FLOW_LEAVE;
+}
+
+enum instruction_flow instruction_flow(enum instruction_set set, const uint8_t *bytes, size_t size) {
+  if (set == INSTRUCTION_X86_64) return x86_flow(bytes, size);
+  return size == ARM_BYTES ? arm_flow(arm_word(bytes)) : FLOW_ON;
+}
+
 static bool arm_is_atomic(uint32_t word) {
   bool load_acquire_rcpc = (word & 0x3ffffc00) == 0x38bfc000;
   bool read_modify_write = (word & 0x3b200c00) == 0x38200000 && !load_acquire_rcpc;

@@ -21,6 +21,23 @@ size_t instruction_marker_bytes(enum instruction_set set);
  * starts and movz xzr, #0x4c00, lsl #16 stops. */
 enum instruction_marker instruction_marker(enum instruction_set set, const uint8_t *bytes, size_t size);
 
+/** What an instruction means for the calls under way. */
+enum instruction_flow {
+  FLOW_ON,
+  FLOW_CALL,    // calls what returns behind it
+  FLOW_RETURN,  // returns
+  FLOW_LEAVE,   // stores the stack pointer, or what returns by it, where another task is to find it
+  FLOW_SWITCH,  // takes it up from there
+  FLOW_AIM,     // writes where the return behind it goes, as retpolines do
+};
+
+/** Reads it from the bytes.
+ *
+ * x86-64: CALL, RET, and MOV between RSP and memory without a segment, by which kernels switch tasks.
+ * AArch64: BL, BLR, RET, and LDR and STR of the link register by another register than the stack's, likewise.
+ */
+enum instruction_flow instruction_flow(enum instruction_set set, const uint8_t *bytes, size_t size);
+
 /** How an instruction touches memory. */
 struct instruction_habit {
   bool atomic;    // it reads and writes one location as one access

@@ -111,6 +111,7 @@ static const struct option known[] = {
     {"max_accesses", read_number64, PLACE(coherence.max_accesses), NULL, 0, UINT32_MAX, "a whole number"},
     {"hits_after", read_number64, PLACE(coherence.hits_after), NULL, 0, UINT32_MAX, "a whole number"},
     {"max_pairs", read_number64, PLACE(coherence.max_pairs), NULL, 0, UINT32_MAX, "a whole number"},
+    {"max_callers", read_number64, PLACE(coherence.max_callers), NULL, 0, UINT32_MAX, "a whole number"},
 };
 
 /** The option called by the first `length` characters of `text`; NULL where there is none. */
@@ -152,7 +153,7 @@ static const char *conflict(const struct options *options, const struct guest *g
 
 static struct options defaults(const struct guest *guest) {
   return (struct options){
-      .trace_bytes = 256ULL << 20,
+      .trace_bytes = 64ULL << 20,
       .quantum = 1000,
       .seed = 1,
       .ring = guest->system ? RING_KERNEL : RING_USER,

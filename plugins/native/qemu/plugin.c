@@ -62,6 +62,26 @@ static void on_machine_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t
     on_user_access(cpu, info, address, site);
 }
 
+// ---- calls ----
+
+/** The calls of a virtual CPU; NULL where it is none that is followed. */
+static struct cpu_calls *calls_of(unsigned cpu) {
+  cpu = qemu_host_cpu(&run->host, cpu);
+  return cpu < COHERENCE_MAX_CPUS ? &run->calls.cpus[cpu] : NULL;
+}
+
+static void on_leave(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
+  (void)info, (void)data;
+  struct cpu_calls *calls = calls_of(cpu);
+  if (calls) calls->leaving = address;
+}
+
+static void on_switch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
+  (void)info, (void)data;
+  struct cpu_calls *calls = calls_of(cpu);
+  if (calls) calls_switch(&run->calls, calls, address);
+}
+
 static qemu_memory_cb *access_callback(void) {
   if (!run->guest.system) return on_program_access;
   return run->options.ring == RING_KERNEL ? on_kernel_access : on_machine_access;
@@ -95,11 +115,14 @@ static void end_slice(unsigned cpu) {
   if (interleave == INTERLEAVE_TURNS) turns_pass(&run->turns, cpu);
 }
 
-static void on_block(unsigned cpu, void *instructions) {
+static void on_block(unsigned cpu, void *block) {
   cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= COHERENCE_MAX_CPUS) return;
+  uint64_t word = (uintptr_t)block;
+  const struct block_shape *shape = block_shapes_of(&run->shapes, word);
+  calls_run(&run->calls.cpus[cpu], code_block_place(word), shape);
   run_end_repeats(run, cpu);
-  if (slices_count(&run->slices, cpu, (uintptr_t)instructions)) end_slice(cpu);
+  if (slices_count(&run->slices, cpu, shape->instructions)) end_slice(cpu);
 }
 
 static void on_block_outside(unsigned cpu, void *instructions) {
@@ -172,6 +195,7 @@ static void on_border(qemu_plugin_id_t id) {
     write_recording();
   } else {
     run->region = REGION_INSIDE;
+    calls_forget(&run->calls);
   }
   register_callbacks(id);
 }
@@ -206,29 +230,33 @@ static enum instruction_marker marker_by_bytes(const struct qemu_plugin_insn *in
   return instruction_marker(set, bytes, qemu_host_instruction(&run->host, instruction, bytes));
 }
 
+static void watch_memory(struct qemu_plugin_insn *instruction, qemu_memory_cb *callback, void *data) {
+  qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_NO_REGISTERS, QEMU_READS_AND_WRITES, data);
+}
+
+static void watch_execution(struct qemu_plugin_insn *instruction, qemu_execution_cb *callback, void *data) {
+  qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, QEMU_NO_REGISTERS, data);
+}
+
 /** Watches an instruction that crosses the border from this side. */
 static void watch_border(struct qemu_plugin_insn *instruction, enum instruction_marker crossing) {
   enum instruction_marker marker = MARKER_NONE;
   if (run->options.region == REGION_MARKER) marker = marker_by_bytes(instruction);
   if (run->options.region == REGION_SYMBOL) marker = marker_by_address(qemu_plugin_insn_vaddr(instruction));
   if (marker == MARKER_NONE || marker != crossing) return;
-  qemu_plugin_register_vcpu_insn_exec_cb(instruction, marker == MARKER_START ? on_start : on_stop,
-                                         QEMU_NO_REGISTERS, NULL);
+  watch_execution(instruction, marker == MARKER_START ? on_start : on_stop, NULL);
 }
 
-static struct instruction_habit habit_of(const struct qemu_plugin_insn *instruction) {
-  uint8_t bytes[QEMU_INSTRUCTION_BYTES];
-  size_t size = qemu_host_instruction(&run->host, instruction, bytes);
-  return instruction_habit(run->guest.set, bytes, size);
+static void watch_stack_pointer(struct qemu_plugin_insn *instruction, enum instruction_flow flow) {
+  if (flow == FLOW_LEAVE) watch_memory(instruction, on_leave, NULL);
+  if (flow == FLOW_SWITCH) watch_memory(instruction, on_switch, NULL);
 }
 
 static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruction_habit habit) {
   uint64_t address = qemu_plugin_insn_vaddr(instruction);
-  if (!is_followed(address)) return;
   struct site *site = sites_find_or_add(&run->sites, address, habit);
   if (!site) return;
-  qemu_plugin_register_vcpu_mem_cb(instruction, access_callback(), QEMU_NO_REGISTERS, QEMU_READS_AND_WRITES,
-                                   site);
+  watch_memory(instruction, access_callback(), site);
 }
 
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
@@ -240,19 +268,46 @@ static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *b
   for (size_t i = 0; i < count; i++) watch_border(qemu_plugin_tb_get_insn(block, i), MARKER_START);
 }
 
+/** Has the block counted, and its calls followed, whenever it runs; `flow` is that of its last two
+ * instructions.
+ */
+static void watch_block(struct qemu_plugin_tb *block, const enum instruction_flow flow[2]) {
+  size_t count = qemu_plugin_tb_n_insns(block);
+  uint64_t begin = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(block, 0));
+  const struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(block, count - 1);
+  struct block_shape shape = {
+      .bytes = (uint16_t)(qemu_plugin_insn_vaddr(last) + qemu_plugin_insn_size(last) - begin),
+      .instructions = (uint16_t)count,
+  };
+  if (flow[1] == FLOW_CALL) shape.ending = BLOCK_CALLS;
+  if (flow[1] == FLOW_RETURN) shape.ending = flow[0] == FLOW_AIM ? BLOCK_JUMPS : BLOCK_RETURNS;
+  if (!is_followed(begin)) shape.ending = BLOCK_GOES_ON;
+  uint64_t word = code_block(begin, block_shapes_number(&run->shapes, shape));
+  _Static_assert(sizeof(void *) == sizeof word, "a block is handed to callbacks as a pointer");
+  qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_NO_REGISTERS, (void *)(uintptr_t)word);
+}
+
 static void on_translation_inside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
   (void)id;
   if (run->options.interleave == INTERLEAVE_EXACT) qemu_host_watch_cpus(&run->host);
   size_t count = qemu_plugin_tb_n_insns(block);
+  enum instruction_flow flow[2] = {FLOW_ON, FLOW_ON};
+  bool again = false;
   for (size_t i = 0; i < count; i++) {
     struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
-    struct instruction_habit habit = habit_of(instruction);
-    // QEMU runs a block for each repetition; the instruction was counted with the block that led to it.
-    if (i == 0 && !habit.repeated)
-      qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_NO_REGISTERS, (void *)(uintptr_t)count);
+    uint8_t bytes[QEMU_INSTRUCTION_BYTES];
+    size_t size = qemu_host_instruction(&run->host, instruction, bytes);
+    struct instruction_habit habit = instruction_habit(run->guest.set, bytes, size);
+    if (i == 0) again = habit.repeated;
+    flow[0] = flow[1];
+    flow[1] = instruction_flow(run->guest.set, bytes, size);
     watch_border(instruction, MARKER_STOP);
+    if (!is_followed(qemu_plugin_insn_vaddr(instruction))) continue;
     watch_accesses(instruction, habit);
+    watch_stack_pointer(instruction, flow[1]);
   }
+  // QEMU runs a block for each repetition; the instruction was counted with the block that led to it.
+  if (!again) watch_block(block, flow);
 }
 
 // ---- life of the object ----

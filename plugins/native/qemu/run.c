@@ -11,13 +11,23 @@
 
 enum { QUANTUM_OUTSIDE = 20000 };
 
+/** The way on which a virtual CPU came to the code that it runs. */
+static uint32_t path_of(void *context, uint32_t cpu) {
+  struct run *run = context;
+  const struct cpu_calls *calls = &run->calls.cpus[cpu];
+  return call_paths_number(&run->paths, &calls->halves[calls->upper]);
+}
+
 static bool fill(struct run *run, char *problem, size_t problem_bytes) {
   const struct options *options = &run->options;
   run->coherence = coherence_create(&options->coherence);
-  if (!run->coherence || !sites_open(&run->sites)) {
+  if (!run->coherence || !sites_open(&run->sites) || !calls_open(&run->calls) ||
+      !call_paths_open(&run->paths)) {
     snprintf(problem, problem_bytes, "there is no memory for the simulation; lower max_lines=");
     return false;
   }
+  coherence_follow_paths(run->coherence, path_of, run);
+  block_shapes_open(&run->shapes);
   slices_open(&run->slices, options->quantum, options->seed);
   slices_open(&run->slices_outside, QUANTUM_OUTSIDE, options->seed);
   turns_open(&run->turns);
@@ -46,6 +56,8 @@ struct run *run_create(const struct options *options, const struct guest *guest,
 void run_destroy(struct run *run) {
   if (run->coherence) coherence_destroy(run->coherence);
   sites_close(&run->sites);
+  calls_close(&run->calls);
+  call_paths_close(&run->paths);
   free(run);
 }
 
@@ -53,6 +65,7 @@ void run_disown(struct run *run) {
   run->forked = true;
   run->tracing.writer = NULL;
   run->sites.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  run->calls.lock = run->paths.lock = run->shapes.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   turns_open(&run->turns);
 }
 
@@ -79,7 +92,7 @@ void run_end_repeats(struct run *run, unsigned cpu) {
   count_repeat(run, cpu, &repeats->stores);
 }
 
-enum { SETTINGS = 6, COUNTS = 12 };
+enum { SETTINGS = 6, COUNTS = 13 };
 
 static void list_settings(const struct run *run, const char *quantum,
                           struct recording_setting settings[SETTINGS]) {
@@ -108,6 +121,7 @@ static void list_counts(const struct run *run, struct recording_count counts[COU
       {"sites", run->sites.count},
       {"dropped_sites", run->sites.dropped},
       {"dropped_cpus", run->foreign},
+      {"dropped_paths", run->paths.dropped},
       {"trace_seen", trace.seen},
       {"trace_events", trace.events},
       {"trace_bytes", trace.bytes},
@@ -130,6 +144,8 @@ int run_write(struct run *run) {
   struct recording recording = {.sim = run->coherence,
                                 .ips = run->sites.addresses,
                                 .sites = run->sites.count,
+                                .paths = run->paths.paths,
+                                .path_count = run->paths.count,
                                 .low_space = low_space(&run->guest),
                                 .settings = settings,
                                 .setting_count = SETTINGS,

@@ -5,6 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "call_paths.h"
+#include "calls.h"
 #include "coherence.h"
 #include "device_pages.h"
 #include "options.h"
@@ -25,6 +27,9 @@ struct run {
   struct options options;
   struct coherence *coherence;
   struct sites sites;
+  struct block_shapes shapes;
+  struct calls calls;
+  struct call_paths paths;
   struct device_pages device_pages;
   struct slices slices;          // in the region
   struct slices slices_outside;  // before and after, where CPUs would hog the time otherwise

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "course.h"
 #include "outcome.h"
 #include "trace_file.h"
 
@@ -30,6 +31,9 @@ using KindTuple =
 using CodeRange = std::tuple<std::uint64_t, std::uint64_t>;
 using ShardingTuple =
     std::tuple<std::vector<PieceTuple>, std::uint64_t, std::vector<std::uint32_t>, std::vector<CodeRange>>;
+using StepTuple = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double>;
+using TaskTuple = std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, std::vector<StepTuple>,
+                             std::vector<StepTuple>>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
 std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
@@ -120,8 +124,69 @@ Replayer OpenTrace(const std::string& path, const std::vector<std::vector<RowTup
   return Replayer(ReadTrace(path, std::move(maps), line_sizes, HandleSignals));
 }
 
+void AddTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes) {
+  const nb::gil_scoped_release release;
+  AppendTotals(path, line_sizes, HandleSignals);
+}
+
+Machine MachineOf(const std::vector<std::uint8_t>& nodes) {
+  if (nodes.empty() || nodes.size() > COHERENCE_MAX_CPUS) throw nb::value_error("1 to 64 CPUs are possible");
+  Machine machine;
+  machine.cpus = static_cast<std::uint32_t>(nodes.size());
+  std::copy(nodes.begin(), nodes.end(), machine.node_of_cpu.begin());
+  return machine;
+}
+
+std::vector<Step> StepsOf(const std::vector<StepTuple>& tuples) {
+  std::vector<Step> steps;
+  for (const auto& [address, width, kind, site, often] : tuples) {
+    if (kind > COHERENCE_ATOMIC) throw nb::value_error("an access loads, stores or does both");
+    steps.push_back({address, width, static_cast<coherence_kind>(kind), site, often});
+  }
+  return steps;
+}
+
+Task TaskOf(const TaskTuple& tuple) {
+  const auto& [cpus, share, lock, does, waits] = tuple;
+  Task task{0, share, lock, StepsOf(does), StepsOf(waits)};
+  for (const std::uint32_t cpu : cpus) {
+    if (cpu >= COHERENCE_MAX_CPUS) throw nb::value_error("1 to 64 CPUs are possible");
+    task.cpus |= std::uint64_t{1} << cpu;
+  }
+  return task;
+}
+
+// A course in memory, and the machine that it ran on.
+class MadeCourse {
+ public:
+  MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples, double handover,
+             double ending, std::uint64_t accesses, std::uint64_t seed)
+      : machine_(MachineOf(nodes)) {
+    std::vector<Task> tasks;
+    for (const TaskTuple& tuple : tuples) tasks.push_back(TaskOf(tuple));
+    const nb::gil_scoped_release release;
+    course_ = MakeCourse(machine_, tasks, handover, ending, accesses, seed);
+  }
+
+  const std::vector<coherence_events>& Counts() const { return course_.counts; }
+  const std::vector<std::uint64_t>& Shadowed() const { return course_.shadowed; }
+
+  Replayer Open(const std::vector<std::uint64_t>& instructions,
+                const std::vector<std::vector<RowTuple>>& scenes,
+                const std::vector<std::uint32_t>& line_sizes) const {
+    std::vector<ObjectMap> maps = MapsOf(scenes);
+    const nb::gil_scoped_release release;
+    return Replayer(TraceOf(course_.events, machine_, instructions, std::move(maps), line_sizes));
+  }
+
+ private:
+  Machine machine_;
+  Course course_;
+};
+
 void BindCounts(nb::module_& module) {
   nb::class_<coherence_events>(module, "Events")
+      .def_ro("hits", &coherence_events::hits)
       .def_ro("hitm_local", &coherence_events::hitm_local)
       .def_ro("hitm_remote", &coherence_events::hitm_remote)
       .def_ro("shared_miss", &coherence_events::shared_miss)
@@ -162,5 +227,13 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("counts", &Replayer::Counts)
       .def_prop_ro("nodes", &Replayer::Nodes)
       .def_prop_ro("totals", &Replayer::Totals);
+  nb::class_<linesmith::replay::MadeCourse>(module, "Course")
+      .def(nb::init<const std::vector<std::uint8_t>&, const std::vector<linesmith::replay::TaskTuple>&,
+                    double, double, std::uint64_t, std::uint64_t>(),
+           "nodes"_a, "tasks"_a, "handover"_a, "ending"_a, "accesses"_a, "seed"_a)
+      .def_prop_ro("counts", &linesmith::replay::MadeCourse::Counts)
+      .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
+      .def("open", &linesmith::replay::MadeCourse::Open, "instructions"_a, "scenes"_a, "line_sizes"_a);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
+  module.def("add_totals", &linesmith::replay::AddTotals, "path"_a, "line_sizes"_a);
 }

@@ -81,6 +81,10 @@ void ObjectMap::MarkPages() {
   }
 }
 
+void ObjectMap::AddPages(std::vector<bool>& pages) const {
+  for (std::size_t bit = 0; bit < kPageBits; ++bit) pages[bit] = pages[bit] || pages_[bit];
+}
+
 bool ObjectMap::Find(std::uint64_t address, Spot& spot) const {
   const auto behind =
       std::upper_bound(rows_.begin(), rows_.end(), address,

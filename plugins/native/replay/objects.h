@@ -35,15 +35,20 @@ struct Spot {
 class ObjectMap {
  public:
   static constexpr std::uint64_t kBlock = 256;  // the longest line
+  static constexpr std::size_t kPageBits = std::size_t{1} << 16;
 
   // Throws std::invalid_argument where rows overlap, are empty, or hold more than 2^32 objects.
   explicit ObjectMap(std::vector<ObjectRow> rows);
 
   // Whether any of `size` bytes from `address` on can be in or beside an object; quick, and may err on the
   // safe side.
-  bool MayHold(std::uint64_t address, std::uint64_t size) const {
-    return pages_[PageBit(address)] || pages_[PageBit(address + size - 1)];
+  bool MayHold(std::uint64_t address, std::uint64_t size) const { return MayHold(pages_, address, size); }
+
+  // The same of any of several maps, whose pages were added.
+  static bool MayHold(const std::vector<bool>& pages, std::uint64_t address, std::uint64_t size) {
+    return pages[PageBit(address)] || pages[PageBit(address + size - 1)];
   }
+  void AddPages(std::vector<bool>& pages) const;
 
   // Whether the address is in an object or beside one; `spot` is the place then.
   bool Find(std::uint64_t address, Spot& spot) const;
@@ -62,7 +67,6 @@ class ObjectMap {
     std::uint32_t kind;
   };
 
-  static constexpr std::size_t kPageBits = std::size_t{1} << 16;
   static std::size_t PageBit(std::uint64_t address) { return (address >> 12) * 0x9e3779b97f4a7c15u >> 48; }
 
   void Number(const std::vector<ObjectRow>& rows);

@@ -12,19 +12,13 @@
 #include "outcome.h"
 #include "scene.h"
 #include "trace.h"
+#include "trace_totals.h"
 
 namespace linesmith::replay {
 
 // The file cannot be read or is damaged; the message is one sentence for the user.
 struct TraceError : std::runtime_error {
   using std::runtime_error::runtime_error;
-};
-
-// Misses of everything in a trace, as it was recorded, for one line size.
-struct Total {
-  std::uint32_t line_bytes = 0;
-  coherence_events events{};
-  std::uint64_t dropped = 0;  // accesses to lines for which there was no room
 };
 
 struct TraceFile {
@@ -40,5 +34,15 @@ struct TraceFile {
 // is none, std::length_error, std::bad_alloc.
 TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
                     const std::vector<std::uint32_t>& line_sizes, const std::function<void()>& pulse);
+
+// Writes the totals for these line sizes behind the end of the trace at `path`, so that no reader has to
+// count again. Throws what ReadTrace does.
+void AppendTotals(const std::string& path, const std::vector<std::uint32_t>& line_sizes,
+                  const std::function<void()>& pulse);
+
+// The same of events in memory, in the order in which they happened; `instructions` are addresses by site.
+TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine,
+                  std::vector<std::uint64_t> instructions, std::vector<ObjectMap> maps,
+                  const std::vector<std::uint32_t>& line_sizes);
 
 }  // namespace linesmith::replay

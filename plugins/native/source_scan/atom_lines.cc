@@ -43,10 +43,6 @@ unsigned EndBeside(const ByteRange& declaration, const FileTokens& tokens) {
   return end;
 }
 
-bool IsConditional(llvm::StringRef directive, llvm::StringRef word) {
-  return directive.drop_front().ltrim().starts_with(word);
-}
-
 // The member that a line of a comment begins to describe, "" for none: " * @name: text".
 llvm::StringRef DescribedBy(llvm::StringRef line) {
   line = line.trim().ltrim("/*").ltrim();
@@ -100,26 +96,6 @@ std::vector<ByteRange> LinesAbout(llvm::StringRef name, const ByteRange& comment
       line = tokens.NextLine(line);
     found.push_back({start, std::min(line, comment.end)});
   }
-  return found;
-}
-
-std::vector<ByteRange> ConditionalsWithin(const ByteRange& body, const FileTokens& tokens) {
-  std::vector<ByteRange> found;
-  std::vector<unsigned> open;
-  for (std::size_t i = tokens.IndexAt(body.start); i < tokens.tokens().size(); ++i) {
-    const FileToken& token = tokens.tokens()[i];
-    if (token.range.start >= body.end) break;
-    if (token.kind != TokenKind::kDirective) continue;
-    const llvm::StringRef directive = tokens.TextOf(token.range);
-    if (IsConditional(directive, "if")) {
-      open.push_back(token.range.start);
-    } else if (IsConditional(directive, "endif") && !open.empty()) {
-      found.push_back({open.back(), token.range.end});
-      open.pop_back();
-    }
-  }
-  std::sort(found.begin(), found.end(),
-            [](const ByteRange& a, const ByteRange& b) { return a.start < b.start; });
   return found;
 }
 

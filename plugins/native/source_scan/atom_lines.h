@@ -16,7 +16,4 @@ std::optional<ByteRange> CommentAbove(unsigned offset, const FileTokens& tokens)
 // Lines of `comment`, written for kernel-doc, that describe the member `name`.
 std::vector<ByteRange> LinesAbout(llvm::StringRef name, const ByteRange& comment, const FileTokens& tokens);
 
-// #if ... #endif within `body`, those inside others too.
-std::vector<ByteRange> ConditionalsWithin(const ByteRange& body, const FileTokens& tokens);
-
 }  // namespace linesmith

@@ -69,7 +69,6 @@ struct RecordFact {
   bool randomized = false;
   bool packed = false;
   std::vector<MemberFact> members;
-  std::vector<ByteRange> conditionals;
 };
 
 struct DependencyFact {

@@ -134,7 +134,6 @@ void WriteRecord(Json& json, const RecordFact& record) {
     json.attributeArray("members", [&] {
       for (const MemberFact& member : record.members) WriteMember(json, member);
     });
-    Ranges(json, "conditionals", record.conditionals);
   });
 }
 

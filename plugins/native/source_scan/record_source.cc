@@ -35,7 +35,6 @@ class RecordReader {
     ReadMembers(record_, -1, 0, fact_.body);
     NameOthers();
     ReadDocs();
-    fact_.conditionals = ConditionalsWithin(fact_.body, tokens_);
     ReadRandomization();
     ReadInterface();
     return std::move(fact_);

@@ -91,18 +91,24 @@ def with_names(path: Path, profile: Profile) -> Profile:
 
     Raises ``ToolMissing`` without perf, ``ProfileError`` when it names none.
     """
-    accesses = (access for line in profile.lines for access in line.accesses)
+    accesses = [access for line in profile.lines for access in line.accesses]
     unnamed = {access.code_address for access in accesses if not access.function}
-    names = _names_of(path, (one for one in unnamed if one is not None))
+    callers = {returns for access in accesses for one in access.call_paths for returns in one.returns}
+    names = _names_of(path, (one for one in unnamed | callers if one is not None))
     if unnamed and not names:
         raise ProfileError(
             f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
             "machine that was recorded, or give the ELF file of the same build"
         )
 
+    def caller(returns: int) -> str | None:
+        return names[returns][0] if returns in names else None
+
     def renamed(access: Access) -> Access:
+        paths = tuple(one.named(caller) for one in access.call_paths)
         found = names.get(access.code_address or 0)
-        return access if found is None else replace(access, function=found[0], object_file=found[1])
+        named = access if found is None else replace(access, function=found[0], object_file=found[1])
+        return replace(named, call_paths=paths)
 
     lines = (replace(line, accesses=tuple(map(renamed, line.accesses))) for line in profile.lines)
     return replace(profile, lines=tuple(lines))

@@ -8,7 +8,7 @@ what lies where.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -29,13 +29,16 @@ from linesmith.plugins.profiles.perf_data.records import (
     Unpacker,
 )
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
-from linesmith.plugins.profiles.samples import SAMPLE, Mode, Rows, Samples, Words
+from linesmith.plugins.profiles.samples import SAMPLE, Code, Mode, Rows, Samples, Words
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
 _READ_OF_EACH = (1 << 2, 1 << 4)
 _HARDWARE_INDEX, _BRANCH_COUNTERS = 1 << 17, 1 << 19
 _MODE = 7
+# Words of a call chain that are read; those from here on say whose addresses follow (``PERF_CONTEXT_MAX``).
+_CHAIN = 8
+_CONTEXTS = (1 << 64) - 4095
 _PIECE = 4 << 20
 _MOST_LOST = 1 << 48
 
@@ -59,15 +62,20 @@ class _SampleCursor:
         self.at = np.minimum(self.at + count, self.end + 1)
 
 
-def sample_rows(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, order: ByteOrder) -> tuple[Rows, int]:
-    """The samples with these numbers in the block, all of one event, and how many more of them are damaged."""
+def sample_rows(
+    block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, order: ByteOrder, number: Callable[[Code], int]
+) -> tuple[Rows, int]:
+    """The samples with these numbers in the block, all of one event, and how many more of them are damaged.
+
+    ``number`` numbers who called their code.
+    """
     start = block.start[numbers]
     cursor = _SampleCursor(block.words, start + 1, start + block.size[numbers] // 8)
     rows = np.zeros(len(numbers), SAMPLE)
     rows["cpu"] = rows["pid"] = -1
     rows["mode"] = block.misc[numbers] & _MODE
     _fixed(rows, cursor, event, order)
-    _variable(cursor, event, order)
+    chains = _variable(cursor, event, order)
     if event.fields & (SampleField.WEIGHT | SampleField.WEIGHT_STRUCT):
         weight = cursor.take()
         whole = np.minimum(weight, np.uint64(0xFFFFFFFF))
@@ -75,6 +83,10 @@ def sample_rows(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
     if event.fields & SampleField.DATA_SRC:
         rows["source"] = cursor.take()
     sound = cursor.at <= cursor.end
+    if chains is not None and len(chains):
+        distinct, which = np.unique(chains, axis=0, return_inverse=True)
+        codes = [number(Code(returns=returns_of(chain))) for chain in distinct.tolist()]
+        rows["code"] = np.array(codes, np.uint32)[which.reshape(-1)]
     return rows[sound], int(len(rows) - sound.sum())
 
 
@@ -103,15 +115,34 @@ def _fixed(rows: Rows, cursor: _SampleCursor, event: PerfEvent, order: ByteOrder
     cursor.skip(1 if fields & SampleField.PERIOD else 0)
 
 
-def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> None:
-    """Pass over the fields of any length in front of the weight."""
+def _call_chains(cursor: _SampleCursor) -> Words:
+    """The innermost addresses of each call chain, a row a sample, zeros behind its end."""
+    count = _count(cursor)
+    ahead = np.arange(_CHAIN)
+    at = np.minimum(cursor.at[:, None] + ahead, len(cursor.words) - 1)
+    inside = (ahead < count[:, None]) & (cursor.at[:, None] + ahead < cursor.end[:, None])
+    cursor.skip(count)
+    return np.where(inside, cursor.words[at], np.uint64(0))
+
+
+def returns_of(chain: Sequence[int]) -> tuple[int, ...]:
+    """Where the callers of a chain go on: behind the sample's own address, up to where the mode of the CPU changes."""
+    marks = [at for at, word in enumerate(chain) if word >= _CONTEXTS]
+    begin = marks[0] + 2 if marks[:1] == [0] else 1
+    end = next((at for at in marks if at >= begin), len(chain))
+    return tuple(word for word in chain[begin:end] if word)
+
+
+def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> Words | None:
+    """Pass over the fields of any length in front of the weight; the call chains, where the samples have any."""
     fields = event.fields
     if fields & SampleField.READ:
         each = 1 + sum(1 for one in _READ_OF_EACH if event.read_format & one)
         times = sum(1 for one in _READ_TIMES if event.read_format & one)
         cursor.skip(_count(cursor) * each + times if event.read_format & _GROUP else each + times)
+    chains = None
     if fields & SampleField.CALLCHAIN:
-        cursor.skip(_count(cursor))
+        chains = _call_chains(cursor)
     if fields & SampleField.RAW:
         # Its length of 32 bits and its bytes fill whole words together.
         cursor.skip((order.halves(cursor.take())[0].astype(np.int64) + 4) // 8 - 1)
@@ -124,6 +155,7 @@ def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> None
     if fields & SampleField.STACK_USER:
         size = _count(cursor)
         cursor.skip(size // 8 + (size > 0))
+    return chains
 
 
 def _count(cursor: _SampleCursor) -> NDArray[np.int64]:
@@ -206,7 +238,8 @@ class _Stream:
         """The samples with the spaces of their addresses, where any of them is of user space."""
         if not any((rows["mode"] == Mode.USER).any() for rows in self._samples.batches()):
             return self._samples
-        found = Samples(commands=self._samples.commands, unread=self._samples.unread, lost=self._samples.lost)
+        known = self._samples
+        found = Samples(known.code, known.commands, known.unread, known.lost)
         for rows in self._samples.batches():
             found.add_rows(self._processes.located(rows))
         return found
@@ -261,7 +294,7 @@ class _Stream:
             groups = [(events[event], some) for event, some in by_id if event is not None]
             self._samples.unread += sum(len(some) for event, some in by_id if event is None)
         for event, some in groups:
-            rows, damaged = sample_rows(block, some, event, self._header.order)
+            rows, damaged = sample_rows(block, some, event, self._header.order, self._samples.number)
             self._samples.unread += damaged
             self._samples.add_rows(rows)
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Two objects never overlap, whatever was sampled; and no access names what it cannot be an access to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from find.lines import Built, accesses, explained, line_of, profile_of
+from hand_made import held, scalar, struct, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place
+from linesmith.analyzer.attribution.line_members import fits
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.model import CacheLine, Finding, Outcome
+from linesmith.analyzer.slab.allocation import Kernel
+
+FUNCTIONS = ("pull", "d_lookup", "down_write", "take", "queue", "get_nsproxy", "put_nsproxy")
+ROWS = st.lists(st.tuples(st.sampled_from(range(0, 64, 8)), st.sampled_from(FUNCTIONS)), min_size=1, max_size=5)
+PAGE = 0xFFFF_8880_1234_0000
+
+
+@pytest.fixture(scope="module")
+def containment(built: Built) -> Containment:
+    return Containment(read_layouts(built("kernel.c")).layouts)
+
+
+def sure(found: tuple[Finding, ...]) -> Iterator[Hypothesis]:
+    for finding in found:
+        for one in finding.objects:
+            if one.layout is not None and one.outcome is Outcome.RESOLVED:
+                yield Hypothesis(one.layout, (finding.address or 0) + one.start)
+
+
+@given(st.lists(ROWS, min_size=2, max_size=8), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_objects_on_lines_behind_each_other(
+    built: Built, containment: Containment, met: list[list[tuple[int, str]]], slabs: bool
+) -> None:
+    lines: list[CacheLine] = []
+    for number, rows in enumerate(met):
+        text = ", ".join(f"{offset} {name} 100/50" for offset, name in dict(rows).items())
+        lines.append(line_of(accesses(text), PAGE + 64 * number, number))
+    found = explained(built("kernel.c"), profile_of(*lines), kernel=Kernel() if slabs else None)
+    claims = list(dict.fromkeys(sure(found)))
+    for at, one in enumerate(claims):
+        for other in claims[at + 1 :]:
+            assert not overlap(one, other, containment) or same_place(one, other, containment), (one, other)
+
+
+def test_locks_of_one_byte_are_no_record_of_pointers(built: Built) -> None:
+    """The semaphores' functions at each byte of a line: the widths say that no semaphore lies there."""
+    rows = accesses(", ".join(f"{offset} down_write 100/50" for offset in (0, 8)))
+    wide = line_of(rows, PAGE)
+    bytes_ = replace(wide, accesses=tuple(replace(one, offset=(one.offset or 0) + 3, width=8) for one in rows))
+    assert explained(built("kernel.c"), profile_of(wide))[0].objects[0].type == "rw_semaphore"
+    (found,) = explained(built("kernel.c"), profile_of(bytes_))
+    assert found.objects[0].outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
+
+
+INNER = struct("inner", scalar("one", 4), scalar("two", 4))
+OUTER = struct("outer", scalar("whole"), held("inner", INNER), scalar("last", 4))
+
+
+@pytest.mark.parametrize(
+    ("place", "width", "fit"),
+    [
+        (0, 8, True),
+        pytest.param(0, 4, True, id="a part of a number"),
+        pytest.param(8, 4, True, id="just it"),
+        pytest.param(8, 8, True, id="two members at once"),
+        pytest.param(8, 6, False, id="it ends within another member"),
+        pytest.param(16, 16, False, id="it ends behind the object"),
+        pytest.param(8, 0, True, id="of no known width"),
+    ],
+)
+def test_an_access_fits_a_member_or_several(place: int, width: int, fit: bool) -> None:
+    containment = Containment(table(INNER, OUTER))
+    leaf = containment.leaves(OUTER.id, place)[0]
+    assert fits(leaf, OUTER.id, place, width, containment) is fit

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A draw: one way in which the sampled functions may work together, of the many that a profile leaves open.
+
+Functions are shared out among tasks. A CPU does a task a turn at a time, and touches in a turn what the task's
+functions touch, in one order. How often, and in which order, the fit finds out as far as the profile tells.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from linesmith.analyzer.attribution.lock import takes_lock
+from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch, TouchKind
+
+# How likely code that no sample shows is reached, by each instruction that may do it.
+REACHED = 0.5
+# Numbers of CPUs that differ by more are of different tasks, where both are known well.
+ALIKE = 1.2
+WELL_KNOWN = 3
+# Shares of changes that make turns longer or shorter, that put them under a lock or take them out, and that let CPUs
+# give way more or less often or at other places; the others move a function.
+TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
+# How likely turns are under a lock that take one on the record, and others that store.
+OWN_LOCK, OTHER_LOCK = 0.6, 0.4
+JOINS = 0.7
+LEAST_HANDOVER = 0.02
+# Bounds of how often a turn makes its most frequent touch.
+LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTask:
+    """What ``cpus`` do together in a turn: ``touches`` by number.
+
+    ``often`` is how often in a turn the most frequent touch is made. Turns of ``locked`` tasks exclude each other, by a
+    lock on the record or elsewhere.
+    """
+
+    cpus: tuple[int, ...]
+    touches: tuple[int, ...]
+    often: float = 1.0
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
+
+    The fit begins with ``handover``, which stays if it is ``fixed``, and with touches in the order of ``late``. Another
+    CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets`` are samples of each touch as
+    another run might have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for
+    each of the function's most frequent one.
+    """
+
+    tasks: tuple[DrawnTask, ...]
+    handover: float
+    fixed: bool
+    ending: float
+    per_store: float
+    late: tuple[float, ...]
+    targets: tuple[tuple[float, float], ...]
+    unseen: tuple[float, ...]
+    seed: int
+
+
+def drawn(evidence: Evidence, seed: int) -> Draw:
+    """The draw with this seed."""
+    draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
+    touches = evidence.touches
+    used = [
+        number
+        for number, one in enumerate(touches)
+        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
+    ]
+    targets = tuple(
+        (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
+        for one in touches
+    )
+    there = _machine(evidence, draw)
+    return Draw(
+        tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
+        draw.uniform(0.1, 0.6),
+        not evidence.exact,
+        draw.choice((0.0, 0.3, 1.0)),
+        1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
+        tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
+        targets,
+        _unseen(touches, draw),
+        seed,
+    )
+
+
+def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
+    """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
+    tasks = list(now.tasks)
+    at = draw.randrange(len(tasks))
+    what = draw.random()
+    if what < TURNS:
+        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
+        tasks[at] = replace(tasks[at], often=often)
+        return replace(now, tasks=tuple(tasks))
+    if what < TURNS + LOCKS:
+        tasks[at] = replace(tasks[at], locked=not tasks[at].locked)
+        return replace(now, tasks=tuple(tasks))
+    if what < TURNS + LOCKS + HANDOVERS:
+        return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
+    if what < TURNS + LOCKS + HANDOVERS + ENDINGS:
+        return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
+    touches = evidence.touches
+    function = touches[draw.choice(tasks[at].touches)].function
+    moved = [number for number in tasks[at].touches if touches[number].function == function]
+    stay = [number for number in tasks[at].touches if touches[number].function != function]
+    fitting = [
+        other for other, task in enumerate(tasks) if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
+    ]
+    if fitting and (not stay or draw.random() < JOINS):
+        other = draw.choice(fitting)
+        tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
+    else:
+        tasks.append(_task(touches, moved, evidence.nodes[: max(max(task.cpus) for task in tasks) + 1], draw))
+    tasks[at] = replace(tasks[at], touches=tuple(stay))
+    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+
+
+def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
+    """How often what was not sampled is done, by touch: some branches of code are never taken, others always."""
+    most = draw.choice((0.0, 0.1, 0.5))
+    return tuple(most * draw.random() for _ in touches)
+
+
+def _another(count: float, draw: Random, exact: bool) -> float:
+    """The count that another run might have had."""
+    return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
+
+
+def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Random) -> list[list[int]]:
+    """The touches of each task: those of a function on one object go together."""
+    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number in used:
+        groups[touches[number].function, touches[number].base].append(number)
+    joins = draw.random() ** (1 / 3)
+    tasks: list[list[int]] = []
+    for group in groups.values():
+        fitting = [task for task in tasks if _fits(touches[task[0]], touches[group[0]])]
+        if fitting and draw.random() < joins:
+            draw.choice(fitting).extend(group)
+        else:
+            tasks.append(group)
+    return tasks
+
+
+def _fits(one: SampledTouch, other: SampledTouch) -> bool:
+    """Whether two functions touch the same object, and ran on about as many CPUs of the same nodes."""
+    first, second = one.cpus or USUAL_CPUS, other.cpus or USUAL_CPUS
+    known = min(one.weight / first, other.weight / second) >= WELL_KNOWN
+    if one.base != other.base or (one.nodes != other.nodes and (known or one.nodes.isdisjoint(other.nodes))):
+        return False
+    return max(first, second) <= (ALIKE if known else 2) * min(first, second)
+
+
+def _machine(evidence: Evidence, draw: Random) -> int:
+    """How many CPUs there are: as many as a function ran on, or more, when each part of them does something else."""
+    if evidence.exact:
+        return len(evidence.nodes)
+    return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
+
+
+def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequence[int], draw: Random) -> DrawnTask:
+    count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
+    seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
+    cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
+    chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
+    stores = any(touches[number].kind is not TouchKind.LOAD for number in numbers)
+    takes = any(takes_lock(touches[number].function) for number in numbers)
+    locked = stores and draw.random() < (OWN_LOCK if takes else OTHER_LOCK)
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), locked)
+
+
+def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
+    """From 0 to 1: how much each looks like one that comes late in its turn, when others have fetched the line."""
+    most: dict[tuple[str, int], float] = defaultdict(float)
+    for one in touches:
+        most[one.function, one.base] = max(most[one.function, one.base], one.weight)
+    found = []
+    for one in touches:
+        if one.missed is not None:
+            found.append(1 - one.missed)
+        elif one.sampled and one.kind is TouchKind.LOAD:
+            found.append(1 - one.loads / max(most[one.function, one.base], 1.0))
+        else:
+            found.append(0.5 if one.sampled else 1.0)
+    return found

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fits a draw: how often each touch is made, so that a simulated report of the run has the samples of the profile.
+
+The report is simulated as ``perf c2c record`` takes samples: loads where they are slow, and stores wherever they go. A
+touch that shows too seldom is made more often, and the other way round, until the counts agree (iterative proportional
+fitting; Deming and Stephan, Annals of Mathematical Statistics 11, 1940). Where the profile says which touches missed,
+those that miss too often in the run come later in their turn, and CPUs give way less often.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log1p
+from random import Random
+
+from linesmith.analyzer.attribution.lock import waits_for_lock
+from linesmith.tuner.reconstruction.draw import Draw, DrawnTask, changed
+from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
+from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
+
+TRIAL_ACCESSES = 6_000
+TRIAL_EACH = 50
+ACCESSES = 20_000
+LEAST_ACCESSES = 500
+# How far one round goes towards the rate that would give the counts if nothing else changed.
+STEP = 0.7
+# The same of the place in a turn, for each touch that misses though it should not.
+PLACE_STEP = 0.4
+SATURATED = 5.0
+MOST_OFTEN = 8.0
+LEAST_OFTEN = 1e-4
+LEAST_HANDOVER = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
+
+    ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long as it.
+    """
+
+    draw: Draw
+    rates: tuple[float, ...]
+    late: tuple[float, ...]
+    handover: float
+    misfit: float = float("inf")
+    length: float = ACCESSES
+
+
+class Fitting:
+    """A draw as far as it is fitted."""
+
+    def __init__(self, draw: Draw, evidence: Evidence) -> None:
+        self._evidence = evidence
+        rates = tuple(max(*target, 0.3) for target in draw.targets)
+        self._state = _State(draw, rates, draw.late, draw.handover)
+        # Who loads a line whenever somebody has stored there shows no more for loading it more often.
+        self._most = SATURATED * max(rates)
+        self._leading = _leading(evidence)
+        self._seed = draw.seed << 16
+        self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
+
+    @property
+    def misfit(self) -> float:
+        """How far the report of the run is from the profile; below 1 where chance alone is between them."""
+        return self._state.misfit
+
+    def advance(self, rounds: int) -> None:
+        """Go on for so many rounds."""
+        for _ in range(rounds):
+            self._state = self._next(self._state)
+
+    def search(self, proposals: int) -> None:
+        """Try so many changes of the tasks; those stay that bring the report nearer to the profile."""
+        for _ in range(proposals):
+            draw = changed(self._state.draw, self._evidence, self._choices)
+            other = replace(self._state, draw=draw, handover=draw.handover if draw.fixed else self._state.handover)
+            other = self._next(self._next(other))
+            if other.misfit < self._state.misfit:
+                self._state = other
+
+    def run(self) -> MadeRun:
+        """A run: of a recording one with as many misses, so that chance plays the same part in it."""
+        length = self._state.length if self._evidence.exact else ACCESSES
+        return self._run(self._state, round(min(max(length, LEAST_ACCESSES), ACCESSES)))
+
+    def _run(self, state: _State, accesses: int) -> MadeRun:
+        self._seed += 1
+        tasks = [self._task(task, state) for task in state.draw.tasks]
+        ending = max(state.draw.ending, state.handover)
+        return MadeRun(self._evidence.nodes, tasks, state.handover, ending, accesses, self._seed)
+
+    def _next(self, state: _State) -> _State:
+        """The state after a run, with the misfit of that run."""
+        touches, draw = self._evidence.touches, state.draw
+        trial = max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))
+        counts = self._run(state, trial).counts(len(touches))
+        shown, scale = _shown(counts, self._evidence, draw)
+        rates = list(state.rates)
+        for at, one in enumerate(touches):
+            if one.sampled:
+                rates[at] = _next_rate(rates[at], one, draw.targets[at], shown[at])
+        for at, one in enumerate(touches):
+            if not one.sampled:
+                most = draw.unseen[at] * max((rates[leading] for leading in self._leading[at]), default=0.0)
+                # Nothing was seen of it: it may be made as often as leaves it unseen.
+                expected = 0.0 if one.quiet else sum(shown[at])
+                rates[at] = most if expected <= 1 else min(rates[at] / expected**STEP, most)
+        exact = self._evidence.exact
+        return _State(
+            draw,
+            tuple(min(max(rate, LEAST_OFTEN), self._most) for rate in rates),
+            tuple(
+                late + PLACE_STEP * _too_early(one, counted, exact)
+                for late, one, counted in zip(state.late, touches, counts, strict=True)
+            ),
+            state.handover if draw.fixed else _next_handover(state.handover, counts, self._evidence),
+            _misfit(draw, self._evidence, shown, counts),
+            trial * scale,
+        )
+
+    def _task(self, task: DrawnTask, state: _State) -> RunTask:
+        each = max(state.rates[one] for one in task.touches) / task.often
+        steps = []
+        for number in sorted(task.touches, key=state.late.__getitem__):
+            one = self._evidence.touches[number]
+            often = min(max(state.rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
+            steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
+        waits = tuple(one for one in steps if waits_for_lock(self._evidence.touches[one.site].function))
+        does = (
+            tuple(one for one in steps if one not in waits) if task.locked and len(waits) < len(steps) else tuple(steps)
+        )
+        return RunTask(task.cpus, each / len(task.cpus), int(task.locked), does, waits if task.locked else ())
+
+
+def _leading(evidence: Evidence) -> list[list[int]]:
+    """For each touch the sampled ones of the same function on the same object."""
+    sampled: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, one in enumerate(evidence.touches):
+        if one.sampled:
+            sampled[one.function, one.base].append(number)
+    return [sampled[one.function, one.base] for one in evidence.touches]
+
+
+# Expected samples of a touch: loads, stores.
+_Shown = tuple[float, float]
+
+
+def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> tuple[list[_Shown], float]:
+    """The samples that a report would have of each touch, as many in all as the profile has; how many of each seen."""
+    found: list[_Shown] = []
+    for one, counts in zip(evidence.touches, counted, strict=True):
+        slow = counts.missed + counts.shadowed if evidence.exact else counts.modified
+        loads = slow if one.kind is TouchKind.LOAD or (one.kind is TouchKind.ATOMIC and not evidence.exact) else 0
+        found.append((float(loads), counts.total * draw.per_store if one.kind is not TouchKind.LOAD else 0.0))
+    samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
+    scale = samples / together if together else 1.0
+    return [(loads * scale, stores * scale) for loads, stores in found], scale
+
+
+def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
+    stored = touch.kind is not TouchKind.LOAD and touch.stores is not None
+    ratio = (target[stored] + 0.5) / (shown[stored] + 0.5)
+    return float(rate * min(max(ratio, 0.1), 10.0) ** STEP)
+
+
+def _too_early(touch: SampledTouch, counts: SiteCounts, exact: bool) -> float:
+    """By how much of its accesses a touch misses more than in the profile; below 0 where it misses less."""
+    total = _could_miss(touch, counts, exact)
+    return counts.missed / total - touch.missed if touch.missed is not None and total else 0.0
+
+
+def _could_miss(touch: SampledTouch, counts: SiteCounts, exact: bool) -> int:
+    """Accesses among which the profile counts those that missed."""
+    return counts.missed + counts.shadowed if exact and touch.kind is TouchKind.LOAD else counts.total
+
+
+def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evidence) -> float:
+    """Less often where more accesses missed than did in the profile."""
+    if evidence.missing is None:
+        return handover
+    known = [pair for pair in zip(evidence.touches, counted, strict=True) if pair[0].missed is not None]
+    total = sum(_could_miss(one, counts, evidence.exact) for one, counts in known)
+    missed = sum(counts.missed for _, counts in known)
+    ratio = (evidence.missing + 0.005) / (missed / max(total, 1) + 0.005)
+    return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
+
+
+def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
+    """How far the report is from the profile, by the logarithm of each count's distance: one count is not all."""
+    rows = []
+    for touch, target, found, counts in zip(evidence.touches, draw.targets, shown, counted, strict=True):
+        if not touch.sampled:
+            continue
+        rows += [_apart(one, other) for one, other in zip(target, found, strict=True) if one or other]
+        total = _could_miss(touch, counts, evidence.exact)
+        if touch.missed is not None and total:
+            rows.append(_apart(touch.missed * touch.checked, counts.missed / total * touch.checked))
+    return sum(rows) / max(len(rows), 1)
+
+
+def _apart(target: float, found: float) -> float:
+    return log1p((found - target) ** 2 / (target + 1 + (0.1 * target) ** 2))

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a profile says that functions did to the objects of one record: ``SampledTouch``, one for each place.
+
+What they do besides, by their code, where no sample can show it, comes behind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import NamedTuple
+
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.leaves import leaf_at
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Access,
+    CacheLine,
+    Finding,
+    FunctionCounts,
+    Layout,
+    Profile,
+    TypeAccesses,
+)
+from linesmith.analyzer.sharing.parts import origin
+from linesmith.tuner.reconstruction.memory import addresses
+from linesmith.tuner.replay.scene import TraceScene
+
+WORD_BYTES = 8
+# CPUs that a function runs on where the profile does not say.
+USUAL_CPUS = 8
+MOST_CPUS = 64
+# Touches of one record that are followed, those sampled most; more are noise, and cost time.
+MOST_TOUCHES = 120
+
+
+class TouchKind(IntEnum):
+    """What an access does, by the number that the replayer has for it; ``ATOMIC`` loads and stores."""
+
+    LOAD = 0
+    STORE = 1
+    ATOMIC = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTouch:
+    """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
+
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
+    both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
+    stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
+    tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
+    which the profile does not have.
+    """
+
+    base: int
+    address: int
+    width: int
+    function: str
+    kind: TouchKind
+    loads: float = 0.0
+    stores: float | None = 0.0
+    missed: float | None = None
+    cpus: int | None = None
+    nodes: frozenset[int] = frozenset()
+    code: int = 0
+    sampled: bool = True
+    quiet: bool = False
+    ways: int = 1
+
+    @property
+    def weight(self) -> float:
+        """All of its samples."""
+        return self.loads + (self.stores or 0.0)
+
+    @property
+    def checked(self) -> float:
+        """Those of them of which it is known whether they missed."""
+        return 0.0 if self.missed is None else self.stores or self.loads
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All touches of a record, the sampled ones first; ``nodes`` has the node of each CPU.
+
+    ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
+    touches of which ``missed`` is known; ``None``: of none it is.
+    """
+
+    touches: tuple[SampledTouch, ...]
+    nodes: tuple[int, ...]
+    exact: bool = False
+    missing: float | None = None
+
+
+class _Placed(NamedTuple):
+    """A line in the memory of the scene: where it begins there, and its object; what the object's layout is."""
+
+    line: CacheLine
+    address: int
+    base: int
+    outer: Layout | None
+
+
+def evidence(
+    findings: Sequence[Finding], profile: Profile, layouts: Layouts, code: AccessMap | None, here: TraceScene
+) -> Evidence:
+    """What ``profile`` says of the objects in the scene; ``findings`` are of lines whose first object is one."""
+    placed = tuple(_placed(findings, profile, layouts, here))
+    known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
+    seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
+    for one in placed:
+        about = known.get(one.outer.id) if one.outer else None
+        for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
+            key = touch.address, touch.function, touch.kind
+            seen[key] = _sum(seen[key], touch) if key in seen else touch
+    sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
+    shown = {one.address // CACHE_LINE_BYTES for one in placed}
+    objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
+    by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
+    return Evidence((*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled))
+
+
+def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
+    """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
+    lines = {line.rank: line for line in profile.lines}
+    found = {finding.rank: finding for finding in findings}
+    known = {area.address for area in profile.areas}
+    if not all(area.address in known for kind in here.kinds for area in kind.areas):
+        for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
+            outer = layouts.by_id(finding.objects[0].layout or 0)
+            yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer)
+        return
+    areas = [area for kind in here.kinds for area in kind.areas]
+    for line in profile.lines:
+        if line.address is not None and any(
+            area.address < line.address + line.bytes and line.address < area.end for area in areas
+        ):
+            about = found[line.rank].objects[0] if line.rank in found else None
+            base = line.address + (about.start if about else 0)
+            yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None)
+
+
+def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> Iterator[SampledTouch]:
+    """The samples of a line."""
+    for row in placed.line.accesses:
+        if row.offset is None:
+            continue
+        address = placed.address + row.offset
+        function = row.function or f"{row.code_address or 0:#x}"
+        yield SampledTouch(
+            placed.base,
+            address,
+            _width(row, address - placed.base, placed.outer, layouts),
+            function,
+            _kind(row, _counts(code, address - placed.base, function)),
+            float(row.contended),
+            float(row.stores) if _has_stores(row) else None,
+            (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
+            row.cpus,
+            origin((row,)).nodes,
+            row.code_address or 0,
+        )
+
+
+def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
+    """What a recording counted on a line: misses, and accesses that would have missed if others had not before."""
+    misses: Counter[tuple[int, int | None]] = Counter()
+    first: Counter[tuple[int, int | None]] = Counter()
+    for one in placed.line.conflicts:
+        misses[one.offset, one.code_address] += one.misses
+        first[one.offset, one.code_address] += one.misses + one.shadowed
+    stays: Counter[str | None] = Counter()
+    for row in placed.line.accesses:
+        stays[row.function] = max(stays[row.function], first[row.offset or 0, row.code_address])
+    for row in placed.line.accesses:
+        key = row.offset or 0, row.code_address
+        # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
+        stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
+        loads = 0.0 if row.stores else float(first[key])
+        if loads or stores:
+            yield SampledTouch(
+                placed.base,
+                placed.address + key[0],
+                min(row.width or 1, CACHE_LINE_BYTES),
+                row.function or f"{row.code_address or 0:#x}",
+                TouchKind.ATOMIC if row.stores else TouchKind.LOAD,
+                loads,
+                float(stores),
+                min(misses[key] / (loads + stores), 1.0),
+                row.cpus,
+                origin((row,)).nodes,
+                row.code_address or 0,
+            )
+
+
+def _width(row: Access, offset: int, outer: Layout | None, layouts: Layouts) -> int:
+    leaf = leaf_at(outer, layouts, offset) if outer is not None and 0 <= offset < outer.size else None
+    return min(row.width or (min(leaf.size, WORD_BYTES) if leaf and leaf.size else 1), CACHE_LINE_BYTES)
+
+
+def _has_stores(row: Access) -> bool:
+    return any(one is not None for one in (row.stores_l1_hit, row.stores_l1_miss, row.stores_na))
+
+
+def _counts(code: TypeAccesses | None, offset: int, function: str) -> FunctionCounts | None:
+    """What the code of a function does to the innermost member at a byte."""
+    for member in code.members if code is not None else ():
+        if member.offset <= offset < member.offset + max(member.size, 1):
+            found = next((one for one in member.functions if one.function == function), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
+    """By what was sampled; by the code where its accesses there are all of one kind."""
+    loads, stores = row.contended > 0, row.stores > 0
+    updates = code is not None and code.counts.updates + code.counts.atomics == code.counts.total
+    if (loads and stores) or (updates and (loads or stores)):
+        return TouchKind.ATOMIC
+    return TouchKind.STORE if stores else TouchKind.LOAD
+
+
+def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
+    """Both as one."""
+    shares = [(each.missed, each.weight) for each in (one, other) if each.missed is not None]
+    weight = sum(each for _, each in shares)
+    return replace(
+        one,
+        loads=one.loads + other.loads,
+        stores=None if one.stores is None or other.stores is None else one.stores + other.stores,
+        missed=sum(share * each for share, each in shares) / weight if weight else one.missed,
+        cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
+        nodes=one.nodes | other.nodes,
+    )
+
+
+def _missing(touches: Iterable[SampledTouch]) -> float | None:
+    known = [(one.missed, one.checked) for one in touches if one.missed is not None]
+    total = sum(checked for _, checked in known)
+    return sum(missed * checked for missed, checked in known) / total if total else None
+
+
+def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
+    """The node of each CPU: those of a recording, else at least as many as the functions ran on, of all nodes seen.
+
+    Twice as many, for a draw may put functions on different ones.
+    """
+    if profile.recording is not None:
+        return profile.recording.nodes
+    most: dict[frozenset[int], int] = {}
+    for one in touches:
+        most[one.nodes] = max(most.get(one.nodes, 1), one.cpus or USUAL_CPUS)
+    seen = sorted(frozenset[int]().union(*most)) or [0]
+    apart = sum(count for nodes, count in most.items() if len(nodes) == 1)
+    count = max(*most.values(), apart if len(seen) > 1 else 1, 2)
+    return tuple(seen[cpu % len(seen)] for cpu in range(min(2 * count, MOST_CPUS)))
+
+
+def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], shown: set[int]) -> Iterator[SampledTouch]:
+    """What functions sampled on an object touch of it by their code though no sample tells it.
+
+    A store to a line of the profile would have been sampled.
+    """
+    functions = {one.function: one for one in reversed(sampled) if one.base == base}
+    known = {(one.function, one.address) for one in sampled}
+    for member in code.members:
+        address = base + member.offset
+        quiet = address // CACHE_LINE_BYTES not in shown
+        for found in member.functions:
+            one, counts = functions.get(found.function), found.counts
+            if one is None or any((one.function, address + byte) in known for byte in range(max(member.size, 1))):
+                continue
+            kind = TouchKind.LOAD if counts.reading else TouchKind.STORE
+            if counts.writing and quiet:
+                kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
+            if kind is TouchKind.LOAD or quiet:
+                width = min(max(member.size, 1), WORD_BYTES)
+                seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
+                yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The judge: every candidate is replayed, and what its replay says decides which one is recommended.
+
+A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
+and each growth must save its part of what can be saved. Of two changes that replay cannot tell apart the smaller wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from linesmith.analyzer.attribution.line_members import KNOWN
+from linesmith.analyzer.base.errors import NotSimulated
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Finding, Layout, Profile
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.triage import top_members
+from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.cost.heat import contended_on
+from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion
+from linesmith.tuner.reconstruction.memory import sampled_scene
+from linesmith.tuner.reconstruction.reconstructed import reconstructed
+from linesmith.tuner.replay.replayer import may_be_equal, open_trace
+from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
+from linesmith.tuner.replay.scene import scene
+
+# What each member that moves must save, as a share of what the best candidate saves.
+WORTH_A_MOVE = 0.06
+# What a record that grows must save more than the best that does not, as a share of its misses: for growing at all,
+# and for each share of memory that its objects then take more; to no more than half, for what is contended most is
+# often not what there is most of.
+WORTH_GROWING = 0.15
+WORTH_MEMORY = 0.5
+MOST_FOR_GROWING = 0.5
+# A change is recommended that saves at least this share of the record's misses.
+LEAST_SAVING = 0.02
+
+# By the record's layout: its runs, or why there are none, a sentence.
+RunsOf = Mapping[int, RecordRuns | str]
+
+
+def members_met(answers: Iterable[Suggestion]) -> dict[int, tuple[str, ...]]:
+    """The members seen on the line of each answer, by the record of its candidates: of a union one alternative."""
+    return {
+        one.before.id: tuple(top.name for top in top_members(own_members(answer.finding)))
+        for answer in answers
+        for one in answer.candidates[:1]
+    }
+
+
+def traced(
+    records: Iterable[Layout],
+    profile: Profile,
+    layouts: Layouts,
+    trace: Path,
+    named: Mapping[int, Sequence[str]] = MappingProxyType({}),
+) -> dict[int, RecordRuns | str]:
+    """The run of each record in a trace of the recording ``profile``; raises ``TraceError``.
+
+    Where the machine fetches pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
+    meant, by record.
+    """
+    distinct = {record.id: record for record in records}
+    scenes = [scene(record, profile.areas, layouts, named.get(record.id, ())) for record in distinct.values()]
+    fetched = CACHE_LINE_BYTES
+    if profile.recording is not None:
+        fetched = profile.recording.line_bytes * (2 if profile.recording.adjacent else 1)
+    replay = open_trace(trace, scenes, (fetched,))
+    found: dict[int, RecordRuns | str] = {}
+    for number, (record, here) in enumerate(zip(distinct.values(), scenes, strict=True)):
+        if not here.kinds:
+            holding = f"is or holds a {record.title}"
+            found[record.id] = f"the profile knows no object that {holding}, so nothing was replayed."
+        elif not replay.accesses(number):
+            objects = f"any of the {here.objects} objects that are or hold a {record.title}"
+            found[record.id] = f"the trace has no access to {objects}, so nothing was replayed."
+        else:
+            found[record.id] = RecordRuns([(replay, number)], layouts, None, replay.traced[fetched].total, fetched)
+    return found
+
+
+def sampled(
+    answers: Sequence[Suggestion],
+    findings: Sequence[Finding],
+    profile: Profile,
+    layouts: Layouts,
+    premises: Premises,
+) -> dict[int, RecordRuns | str]:
+    """The runs of each record of the answers, reconstructed from the samples on all of its lines.
+
+    Those of which nothing is recommended anyway are left out: a reconstruction takes seconds.
+    """
+    found: dict[int, RecordRuns | str] = {}
+    for answer in (one for one in answers if one.candidates and not one.withheld):
+        runs = _reconstructed(answer.finding, findings, profile, layouts, premises)
+        found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs))
+    return found
+
+
+def _reconstructed(
+    finding: Finding, findings: Sequence[Finding], profile: Profile, layouts: Layouts, premises: Premises
+) -> RecordRuns | str:
+    layout = finding.objects[0].layout or 0
+    others = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == layout]
+    lines = (finding, *(one for one in others if one.objects[0].outcome in KNOWN))
+    here = sampled_scene(lines, layouts.by_id(layout), layouts, premises.kernel)
+    draws = reconstructed(lines, profile, layouts, premises.accesses, here)
+    if not draws:
+        return "nothing was replayed, because the profile does not say which bytes were accessed."
+    share, contended = sum(one.share for one in lines), sum(contended_on(one) for one in lines)
+    runs = RecordRuns(
+        [(one, 0) for one in draws], layouts, contended, contended / share if share else 0.0, finding.bytes
+    )
+    return (
+        runs
+        if runs.now.total
+        else "no run was found in which the functions sampled disturb each other as in the profile."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A candidate with its judgement, and its misses by window of the runs."""
+
+    candidate: Candidate
+    layout: ReplayedLayout
+
+    @property
+    def effort(self) -> tuple[float, int]:
+        """The share of memory that it takes more, and how many members move: the smaller change has less of it."""
+        return growth(self.candidate), self.candidate.churn.members
+
+    @property
+    def saved(self) -> float:
+        """Misses that go away."""
+        return self.candidate.judgement.saved
+
+
+def growth(candidate: Candidate) -> float:
+    """The share of memory that objects take more: of their slabs, where those are known, else of their bytes."""
+    slabs = [
+        *zip(*candidate.memory, strict=False),
+        *(one.memory for one in candidate.holders if one.memory is not None),
+    ]
+    if slabs:
+        return max(0.0, *(new.pages_per_1000 / old.pages_per_1000 - 1 for old, new in slabs))
+    sizes = [(candidate.before.size, candidate.after.size), *((one.before, one.after) for one in candidate.holders)]
+    return max(0.0, *(after / before - 1 for before, after in sizes if before))
+
+
+def judged(answers: Sequence[Suggestion], runs_of: RunsOf) -> tuple[Suggestion, ...]:
+    """The answers with their candidates judged, the recommended one first, then those that save most.
+
+    Where nothing could be replayed nothing is recommended, and each candidate says why.
+    """
+    return tuple(_judged(answer, runs_of) for answer in answers)
+
+
+def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
+    found: list[Contender] = []
+    untold: list[Candidate] = []
+    for one in answer.candidates:
+        runs = runs_of.get(one.before.id, answer.withheld)
+        try:
+            if isinstance(runs, str):
+                raise NotSimulated(runs.removesuffix("."))
+            layout = runs.under_candidate(one)
+            found.append(Contender(replace(one, judgement=runs.judgement(layout), recommended=""), layout))
+        except NotSimulated as refusal:
+            untold.append(replace(one, judgement=replace(NOT_JUDGED, refusal=f"{refusal}.")))
+    if not found:
+        why = answer.withheld or f"Nothing is recommended: {untold[0].judgement.refusal}" if untold else ""
+        return replace(answer, candidates=tuple(untold[:MOST_CANDIDATES]), declined=why)
+    return answered(answer, found)
+
+
+def answered(answer: Suggestion, found: Sequence[Contender]) -> Suggestion:
+    """The answer with the recommended one of ``found`` first, then those that save most for what they take."""
+    best = chosen(found)
+    most = max(*(one.saved for one in found), 1e-9)
+    ranked = sorted(found, key=lambda one: (one is not best, -_net(one, most), one.effort))
+    shown = tuple(one.candidate for one in ranked[:MOST_CANDIDATES])
+    if best is None or answer.withheld:
+        return replace(answer, candidates=shown, declined=answer.withheld or _declined(found))
+    first = replace(best.candidate, recommended=_reason(best, found))
+    return replace(answer, candidates=(first, *shown[1:]), declined="")
+
+
+def _net(one: Contender, most: float) -> float:
+    """What is saved, less what its moves must save, as a share of the ``most`` that any saves."""
+    return one.saved / most - WORTH_A_MOVE * one.candidate.churn.members
+
+
+def chosen(found: Sequence[Contender]) -> Contender | None:
+    """The one to take: that saves most for its price, or a smaller one that replay cannot tell from it."""
+    better = [one for one in found if one.candidate.judgement.better]
+    level = [one for one in better if not growth(one.candidate)]
+    grown = [one for one in better if growth(one.candidate) and _pays(one, level)]
+    pool = grown or level
+    most = max((one.saved for one in pool), default=0.0)
+    worth = [one for one in pool if one.candidate.judgement.change <= -LEAST_SAVING and _net(one, most) > 0]
+    best = max(worth, key=lambda one: (_net(one, most), -one.candidate.churn.members), default=None)
+    if best is None:
+        return None
+    alike = [one for one in worth if one.effort < best.effort and may_be_equal(one.layout.windows, best.layout.windows)]
+    return min(alike, key=lambda one: (one.effort, -one.saved), default=best)
+
+
+def _pays(one: Contender, level: Sequence[Contender]) -> bool:
+    """Whether a record that takes more memory saves as much more than all that do not."""
+    wanted = min(max(WORTH_GROWING, WORTH_MEMORY * growth(one.candidate)), MOST_FOR_GROWING)
+    more = one.saved - max((each.saved for each in level), default=0.0)
+    return more >= wanted * one.candidate.judgement.before
+
+
+def _reason(best: Contender, found: Sequence[Contender]) -> str:
+    """Why this one, in a sentence."""
+    saved = best.candidate.judgement.saved
+    moved = best.candidate.churn.members
+    clauses = ["one member moves" if moved == 1 else f"{moved} members move"]
+    smaller = max((one.candidate.judgement.saved for one in found if one.effort < best.effort), default=saved)
+    if smaller < saved:
+        clauses.append(f"a smaller change saves {max(smaller, 0.0):,.0f}")
+    larger = max((one.candidate.judgement.saved for one in found if one.effort > best.effort), default=saved)
+    if larger >= saved + 1:
+        clauses.append(f"a larger one {larger - saved:,.0f} more, which is not worth what it takes")
+    return f"Replayed, it saves {_saved(best)}: {', '.join(clauses)}."
+
+
+def _saved(one: Contender) -> str:
+    judgement = one.candidate.judgement
+    return f"{judgement.saved:,.0f} of {judgement.before:,.0f} misses ({judgement.change:+.1%})"
+
+
+def _declined(found: Sequence[Contender]) -> str:
+    """Why none is recommended, a sentence."""
+    best = min(found, key=lambda one: one.candidate.judgement.after)
+    judgement = best.candidate.judgement
+    if judgement.change >= 0:
+        return "Nothing is recommended: replayed, no candidate has fewer misses than the layout as it is."
+    low, high = judgement.interval.low, judgement.interval.high
+    why = "too little for what it takes" if judgement.better else f"with 80 % certainty {low:+.1%} to {high:+.1%}"
+    return f"Nothing is recommended: replayed, the best candidate saves {_saved(best)}, {why}."

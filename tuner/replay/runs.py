@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The runs that judge every change of one record: a recorded trace, or runs reconstructed from samples.
+
+Each run is replayed as it was and under the change. What counts is the net: misses on all lines on which objects of
+the record lie, with the members around it, the objects beside it and the memory between them. Where the allocator
+decides at which byte of a line an object begins, a change is judged in all places that it may get.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, JudgedLine, JudgedPair, Judgement
+from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.replayer import Replay, Windows, change_interval
+from linesmith.tuner.replay.scene import TraceScene
+
+# Lines and pairs of members that a judgement lists, those with the largest difference.
+MOST_LINES = 4
+MOST_PAIRS = 5
+# Members of a line that are named.
+MOST_NAMED = 4
+# A line or a pair whose misses change by less than this share of all is not worth a row.
+LEAST_CHANGE = 0.005
+
+PlanOf = Callable[[TraceScene], ReplayPlan]
+# Kind and byte of an object in the layout as it is.
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedLayout:
+    """Misses under a plan: by run and window, by the place that misses, and by pairs of places with true sharing.
+
+    Counts by place are means over the runs. ``plan`` is that of the first run.
+    """
+
+    plan: ReplayPlan
+    windows: Windows
+    pairs: Mapping[tuple[Place, Place, bool], float]
+
+    @property
+    def total(self) -> float:
+        """Misses of a run on average."""
+        return sum(map(sum, self.windows)) / len(self.windows)
+
+
+class RecordRuns:
+    """Runs of the objects that hold a record: each a replay, and the number of the record's scene in it.
+
+    ``whole`` are all misses of the profile, on every line.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[tuple[Replay, int]],
+        layouts: Layouts,
+        counted: float | None,
+        whole: float,
+        line_bytes: int = CACHE_LINE_BYTES,
+    ) -> None:
+        """``counted`` is what the profile has of the record's misses, where runs are but like it."""
+        self._runs = tuple(runs)
+        self._layouts = layouts
+        self._whole = whole
+        self._line_bytes = line_bytes
+        self._names: dict[Place, str] = {}
+        self.here = runs[0][0].scenes[runs[0][1]]
+        self.phases = len(in_all_phases(unchanged(self.here), self.here))
+        self.now = self.under(unchanged)
+        self._scale = 1.0 if counted is None or not self.now.total else counted / self.now.total
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The node of each CPU."""
+        return self._runs[0][0].nodes
+
+    def under(self, plan_of: PlanOf) -> ReplayedLayout:
+        """All runs under a plan; raises ``NotSimulated`` where an object cannot have it."""
+        rows, sums = [], defaultdict[tuple[Place, Place, bool], float](float)
+        for at, (replay, number) in enumerate(self._runs):
+            here = replay.scenes[number]
+            plans = self._shifted(plan_of(here), here)
+            # Of many runs each has the objects in one phase.
+            chosen = plans if len(self._runs) == 1 else (plans[at % len(plans)],)
+            outcomes = [replay.run(number, one, self._line_bytes) for one in chosen]
+            part = 1 / len(outcomes)
+            rows.append(tuple(part * sum(each) for each in zip(*(one.windows for one in outcomes), strict=True)))
+            for one in (pair for outcome in outcomes for pair in outcome.pairs):
+                key = (one.victim_kind, one.victim_offset), (one.writer_kind, one.writer_offset), one.true_sharing
+                sums[key] += part * (one.local + one.remote) / len(self._runs)
+        return ReplayedLayout(plan_of(self.here), tuple(rows), sums)
+
+    def _shifted(self, plan: ReplayPlan, here: TraceScene) -> tuple[ReplayPlan, ...]:
+        return in_all_phases(plan, here) if self.phases > 1 else (plan,)
+
+    def under_candidate(self, candidate: Candidate) -> ReplayedLayout:
+        """All runs with the candidate's layout; raises ``NotSimulated``."""
+        return self.under(lambda here: plan_for(here, candidate, self._layouts))
+
+    def judgement(self, then: ReplayedLayout) -> Judgement:
+        """What a layout does to the misses."""
+        now, scale = self.now, self._scale
+        whole = max(self._whole, now.total * scale)
+        return Judgement(
+            now.total * scale,
+            then.total * scale,
+            change_interval(now.windows, then.windows),
+            whole,
+            tuple(self._lines(then)),
+            tuple(self._pairs(then)),
+            len(self._runs),
+            self.phases,
+            self._line_bytes,
+            self.here.objects,
+            sum(replay.accesses(number) for replay, number in self._runs),
+            tuple(self._remarks()),
+        )
+
+    def _name(self, place: Place) -> str:
+        if place not in self._names:
+            self._names[place] = self.here.member(*place, self._layouts)
+        return self._names[place]
+
+    def _pairs(self, then: ReplayedLayout) -> Iterator[JudgedPair]:
+        """The pairs of members whose misses differ most."""
+        sums = [defaultdict[tuple[str, str, bool], float](float) for _ in range(2)]
+        for side, counts in zip(sums, (self.now.pairs, then.pairs), strict=True):
+            for (victim, writer, own), count in counts.items():
+                side[self._name(victim), self._name(writer), own] += count * self._scale
+        old, new = sums
+        least = LEAST_CHANGE * self.now.total * self._scale
+        differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
+        for key in differ[:MOST_PAIRS]:
+            if abs(old[key] - new[key]) > least:
+                yield JudgedPair(*key, old[key], new[key])
+
+    def _lines(self, then: ReplayedLayout) -> Iterator[JudgedLine]:
+        """What lies on one line with the change, where the misses of it differ most."""
+        old, new = (_by_victim(one.pairs) for one in (self.now, then))
+        groups: dict[tuple[str, int], dict[str, tuple[float, float]]] = defaultdict(dict)
+        for place in old.keys() | new.keys():
+            line = groups[self._line(place, then.plan)]
+            before, after = line.get(self._name(place), (0.0, 0.0))
+            line[self._name(place)] = before + old[place] * self._scale, after + new[place] * self._scale
+        found = []
+        for members in groups.values():
+            names = sorted(members, key=lambda name: (-max(members[name]), name))
+            before, after = (sum(one[side] for one in members.values()) for side in (0, 1))
+            found.append(JudgedLine(tuple(names[:MOST_NAMED]), before, after))
+        least = LEAST_CHANGE * self.now.total * self._scale
+        found = [one for one in found if abs(one.before - one.after) > least]
+        yield from sorted(found, key=lambda one: -abs(one.before - one.after))[:MOST_LINES]
+
+    def _line(self, place: Place, plan: ReplayPlan) -> tuple[str, int]:
+        """The line on which a byte comes to lie in the first object of its kind: of the object, or beside them all."""
+        number, offset = place
+        if number >= len(plan.kinds):
+            return "", 0
+        kind, moved = self.here.kinds[number], plan.kinds[number]
+        start = kind.areas[0].address if moved.placement is None else moved.placement.first
+        return kind.outer.name, (start % self._line_bytes + _moved_to(offset, moved)) // self._line_bytes
+
+    def _remarks(self) -> Iterator[str]:
+        """What makes the numbers doubtful, as sentences."""
+        replay = self._runs[0][0]
+        if replay.counts.dropped:
+            share = replay.counts.dropped / (replay.counts.dropped + replay.counts.kept)
+            yield f"the trace was full before the end: the last {share:.1%} of its accesses are missing"
+        if self.here.doubtful:
+            names = ", ".join(self.here.doubtful)
+            yield f"taken as objects of one type, though other types may be among them: {names}"
+        if replay.untraced:
+            yield f"{replay.untraced:,} accesses to lines beyond the first 25 million are not among all misses"
+
+
+def _by_victim(pairs: Mapping[tuple[Place, Place, bool], float]) -> dict[Place, float]:
+    found = defaultdict[Place, float](float)
+    for (victim, _, _), count in pairs.items():
+        found[victim] += count
+    return found
+
+
+def _moved_to(offset: int, plan: KindPlan) -> int:
+    """Where a byte of an object goes."""
+    at = bisect_right(plan.pieces, offset, key=lambda piece: piece.old) - 1
+    if at < 0:
+        return offset
+    piece = plan.pieces[at]
+    return offset - piece.old + piece.new if offset < piece.old + piece.size else offset + plan.tail
