@@ -14,7 +14,7 @@ from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import analyse
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.model import Exposure, LayoutBlame, Profile
+    from linesmith.analyzer.model import LayoutBlame, Profile, ProfileChange
     from linesmith.analyzer.sharing.analysis import Explanation
 
 # Exact counts of a part of the lines could not be compared.
@@ -90,7 +90,7 @@ def command(
     looked_at = [ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)]
     found = compare(looked_at[0], looked_at[1], operations)
     if after_elf is not None:
-        found = replace(found, blame=_blamed(old, new, found.exposure))
+        found = replace(found, blame=_blamed(old, new, found))
     if type_ is not None:
         found = found.of_type(bare_name(type_))
         if not found.objects:
@@ -108,10 +108,10 @@ def command(
     options.write(shown, output)
 
 
-def _blamed(old: Explanation, new: Explanation, looked: Exposure) -> LayoutBlame:
+def _blamed(old: Explanation, new: Explanation, found: ProfileChange) -> LayoutBlame:
     """Which difference of the layouts of the two builds made contention."""
     from linesmith.analyzer.base.elf import read_symbols
-    from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame
+    from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame, unseen
     from linesmith.analyzer.comparison.sums import sums
 
     builds = [
@@ -120,7 +120,7 @@ def _blamed(old: Explanation, new: Explanation, looked: Exposure) -> LayoutBlame
         )
         for one in (old, new)
     ]
-    return blame(builds[0], builds[1], looked)
+    return blame(builds[0], builds[1], found.exposure, unseen(found))
 
 
 def _second(profiles: tuple[Path, Path], section: int, after_section: int | None) -> int:

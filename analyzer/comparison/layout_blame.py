@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from typing import TypeAlias
 
 from linesmith.analyzer.base.elf import ElfSymbols
 from linesmith.analyzer.comparison.compare import SHOWN_Z, change_of
@@ -28,10 +29,14 @@ from linesmith.analyzer.model import (
     Layout,
     LayoutBlame,
     LayoutCause,
+    MemberChange,
     MemberPair,
+    ProfileChange,
     Recording,
 )
 
+# Who waits: both members of a pair, whichever has to, or a member alone; whether for another object or element.
+Waits: TypeAlias = tuple[frozenset[Place], bool]
 MOST_PUSHES = 3
 # Misses of a line, as a share of the upgrades made by fetching its neighbour, from which on it may have caused them.
 LEAST_SHARE = 0.05
@@ -90,11 +95,33 @@ class _Gain:
     gained: Bounds
     rise: Bounds
 
+    @property
+    def row(self) -> Waits:
+        """The row of a comparison that it is in."""
+        one = self.victim
+        if isinstance(one, Meeting):
+            return frozenset((one.victim, one.writer)), one.apart
+        return frozenset((one,)), False
 
-def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBlame:
-    """What explains the contention that the new build has and the old one had not."""
+
+def unseen(found: ProfileChange) -> frozenset[Waits]:
+    """The rows of which nobody knows whether they are new: what they have now the old profile may have had."""
+    rows = [(_row(one), one.change.fate is Fate.UNSEEN) for held in found.objects for one in held.members]
+    return frozenset(row for row, doubted in rows if doubted) - {row for row, doubted in rows if not doubted}
+
+
+def _row(one: MemberChange) -> Waits:
+    victim, writer = Place(one.type, one.member), Place(one.writer_type, one.writer)
+    return frozenset((victim, writer) if one.writer else (victim,)), one.elsewhere
+
+
+def blame(
+    old: ProfiledBuild, new: ProfiledBuild, looked: Exposure, doubted: frozenset[Waits] = frozenset()
+) -> LayoutBlame:
+    """What explains the contention that the new build has and the old one had not; ``doubted`` rows are ``unseen``."""
     exact = bool(old.recording and new.recording)
-    gains = list(_exact_gains(old, new, looked) if exact else _sampled_gains(old, new, looked))
+    every = list(_exact_gains(old, new, looked) if exact else _sampled_gains(old, new, looked))
+    gains = [one for one in every if one.row not in doubted]
     builds = _Builds(old, new)
     causes: dict[tuple[str, tuple[str, ...]], list[_Gain]] = {}
     blameless = []
@@ -121,6 +148,7 @@ def blame(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> LayoutBla
         tuple(sorted(made, key=lambda one: (-one.gained.most, -one.gained.least, one.subject))),
         tuple(_named(one.pair) for one in sorted(unexplained, key=_least_gained, reverse=True)),
         round(hidden[1] - hidden[0] * looked.after / looked.before) if unknown else 0,
+        round(_risen(one for one in every if one.row in doubted).most),
     )
 
 
@@ -155,9 +183,10 @@ def _whole_name(place: Place) -> str:
 def _exact_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> Iterator[_Gain]:
     """Pairs that differ by more than runs do, whichever of the two waits."""
     before, after = _unordered(old.sums.meetings), _unordered(new.sums.meetings)
+    locks = old.sums.locks | new.sums.locks
     for pair, amount in after.items():
         was = before.get(pair, Bounds()).most
-        waited = not (old.sums.locks | new.sums.locks).isdisjoint((pair.victim, pair.writer))
+        waited = not locks.isdisjoint((pair.victim, pair.writer))
         if change_of(round(was), round(amount.most), looked, True, waited).fate in (Fate.NEW, Fate.ROSE):
             more = amount.most - was * looked.after / looked.before
             yield _Gain(pair, pair, Bounds(more, more), Bounds(more, more))

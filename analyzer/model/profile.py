@@ -380,13 +380,15 @@ class LayoutBlame:
     """What of the contention ``gained`` from one build to another their layouts explain, most first.
 
     ``unexplained`` are pairs that gained with no difference of the layout to blame; ``unknown`` accesses are more than
-    before, beyond chance, on lines of which the object is not known: they are not in ``gained``.
+    before, beyond chance, on lines of which the object is not known, and ``doubted`` ones on members that the earlier
+    profile may have had among such: they are not in ``gained``.
     """
 
     gained: Bounds
     causes: tuple[LayoutCause, ...]
     unexplained: tuple[MemberPair, ...]
     unknown: int = 0
+    doubted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,6 +161,9 @@ class _Table:
         if one.unknown:
             more = self._amount(Bounds(one.unknown, one.unknown))
             yield f"  {more} more are on lines of which the object is not known: no layout can be held against them"
+        if one.doubted:
+            more = self._amount(Bounds(one.doubted, one.doubted))
+            yield f"  {more} are on members that may be new, or may have been among unknown lines before"
 
     def _amount(self, one: Bounds) -> str:
         unit = self._looked.after if self._looked.unit == "operations" else 1.0

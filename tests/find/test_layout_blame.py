@@ -17,7 +17,8 @@ from linesmith_command import linesmith
 from record.programs import compile_c
 
 from linesmith.analyzer.base.elf import ElfSymbols
-from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame
+from linesmith.analyzer.comparison.compare import ProfileFindings, compare
+from linesmith.analyzer.comparison.layout_blame import ProfiledBuild, blame, unseen
 from linesmith.analyzer.comparison.sums import sums
 from linesmith.analyzer.model import (
     Bounds,
@@ -26,6 +27,9 @@ from linesmith.analyzer.model import (
     Layout,
     LayoutBlame,
     LineCost,
+    LineObject,
+    Outcome,
+    Profile,
     Recording,
     SharingCost,
     Side,
@@ -221,6 +225,19 @@ def test_objects_that_became_smaller_have_neighbours() -> None:
     (cause,) = blamed((old, None), (new, met(new, 500, "m0[1]", "m0[2]")), EXACT).causes
     assert "64 -> 56 bytes, so that objects have other neighbours" in cause.differences
     assert [(one.first, one.second) for one in cause.pairs] == [("m0[]", "another m0[]")]
+
+
+def test_what_the_earlier_profile_may_have_had_is_not_gained() -> None:
+    old = struct("pair", scalar("a"), *(scalar(f"pad{at}") for at in range(8)), scalar("b"))
+    new = struct("pair", scalar("a"), scalar("b"))
+    after = met(new, 400, "a", "b")
+    nothing = LineObject("", None, 0, 0, 0.0, Outcome.CANNOT_TELL)
+    before = replace(met(old, 300, "a", "b"), objects=(nothing,), cost=LineCost())
+    first, second = (ProfileFindings(Profile("", "", "hitm", ()), (one,)) for one in (before, after))
+    builds = [ProfiledBuild(table(layout), NO_SYMBOLS, sums([one])) for layout, one in ((old, before), (new, after))]
+    found = blame(builds[0], builds[1], Exposure("", 1.0, 1.0), unseen(compare(first, second)))
+    assert (found.causes, found.gained.most) == ((), 0)
+    assert 400 < found.doubted < 430
 
 
 def test_samples_have_intervals() -> None:
