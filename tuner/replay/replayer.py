@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses
@@ -231,20 +235,23 @@ def _misses(events: _replay.Events) -> Misses:
     )
 
 
+@cache
+def _draws(windows: int) -> NDArray[np.int64]:
+    """So many of the windows, ``RESAMPLES`` times over: a repeatable choice."""
+    draw = Random(0)  # noqa: S311 - no secret
+    return np.array([draw.choices(range(windows), k=windows) for _ in range(RESAMPLES)])
+
+
 def change_interval(before: Sequence[float], after: Sequence[float]) -> Interval:
     """The middle 95 % of the change (after - before) / before; ``before`` and ``after`` are misses by window.
 
     The same windows give the same interval. 0 to 0 where nothing was missed before.
     """
-    draw = Random(0)  # noqa: S311 - a repeatable choice of windows, no secret
-    windows = [pair for pair in zip(before, after, strict=True) if any(pair)]
-    changes = []
-    for _ in range(RESAMPLES):
-        chosen = draw.choices(windows, k=len(windows)) if windows else []
-        old = sum(pair[0] for pair in chosen)
-        if old:
-            changes.append((sum(pair[1] for pair in chosen) - old) / old)
+    windows = np.array([pair for pair in zip(before, after, strict=True) if any(pair)], float)
+    if not len(windows):
+        return Interval(0.0, 0.0)
+    old, new = windows[_draws(len(windows))].sum(axis=1).T
+    changes = sorted(((new[old > 0] - old[old > 0]) / old[old > 0]).tolist())
     if not changes:
         return Interval(0.0, 0.0)
-    changes.sort()
     return Interval(changes[int(TAIL * len(changes))], changes[int((1 - TAIL) * len(changes)) - 1])
