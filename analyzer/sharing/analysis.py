@@ -148,12 +148,14 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     containment, apart = Containment(found.reading.layouts), lines_apart(found.profile)
     quiet = tuple(line for line in found.unseen or found.left_out if line.address not in apart)
     left = replace(found.profile, lines=quiet)
-    lines: list[Finding] = []
-    for record in records:
-        kept = lines_known_to_hold(record, left, containment)[:MOST_QUIET]
-        if kept:
-            lines += with_first(_explained(found, kept), record)
-    return tuple(lines)
+    holding_one = {record: lines_known_to_hold(record, left, containment)[:MOST_QUIET] for record in records}
+    lines = {id(line): line for kept in holding_one.values() for line in kept}
+    explained = dict(zip(lines, _explained(found, tuple(lines.values())), strict=True))
+    return tuple(
+        one
+        for record, kept in holding_one.items()
+        for one in with_first([explained[id(line)] for line in kept], record)
+    )
 
 
 def _explained(found: Explanation, lines: Sequence[CacheLine]) -> tuple[Finding, ...]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.model import CacheLine, Profile
 from linesmith.plugins.profiles.formats import COMPACT_MAGIC
+from linesmith.plugins.text import printable, printable_profile
 
 VERSION = 3
 # What bounds the memory that a file can take: its document, and records of one kind.
@@ -184,7 +185,7 @@ def decode_compact(data: bytes) -> Profile:
     if not unpacking.eof or unpacking.unused_data:
         raise ValueError("it is cut off, larger than any recorder makes it, or goes on behind its end")
     found = msgspec.msgpack.decode(document, type=ProfileColumns)
-    profile = msgspec.json.decode(found.profile, type=Profile)
+    profile = printable_profile(msgspec.json.decode(found.profile, type=Profile))
     return replace(profile, lines=tuple(_records(CacheLine, found.lines)))
 
 
@@ -235,7 +236,8 @@ def _items(field: ColumnField, column: Column, rows: int) -> list[Any]:
             raise ValueError(f"its column {field.name} counts values that it lacks")
         if any(isinstance(one, int) and one < 0 for one in column.distinct):
             raise ValueError(f"its column {field.name} has a number below 0")
-        found = np.array((*column.distinct, None), object)[numbers] if rows else numbers
+        distinct = (printable(one) if isinstance(one, str) else one for one in column.distinct)
+        found = np.array((*distinct, None), object)[numbers] if rows else numbers
     if column.absent:
         gone = np.unpackbits(np.frombuffer(column.absent, np.uint8), count=rows)
         if not field.may_be_none or len(column.absent) != (rows + 7) // 8:

@@ -72,7 +72,7 @@ def read_recorded(path: Path, source: str) -> tuple[Profile, ...]:
         raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
     if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in found.areas):
         raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
-    return (printable_profile(replace(found, source=source)),)
+    return (replace(found, source=source),)
 
 
 def encode(profile: Profile) -> bytes:
@@ -101,7 +101,7 @@ def _from_json(data: bytes, source: str) -> Profile:
     profile = msgspec.json.decode(text, type=_ProfileDocument).profile
     if not _is_plausible(profile):
         raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
-    return profile
+    return printable_profile(profile)
 
 
 def _other_version(source: str, version: int) -> str:
