@@ -164,8 +164,8 @@ def _refined(
     """The areas, objects by objects where ``types`` or ``elements`` tell more of those that begin there."""
     begin = sorted({*types, *elements})
     for area in map(_of_its_own, areas):
-        told = begin[bisect_left(begin, area.address) : bisect_left(begin, area.end)]
-        more = [one for one in told if one in elements or (types[one],) != area.types[:1]]
+        here = begin[bisect_left(begin, area.address) : bisect_left(begin, area.end)]
+        more = [one for one in here if one in elements or (types[one],) != area.types[:1]]
         named = {(one - area.address) // area.stride: (types[one],) if one in types else () for one in more}
         for piece in area.split(named):
             element = elements.get(piece.address)
