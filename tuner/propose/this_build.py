@@ -71,5 +71,5 @@ def _start(finding: Finding, target: LineObject, places: Mapping[LineMember, int
         names = {one.top for one, place in places.items() if 0 <= place + start < finding.bytes}
         return sum(pair.weight for pair in _between(finding, names))
 
-    first = -(max(places.values()) // step) * step
+    first = -(max(places.values(), default=0) // step) * step
     return max(range(first, finding.bytes, step), key=lambda start: (met(start), start == target.start))
