@@ -144,7 +144,7 @@ def test_a_run_tells_what_its_best_variant_parts_which_then_holds_what_the_tree_
     done = linesmith("intent", run / "queue", "queue", "--from", run / "run", "--into", tmp_path / "linesmith.toml")
     text = (tmp_path / "linesmith.toml").read_text()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "profile.json of the run on tree: 1 line holds a struct queue, with " in text
+    assert "profile of the run on tree: 1 line holds a struct queue, with " in text
     assert "; measured: command value, 1 thread: -50.0% (-50.0% to -50.0%)" in text
     (isolation,) = (part for part in text.split("\n\n") if part.startswith("[[type.isolate]]"))
     assert {'"head"', '"tail"'} == {line.partition("[")[2].strip("]") for line in isolation.split("\n")[1:3]}

@@ -32,7 +32,7 @@ SHORT = (
     .replace("[search]", "[search]\nconfirm = 1")
 )
 # What an undisturbed run recorded. Recordings of threads differ by some accesses, and so may what follows from them.
-REREAD = SHORT.replace('command = "{queue} work"', 'profile = "undisturbed/profile.json"')
+REREAD = SHORT.replace('command = "{queue} work"', 'profile = "undisturbed/profile"')
 # By name: a plan and a number of workers.
 MODES = {
     "benchmark": (SHORT, 1),

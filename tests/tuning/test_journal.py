@@ -104,12 +104,12 @@ def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path, names: 
 
 def test_a_run_in_which_nothing_was_measured_is_begun_again_with_what_was_built(run: RunDirectory) -> None:
     (run.path / "artifacts" / "key").mkdir()
-    (run.path / "profile.json").touch()
+    (run.path / "profile").touch()
     run.close()
     with RunDirectory.create(run.path, "another plan", run.path.parent) as again:
         assert again.plan == "another plan"
     assert (run.path / "artifacts" / "key").is_dir()
-    assert not (run.path / "profile.json").exists()
+    assert not (run.path / "profile").exists()
 
 
 def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:

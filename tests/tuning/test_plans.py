@@ -176,7 +176,7 @@ def test_a_kernel_that_is_yet_to_be_built_is_booted_to_be_recorded(tmp_path: Pat
 def test_the_profile_of_a_run_is_its_recording_or_lies_where_the_plan_says(tmp_path: Path) -> None:
     folder = project(tmp_path)
     named = PLAN.replace(_RECORD, 'profile = "seen.txt"').replace("[search]", "[search]\nsection = 2")
-    expected = {PLAN: RunProfile(tmp_path / "run-0/profile.json"), named: RunProfile(tmp_path / "seen.txt", 2)}
+    expected = {PLAN: RunProfile(tmp_path / "run-0/profile"), named: RunProfile(tmp_path / "seen.txt", 2)}
     for number, (text, profile) in enumerate(expected.items()):
         run = tmp_path / f"run-{number}"
         RunDirectory.create(run, text, folder).close()
