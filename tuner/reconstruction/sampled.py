@@ -153,7 +153,12 @@ def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, her
 
 
 def _writing(finding: Finding) -> frozenset[tuple[int, str]]:
-    """Those that are named for it, and who takes a lock; who waits for one reads it over and over."""
+    """Those that are named for it, and who takes a lock; who waits for one reads it over and over.
+
+    None where the profile has stores: what happens often would be among them.
+    """
+    if finding.stores_sampled:
+        return frozenset()
     return frozenset(
         (member.offset, function.name)
         for member in finding.members
