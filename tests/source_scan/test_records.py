@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where records and the atoms of their members stand: the cases of ``cases/records.txt``.
 
-Lines that begin with ``=`` are what the program says: of the record its kind, line and size, and its first and last line;
-of each member its offset and width in bits, what it is inside of, the macro that gives it, the others of its
+Lines that begin with ``=`` are what the program says: of the record its kind, line and size, and its first and last
+line; of each member its offset and width in bits, what it is inside of, the macro that gives it, the others of its
 declaration, its atom, its declaration where that is another text, and its descriptions.
 """
 
