@@ -28,6 +28,8 @@ BY_WORD, BY_HALF, BY_BYTES, POWER = 0.13, 0.07, 0.01, 1.3
 SWAPPED = 0.3
 # Below odds of about six to one a member is in doubt.
 SURE = 0.85
+# A member that is likelier than any other; a record without one is not known.
+LIKELIER = 0.5
 # Types that are looked at more closely, and starts of each.
 MOST_TYPES = 24
 MOST_STARTS = 64
@@ -46,16 +48,19 @@ def drifted(clues: Sequence[Clue], proposer: Proposer) -> Iterator[Hypothesis]:
             yield Hypothesis(layout, most, tuple(zip(offsets, way, strict=True)))
 
 
-def open_offsets(one: Hypothesis, clues: Sequence[Clue], proposer: Proposer) -> tuple[int, ...]:
-    """Offsets in the line that may as well be another member of the record, if it may be laid out otherwise."""
+def certainties(one: Hypothesis, clues: Sequence[Clue], proposer: Proposer) -> dict[int, float]:
+    """How likely each offset of the line is the member there, if the record may be laid out otherwise (0 to 1).
+
+    Empty where instructions are known.
+    """
     offsets = sorted({clue.offset for clue in clues})
     if not offsets or any(clue.by_instruction for clue in clues):
-        return ()
+        return {}
     starts = next((starts for layout, starts in _promising(clues, proposer, one.layout)), [])
     usable = sorted({one.start_at(offset) for offset in offsets}.union(starts))
     shares = _Ways(one.layout, usable, offsets, clues).shares()
     at = [usable.index(one.start_at(offset)) for offset in offsets]
-    return tuple(offset for number, offset in enumerate(offsets) if shares[number, at[number]] < SURE)
+    return {offset: float(shares[number, at[number]]) for number, offset in enumerate(offsets)}
 
 
 def change_cost(one: Hypothesis) -> float:

@@ -21,7 +21,7 @@ from linesmith.analyzer.attribution.doubts import (
     ill_fitting,
     misfit_words,
 )
-from linesmith.analyzer.attribution.drift import open_offsets
+from linesmith.analyzer.attribution.drift import LIKELIER, SURE, certainties
 from linesmith.analyzer.attribution.evidence import CodeEvidence
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place, within
 from linesmith.analyzer.attribution.identify import identify
@@ -156,13 +156,16 @@ class _Knowledge:
         place = Hypothesis(one.layout, one.start, one.ways)
         clues = clues_of(_own(line, self.kernel).accesses, self.neighbours.evidence)
         held, _ = within(clues, place, self.containment)
-        misfits = {*ill_fitting(place, held), *open_offsets(place, held, self.neighbours.proposer)}
+        certain = certainties(place, held, self.neighbours.proposer)
+        contradicted = ill_fitting(place, held)
+        misfits = {*contradicted, *(offset for offset, share in certain.items() if share < SURE)}
+        likely = any(share > LIKELIER and offset not in contradicted for offset, share in certain.items())
         starts = len({start for _, start in one.ways})
         where = _OTHER_LAYOUT if starts > 1 else _OPEN_START if starts else ""
         against = where, misfit_words(sorted(misfits)) if misfits else ""
         reason, doubt = ("; ".join(filter(None, (said, *against))) for said in (one.reason, one.doubt))
         found = replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))
-        if one.margin < NO_OTHER and misfits >= {clue.offset for clue in held}:
+        if one.margin < NO_OTHER and not likely and misfits >= {clue.offset for clue in held}:
             return replace(found, outcome=Outcome.CANNOT_TELL)
         return found
 

@@ -227,7 +227,7 @@ def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Pa
     except TraceError as error:
         if named is not None:
             raise
-        remark(f"no candidate is replayed: {error}")
+        remark(f"the trace is not replayed: {error}")
         return None
 
 

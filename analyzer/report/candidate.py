@@ -167,6 +167,8 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
 
 # What a table says of the change in its own column, at least; with less room it stands below the row.
 LEAST_CHANGE = 24
+# Those of a candidate's name, of what it saves, and of its size.
+LEAST_COLUMNS = 5
 HEAD = ("", "change", "saves", "misses", "80% interval", "size", "pages/1,000", "moved", "diff")
 
 
@@ -180,8 +182,10 @@ def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str
         widths[1] = min(widths[1], room)
         return [in_columns([one, cut(what, room), *rest], widths, sides).rstrip() for one, what, *rest in table]
     del widths[1]
+    while sum(widths) + 2 * (len(widths) - 1) > columns and len(widths) > LEAST_COLUMNS:
+        del widths[-1]  # the last says least; --candidate has it
     rows: list[str] = []
-    for one, what, *rest in table:
+    for one, what, *rest in (row[: len(widths) + 1] for row in table):
         rows.append(in_columns([one, *rest], widths, ">" * len(widths)).rstrip())
         rows += prose(what, " " * 4, " " * 6, columns).splitlines()
     return rows

@@ -215,7 +215,7 @@ def test_origins_are_left_out_unless_asked_for_and_variables_of_other_commands(h
         (("slab",), {"LINESMITH_SLAP_CPUS": "8"}, "names no option that can be; did you mean LINESMITH_SLAB_CPUS?"),
         ((), {"LINESMITH_XYZZY": "x"}, "names no option that can be; `linesmith config` lists the options"),
         ((), {"LINESMITH_CPUS": ""}, "is empty and so sets nothing; give it a value, or unset it"),
-        (("lint",), {"LINESMITH_TOP": "9"}, "is set and lint does not take it; those that do are hot, compare"),
+        (("diff",), {"LINESMITH_MINUTES": "9"}, "is set and diff does not take it; those that do are bench, tune"),
     ],
 )
 def test_a_variable_that_changes_nothing_is_told_of(

@@ -133,7 +133,7 @@ def replays(example: Path, profile: Path, *words: str | Path) -> tuple[bool, str
     """Whether ``suggest`` replays a trace, and what it says on standard error."""
     done = linesmith("suggest", example / "bench", profile, *words)
     assert done.returncode == 0, done.stderr
-    return "  simulated   64-byte lines: 199 -> 0 misses" in done.stdout, done.stderr
+    return "  saves       199 of 199 (" in done.stdout, done.stderr
 
 
 def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(example: Path, recording: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(e
     moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))
     assert replays(example, recording, "--trace", moved) == (True, "")
     nowhere = (
-        f"linesmith: no candidate is replayed: {place_of_trace(recording)}, the trace of {recording}, is not there; "
+        f"linesmith: the trace is not replayed: {place_of_trace(recording)}, the trace of {recording}, is not there; "
     )
     assert replays(example, recording) == (False, f"{nowhere}name its place with --trace\n")
 
@@ -154,7 +154,9 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
         write_trace(place, CONFLICT + ELSEWHERE, (0, 0))
     replayed, said = replays(example, recording)
     assert (replayed, said.count("\n")) == (False, 1)
-    assert f"no candidate is replayed: {place} is not the trace of {recording}: it is of another recording, or " in said
+    assert (
+        f"the trace is not replayed: {place} is not the trace of {recording}: it is of another recording, or " in said
+    )
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
     assert (

@@ -52,10 +52,12 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
         "Who touches this line",
         "Who waits for whom",
         f"Recommended: {recommended}",
+        "All candidates of line 0",
     ]
     assert recommended == "candidate qlkgp: move guard behind name"
-    # Maps of the object and of both layouts.
-    assert [title[:20] for title in browser.texts(".drawing svg > title")] == ["struct session_index"] * 3
+    # Maps of the object, and of both layouts of each candidate.
+    drawings = [title[:20] for title in browser.texts(".drawing svg > title")]
+    assert drawings == ["struct session_index"] * len(drawings)
     # What was not given was not checked.
     missing = browser.texts("[aria-labelledby=unchecked] li")
     assert [re.findall(r"--\w+", one) for one in missing] == [

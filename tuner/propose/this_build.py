@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from linesmith.analyzer.attribution.line_objects import NO_OTHER
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
@@ -26,7 +27,11 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     """
     target = finding.objects[0] if finding.objects else None
     own = own_members(finding)
-    if target is None or target.layout is None or not (target.ways or any(one.doubted for one in own)):
+    if target is None or target.layout is None:
+        return finding
+    # A record that is sure and laid out as here: what is in doubt of its members is said with the candidate.
+    unsure = target.margin < NO_OTHER and any(one.doubted for one in own)
+    if not target.ways and not unsure:
         return finding
     sure = {one: one.object_offset or 0 for one in own if not one.doubted}
     known = _between(finding, {one.top for one in sure})

@@ -197,16 +197,20 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
     """What a recording counted on a line: misses, and accesses that would have missed if others had not before."""
     misses: Counter[tuple[int, int | None]] = Counter()
     first: Counter[tuple[int, int | None]] = Counter()
+    blamed: Counter[tuple[int, int | None]] = Counter()
     for one in placed.line.conflicts:
         misses[one.offset, one.code_address] += one.misses
         first[one.offset, one.code_address] += one.misses + one.shadowed
+        # A store for each miss that it is to blame for, though several may have missed after one.
+        writer = one.writer_offset, one.writer_code_address
+        blamed[writer] = max(blamed[writer], one.misses)
     stays: Counter[str | None] = Counter()
     for row in placed.line.accesses:
         stays[row.function] = max(stays[row.function], first[row.offset or 0, row.code_address])
     for row in placed.line.accesses:
         key = row.offset or 0, row.code_address
         # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
-        stores = min(row.stores, max(first[key], stays[row.function], row.stores_l1_miss or 0))
+        stores = min(row.stores, max(first[key], stays[row.function], blamed[key], row.stores_l1_miss or 0))
         loads = 0.0 if row.stores else float(first[key])
         if loads or stores:
             yield SampledTouch(
@@ -218,7 +222,7 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 loads,
                 float(stores),
                 min(misses[key] / (loads + stores), 1.0),
-                row.cpus,
+                len(row.by_cpu) or row.cpus,
                 origin((row,)).nodes,
                 row.code_address or 0,
             )

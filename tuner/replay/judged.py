@@ -7,7 +7,7 @@ and each growth must save its part of what can be saved. Of two changes that rep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -106,7 +106,7 @@ def _reconstructed(
     layout = finding.objects[0].layout or 0
     others = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == layout]
     lines = (finding, *(one for one in others if one.objects[0].outcome in KNOWN))
-    here = sampled_scene(lines, layouts.by_id(layout), layouts, premises.kernel)
+    here = sampled_scene(lines, layouts.by_id(layout), layouts, premises.kernel, profile.areas)
     draws = reconstructed(lines, profile, layouts, premises.accesses, here)
     if not draws:
         return "nothing was replayed, because the profile does not say which bytes were accessed."
@@ -123,15 +123,24 @@ def _reconstructed(
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A candidate with its judgement, and its misses by window of the runs."""
+    """A candidate with its judgement, and its misses by window of the runs.
+
+    ``around_lock`` tells that others move away from a lock, which then stays with all the rest.
+    """
 
     candidate: Candidate
     layout: ReplayedLayout
+    around_lock: bool = False
 
     @property
     def effort(self) -> tuple[float, int]:
         """The share of memory that it takes more, and how many members move: the smaller change has less of it."""
         return growth(self.candidate), self.candidate.churn.members
+
+    @property
+    def burden(self) -> tuple[float, int, bool]:
+        """Its effort; of equals what moves a lock is less, since members that nobody sampled profit too."""
+        return *self.effort, self.around_lock
 
     @property
     def saved(self) -> float:
@@ -162,19 +171,28 @@ def judged(answers: Sequence[Suggestion], runs_of: RunsOf) -> tuple[Suggestion, 
 def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
     found: list[Contender] = []
     untold: list[Candidate] = []
+    locks = {one.top for one in own_members(answer.finding) if one.lock}
     for one in answer.candidates:
         runs = runs_of.get(one.before.id, answer.withheld)
         try:
             if isinstance(runs, str):
                 raise NotSimulated(runs.removesuffix("."))
             layout = runs.under_candidate(one)
-            found.append(Contender(replace(one, judgement=runs.judgement(layout), recommended=""), layout))
+            judgement = runs.judgement(layout)
+            around = bool(locks) and locks.isdisjoint(_moved(one))
+            found.append(Contender(replace(one, judgement=judgement, recommended=""), layout, around))
         except NotSimulated as refusal:
             untold.append(replace(one, judgement=replace(NOT_JUDGED, refusal=f"{refusal}.")))
     if not found:
         why = answer.withheld or f"Nothing is recommended: {untold[0].judgement.refusal}" if untold else ""
         return replace(answer, candidates=tuple(untold[:MOST_CANDIDATES]), declined=why)
     return answered(answer, found)
+
+
+def _moved(candidate: Candidate) -> Iterator[str]:
+    """The members that change their place or alignment."""
+    for move in candidate.moves:
+        yield from filter(None, (move.member, move.partner, *move.members))
 
 
 def answered(answer: Suggestion, found: Sequence[Contender]) -> Suggestion:
@@ -205,8 +223,8 @@ def chosen(found: Sequence[Contender]) -> Contender | None:
     best = max(worth, key=lambda one: (_net(one, most), -one.candidate.churn.members), default=None)
     if best is None:
         return None
-    alike = [one for one in worth if one.effort < best.effort and may_be_equal(one.layout.windows, best.layout.windows)]
-    return min(alike, key=lambda one: (one.effort, -one.saved), default=best)
+    alike = [one for one in worth if one.burden < best.burden and may_be_equal(one.layout.windows, best.layout.windows)]
+    return min(alike, key=lambda one: (one.burden, -one.saved), default=best)
 
 
 def _pays(one: Contender, level: Sequence[Contender]) -> bool:
