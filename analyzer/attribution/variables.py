@@ -41,7 +41,7 @@ def variable_areas(
 
     Those of a CPU or of a thread are known where its own instructions show where its copy begins.
     """
-    plain = _Variables(symbols, layouts, accesses, of_threads=False)
+    plain = _StaticVariables(symbols, layouts, accesses, of_threads=False)
     copies = _copies(profile, symbols, accesses) if kernel and accesses is not None else {}
     begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
     section = range(begin or 0, end or 0)
@@ -55,11 +55,11 @@ def variable_areas(
                 areas = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in plain.on(line, distance))
                 found |= {area.address: area for area in areas}
     if not kernel and accesses is not None:
-        found |= _of_threads(profile, _Variables(symbols, layouts, accesses, of_threads=True), accesses)
+        found |= _of_threads(profile, _StaticVariables(symbols, layouts, accesses, of_threads=True), accesses)
     return tuple(found[address] for address in sorted(found))
 
 
-def _of_threads(profile: Profile, own: _Variables, accesses: AccessMap) -> dict[int, ObjectArea]:
+def _of_threads(profile: Profile, own: _StaticVariables, accesses: AccessMap) -> dict[int, ObjectArea]:
     """The variables that threads have of their own, by address, in every block that is known."""
     lines = sorted((one for one in profile.lines if one.address is not None), key=lambda one: one.address or 0)
     addresses = [line.address or 0 for line in lines]
@@ -72,7 +72,7 @@ def _of_threads(profile: Profile, own: _Variables, accesses: AccessMap) -> dict[
     return found
 
 
-class _Variables:
+class _StaticVariables:
     """Those of the file, or the own ones of its threads, by address."""
 
     def __init__(self, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None, of_threads: bool) -> None:

@@ -68,7 +68,7 @@ def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float,
     by_victim: dict[str, list[Meeting]] = {}
     for key in dict.fromkeys((*sides[0].meetings, *sides[1].meetings)):
         by_victim.setdefault(key.victim.type, []).append(key)
-    judge = _Judge(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
+    judge = _RowVerdicts(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
     objects = [judge.object(name) for name in dict.fromkeys((*sides[0].objects, *sides[1].objects))]
     doubtful = any(map(is_vague, (*old.findings, *new.findings))) or any(types for types, _ in judge.unplaced)
     known, total = judge.known(), judge.change(old.contended, new.contended)
@@ -160,7 +160,7 @@ def _fate(before: int, after: int, same: bool, fewer: bool) -> Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _RowVerdicts:
     """Makes the rows of a comparison."""
 
     exact: bool

@@ -83,7 +83,7 @@ class ProfiledBuild:
 
 
 @dataclass(frozen=True, slots=True)
-class _Gain:
+class _GainedContention:
     """What a pair has more than before, in accesses of the new run; ``rise`` is what the ``victim`` has, whoever wrote.
 
     Of exact counts the victim is the pair, and both are one. Samples do not name the writer: where a member waits for
@@ -123,7 +123,7 @@ def blame(
     every = list(_exact_gains(old, new, looked) if exact else _sampled_gains(old, new, looked))
     gains = [one for one in every if one.row not in doubted]
     builds = _Builds(old, new)
-    causes: dict[tuple[str, tuple[str, ...]], list[_Gain]] = {}
+    causes: dict[tuple[str, tuple[str, ...]], list[_GainedContention]] = {}
     blameless = []
     for one in gains:
         cause = builds.cause(one.pair)
@@ -152,18 +152,18 @@ def blame(
     )
 
 
-def _cause(subject: str, differences: tuple[str, ...], group: list[_Gain], total: Bounds) -> LayoutCause:
+def _cause(subject: str, differences: tuple[str, ...], group: list[_GainedContention], total: Bounds) -> LayoutCause:
     gained = Bounds(sum(one.gained.least for one in group), min(_risen(group).most, total.most))
     share = Bounds(gained.least / (total.most or 1), min(1.0, gained.most / (total.least or total.most or 1)))
     pairs = {pair.names: pair for pair in map(_named, (one.pair for one in sorted(group, key=_least_gained)))}
     return LayoutCause(subject, differences, tuple(reversed(pairs.values())), gained, share)
 
 
-def _least_gained(one: _Gain) -> float:
+def _least_gained(one: _GainedContention) -> float:
     return one.gained.most
 
 
-def _risen(gains: Iterable[_Gain]) -> Bounds:
+def _risen(gains: Iterable[_GainedContention]) -> Bounds:
     """What all victims have more, each counted once."""
     return sum({one.victim: one.rise for one in gains}.values(), Bounds())
 
@@ -180,7 +180,7 @@ def _whole_name(place: Place) -> str:
     return place.member if place.member == place.type else f"{place.type}.{place.member}"
 
 
-def _exact_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> Iterator[_Gain]:
+def _exact_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> Iterator[_GainedContention]:
     """Pairs that differ by more than runs do, whichever of the two waits."""
     before, after = _unordered(old.sums.meetings), _unordered(new.sums.meetings)
     locks = old.sums.locks | new.sums.locks
@@ -189,7 +189,7 @@ def _exact_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> It
         waited = not locks.isdisjoint((pair.victim, pair.writer))
         if change_of(round(was), round(amount.most), looked, True, waited).fate in (Fate.NEW, Fate.ROSE):
             more = amount.most - was * looked.after / looked.before
-            yield _Gain(pair, pair, Bounds(more, more), Bounds(more, more))
+            yield _GainedContention(pair, pair, Bounds(more, more), Bounds(more, more))
 
 
 def _unordered(meetings: Mapping[Meeting, Bounds]) -> dict[Meeting, Bounds]:
@@ -201,7 +201,7 @@ def _unordered(meetings: Mapping[Meeting, Bounds]) -> dict[Meeting, Bounds]:
     return found
 
 
-def _sampled_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> Iterator[_Gain]:
+def _sampled_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> Iterator[_GainedContention]:
     """Pairs of which a victim waits more, as far as samples tell: 80 % intervals."""
     scale = looked.after / looked.before
     for pair, amount in new.sums.meetings.items():
@@ -213,7 +213,7 @@ def _sampled_gains(old: ProfiledBuild, new: ProfiledBuild, looked: Exposure) -> 
             before, after = _counted(old.sums.meetings.get(pair, Bounds())), _counted(amount)
             most = min(rise.most, after.most - scale * before.least)
             gained = Bounds(max(0.0, after.least - scale * before.most), max(0.0, most))
-            yield _Gain(pair, pair.victim, gained, rise)
+            yield _GainedContention(pair, pair.victim, gained, rise)
 
 
 def _counted(one: Bounds) -> Bounds:
@@ -402,7 +402,7 @@ def _spot(one: Spot | None) -> str:
     return f"{offset} (line {line_of(offset)} byte {offset % CACHE_LINE_BYTES})"
 
 
-def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tuple[str, ...]], _Gain]]:
+def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tuple[str, ...]], _GainedContention]]:
     """Contended members that have another one next to them now, on the other line of a pair that is fetched whole.
 
     A recording counts the upgrades that this makes, but not where: no more than a line's misses can be its.
@@ -415,4 +415,4 @@ def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tu
         for other, cause in builds.neighbours(place) if count >= LEAST_SHARE * more else ():
             pair = Meeting(place, other, False, ADJACENT_LINE_BYTES)
             most = Bounds(0.0, min(more, count))
-            yield cause, _Gain(pair, pair, most, most)
+            yield cause, _GainedContention(pair, pair, most, most)

@@ -39,7 +39,7 @@ _SAME = (Fate.STAYED, Fate.UNCLEAR)
 
 def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSection, columns: int = WIDTH) -> str:
     """What made the difference, then records that changed, hottest first, and what to be careful about."""
-    table = _Table(found)
+    table = _ChangeTable(found)
     blocks = ["\n".join(table.blame(found.blame))] if found.blame else []
     blocks += table.objects()
     blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
@@ -47,7 +47,7 @@ def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSect
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _ChangeTable:
     """The rows of a comparison: counts as they are, or per operation."""
 
     found: ProfileChange

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from linesmith.analyzer.attribution.lock import takes_lock
-from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, Evidence, SampledTouch, TouchKind
+from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
 # How likely code that no sample shows is reached, by each instruction that may do it.
 REACHED = 0.5
@@ -66,7 +66,7 @@ class Draw:
     seed: int
 
 
-def drawn(evidence: Evidence, seed: int) -> Draw:
+def drawn(evidence: SampledTouches, seed: int) -> Draw:
     """The draw with this seed."""
     draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
     touches = evidence.touches
@@ -93,7 +93,7 @@ def drawn(evidence: Evidence, seed: int) -> Draw:
     )
 
 
-def changed(now: Draw, evidence: Evidence, draw: Random) -> Draw:
+def changed(now: Draw, evidence: SampledTouches, draw: Random) -> Draw:
     """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
     tasks = list(now.tasks)
     at = draw.randrange(len(tasks))
@@ -161,7 +161,7 @@ def _fits(one: SampledTouch, other: SampledTouch) -> bool:
     return max(first, second) <= (ALIKE if known else 2) * min(first, second)
 
 
-def _machine(evidence: Evidence, draw: Random) -> int:
+def _machine(evidence: SampledTouches, draw: Random) -> int:
     """How many CPUs there are: as many as a function ran on, or more, when each part of them does something else."""
     if evidence.exact:
         return len(evidence.nodes)

@@ -17,7 +17,7 @@ from random import Random
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.tuner.reconstruction.draw import Draw, DrawnTask, changed
-from linesmith.tuner.reconstruction.sampled import Evidence, SampledTouch, TouchKind
+from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
 
 TRIAL_ACCESSES = 6_000
@@ -38,7 +38,7 @@ LEAST_HANDOVER = 0.003
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _FitState:
     """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
 
     ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long as it.
@@ -55,11 +55,11 @@ class _State:
 class Fitting:
     """A draw as far as it is fitted."""
 
-    def __init__(self, draw: Draw, evidence: Evidence) -> None:
+    def __init__(self, draw: Draw, evidence: SampledTouches) -> None:
         self._evidence = evidence
         counts = [max(*target, LEAST_COUNT) for target in draw.targets]
         rates = tuple(count / max(counts) for count in counts)
-        self._state = _State(draw, rates, draw.late, draw.handover)
+        self._state = _FitState(draw, rates, draw.late, draw.handover)
         self._leading = _leading(evidence)
         self._seed = (draw.seed << 16) % (1 << 63)
         self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
@@ -88,13 +88,13 @@ class Fitting:
         length = self._state.length if self._evidence.exact else ACCESSES
         return self._run(self._state, round(min(max(length, LEAST_ACCESSES), ACCESSES)))
 
-    def _run(self, state: _State, accesses: int) -> MadeRun:
+    def _run(self, state: _FitState, accesses: int) -> MadeRun:
         self._seed += 1
         tasks = [self._task(task, state) for task in state.draw.tasks]
         ending = max(state.draw.ending, state.handover)
         return MadeRun(self._evidence.nodes, tasks, state.handover, ending, accesses, self._seed)
 
-    def _next(self, state: _State) -> _State:
+    def _next(self, state: _FitState) -> _FitState:
         """The state after a run, with the misfit of that run."""
         touches, draw = self._evidence.touches, state.draw
         trial = max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))
@@ -111,7 +111,7 @@ class Fitting:
                 expected = 0.0 if one.quiet else sum(shown[at])
                 rates[at] = most if expected <= 1 else min(rates[at] / expected**STEP, most)
         exact = self._evidence.exact
-        return _State(
+        return _FitState(
             draw,
             tuple(min(max(rate, LEAST_RATE), SATURATED) for rate in rates),
             tuple(
@@ -123,7 +123,7 @@ class Fitting:
             trial * scale,
         )
 
-    def _task(self, task: DrawnTask, state: _State) -> RunTask:
+    def _task(self, task: DrawnTask, state: _FitState) -> RunTask:
         each = max(state.rates[one] for one in task.touches) / task.often
         steps = []
         for number in sorted(task.touches, key=state.late.__getitem__):
@@ -137,7 +137,7 @@ class Fitting:
         return RunTask(task.cpus, each / len(task.cpus), int(task.locked), does, waits if task.locked else ())
 
 
-def _leading(evidence: Evidence) -> list[list[int]]:
+def _leading(evidence: SampledTouches) -> list[list[int]]:
     """For each touch the sampled ones of the same function on the same object."""
     sampled: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, one in enumerate(evidence.touches):
@@ -150,7 +150,7 @@ def _leading(evidence: Evidence) -> list[list[int]]:
 _Shown = tuple[float, float]
 
 
-def _shown(counted: Sequence[SiteCounts], evidence: Evidence, draw: Draw) -> tuple[list[_Shown], float]:
+def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) -> tuple[list[_Shown], float]:
     """The samples that a report would have of each touch, as many in all as the profile has; how many of each seen."""
     found: list[_Shown] = []
     for one, counts in zip(evidence.touches, counted, strict=True):
@@ -180,7 +180,7 @@ def _could_miss(touch: SampledTouch, counts: SiteCounts, exact: bool) -> int:
     return counts.missed + counts.shadowed if exact and touch.kind is TouchKind.LOAD else counts.total
 
 
-def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evidence) -> float:
+def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: SampledTouches) -> float:
     """Less often where more accesses missed than did in the profile."""
     if evidence.missing is None:
         return handover
@@ -191,7 +191,7 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Evi
     return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
 
 
-def _misfit(draw: Draw, evidence: Evidence, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
+def _misfit(draw: Draw, evidence: SampledTouches, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
     """How far the report is from the profile, by the logarithm of each count's distance: one count is not all."""
     rows = []
     for touch, target, found, counts in zip(evidence.touches, draw.targets, shown, counted, strict=True):

@@ -85,7 +85,7 @@ class SampledTouch:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SampledTouches:
     """All touches of a record, the sampled ones first; ``nodes`` has the node of each CPU.
 
     ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
@@ -113,7 +113,7 @@ class _Placed(NamedTuple):
 
 def evidence(
     findings: Sequence[Finding], profile: Profile, layouts: Layouts, code: AccessMap | None, here: TraceScene
-) -> Evidence:
+) -> SampledTouches:
     """What ``profile`` says of the objects in the scene; ``findings`` are of lines whose first object is one."""
     placed = tuple(_placed(findings, profile, layouts, here))
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
@@ -129,7 +129,9 @@ def evidence(
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
     objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
     by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
-    return Evidence((*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled))
+    return SampledTouches(
+        (*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled)
+    )
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
