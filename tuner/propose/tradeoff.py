@@ -70,11 +70,6 @@ class Tradeoff:
         return self.left + EXPOSED_COST * (self.now - self.best) * self.exposed
 
     @property
-    def victim(self) -> bool:
-        """Whether only members move that writers disturb, and no writer."""
-        return bool(self.details[4])
-
-    @property
     def price(self) -> float:
         """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
         share = self.growth / self.size if self.growth else self.heavier
