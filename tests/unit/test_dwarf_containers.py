@@ -131,6 +131,16 @@ def test_debug_file_by_build_id(gcc: Bench) -> None:
     check(program, (str(gcc.directory / "debug"),))
 
 
+def test_the_search_for_a_debug_file_leaves_all_descriptors_alone(gcc: Bench) -> None:
+    """Some ways into libdwfl end in ``close(0)``."""
+    program, debug = gcc.build(TEXT, "-Wl,--build-id=0x0123456789abcdef"), gcc.directory / "unit.debug"
+    run("objcopy", "--only-keep-debug", program, debug)
+    run("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program)
+    before = sorted(Path("/proc/self/fd").iterdir())
+    check(program)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
 def test_debug_file_by_debug_link(gcc: Bench) -> None:
     program, debug = gcc.build(TEXT, "-Wl,--build-id=none"), gcc.directory / "unit.debug"
     run("objcopy", "--only-keep-debug", program, debug)
