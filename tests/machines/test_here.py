@@ -69,7 +69,9 @@ os.write(2, session.done[0].output.encode())
 
 def test_a_step_is_heard_where_our_own_streams_are_closed(tmp_path: Path) -> None:
     """Files of its output then have the numbers of standard streams."""
-    done = subprocess.run([sys.executable, "-c", WITHOUT_STREAMS, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_STREAMS, tmp_path], capture_output=True, text=True, check=False
+    )
     assert (done.stderr, done.returncode) == ("heard\n", 0)
 
 
