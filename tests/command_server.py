@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -56,6 +57,8 @@ def _run(asked: dict[str, object], streams: list[int], report: int) -> NoReturn:
         os.chdir(str(asked["directory"]))
         sys.argv = ["linesmith", *asked["arguments"]]  # type: ignore[misc]
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        for kind, most in asked["limits"]:  # type: ignore[attr-defined]
+            resource.setrlimit(kind, (most, most))
         status = _status()
     finally:
         new = [name for name in sys.modules if name.startswith("linesmith.") and name not in known]

@@ -2,7 +2,7 @@
 """Runs ``linesmith`` as a user does: a process with its own directory, environment, streams and exit status.
 
 ``command`` and ``linesmith`` have the process forked off one that has imported the program already
-(``command_server``). ``LINESMITH`` is the installed program, for tests of the entry point, of signals and of limits.
+(``command_server``). ``LINESMITH`` is the installed program, for tests of the entry point and of signals.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache as once
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 LINESMITH = Path(sys.executable).with_name("linesmith")
@@ -28,17 +29,25 @@ def linesmith(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: str = "",
+    limits: Mapping[int, int] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[str]:
-    """The finished process with its status, output and errors as text; ``cache`` keeps the index there."""
+    """The finished process with its status, output and errors as text; ``cache`` keeps the index there.
+
+    ``limits`` are the most that it may take of resources (``RLIMIT_CPU`` and others of ``resource``).
+    """
     environment = dict(os.environ if env is None else env)
     if cache is not None:
         environment["LINESMITH_CACHE_DIR"] = str(cache)
-    done = command(*arguments, cwd=cwd, env=environment, stdin=stdin.encode())
+    done = command(*arguments, cwd=cwd, env=environment, stdin=stdin.encode(), limits=limits)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def command(
-    *arguments: str | bytes | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: bytes = b""
+    *arguments: str | bytes | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    limits: Mapping[int, int] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[bytes]:
     """The finished process with its output and errors as they were written."""
     words = [os.fsdecode(one) for one in arguments]
@@ -46,6 +55,7 @@ def command(
         "arguments": words,
         "directory": os.fspath(Path.cwd() if cwd is None else cwd),
         "environment": dict(os.environ if env is None else env),
+        "limits": list(limits.items()),
     }
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         given.write(stdin)

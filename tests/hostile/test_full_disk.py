@@ -29,10 +29,8 @@ SOURCES = Path(__file__).with_name("sources")
 OLD = "the result of last week\n"
 RESULTS: dict[str, dict[str, str]] = tomllib.loads((SOURCES / "results.toml").read_text())
 TRIED, BEFORE, NOT_TRIED = RESULTS["tried"], RESULTS["before"], RESULTS["not-tried"]
-# These start no program that would need room of its own.
-ALONE = (
-    "layout -o", "hot --save", "suggest -o", "report --html", "lint --also", "lint --write-baseline", "intent --into",
-)  # fmt: skip
+# A result, a file that the command names itself, and one that it adds to; these start no program that needs room.
+ALONE = ("layout -o", "lint --also", "intent --into")
 
 
 def options_that_name_results() -> set[str]:

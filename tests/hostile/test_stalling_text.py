@@ -46,9 +46,13 @@ def test_a_text_that_repeats_itself_does_not_stall_a_reader(tmp_path: Path, shap
     assert done.returncode in (0, 1, 2), done.stderr
 
 
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example_program(tmp_path_factory.mktemp("example") / "bench")
+
+
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_it_does_not_stall_the_search_for_a_declaration(tmp_path: Path, shape: Shape) -> None:
-    bench = example_program(tmp_path / "bench")
+def test_it_does_not_stall_the_search_for_a_declaration(bench: Path, tmp_path: Path, shape: Shape) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a.h").write_bytes(shape.text(SIZE).replace(b"queue", b"session_index"))
     done = limited("patch", bench, bench.with_name(PROFILE), "--tree", tmp_path / "tree", cache=tmp_path / "cache")

@@ -69,8 +69,10 @@ os.write(2, session.done[0].output.encode())
 
 def test_a_step_is_heard_where_our_own_streams_are_closed(tmp_path: Path) -> None:
     """Files of its output then have the numbers of standard streams."""
-    done = subprocess.run([sys.executable, "-c", WITHOUT_STREAMS, tmp_path], capture_output=True, check=False)
-    assert done.stderr == b"heard\n"
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_STREAMS, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (done.stderr, done.returncode) == ("heard\n", 0)
 
 
 def test_a_keeper_that_is_killed_takes_the_step_with_it(here: Place, tmp_path: Path) -> None:

@@ -28,10 +28,11 @@ _DRIVER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from tuning.project import MODES, tuned
+from functools import partial
+from tuning.project import MODES, in_processes, tuned
 if __name__ == "__main__":
     text, workers = MODES[sys.argv[4]]
-    tuned(Path(sys.argv[1]), Path(sys.argv[2]), text, workers)
+    tuned(Path(sys.argv[1]), Path(sys.argv[2]), text, workers=partial(in_processes, workers=workers))
 """
 _TESTS = Path(__file__).resolve().parents[1]
 _SECONDS_TO_DIE = 120.0

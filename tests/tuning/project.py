@@ -9,8 +9,11 @@ come to its end before the other begins, and nothing would be contended.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from linesmith.analyzer.model import Result, Variant
 from linesmith.analyzer.report.layout import excerpt
@@ -22,12 +25,15 @@ from linesmith.tuner.run.progress import RunProgress
 from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.tune import tune
 
+T = TypeVar("T")
 SOURCES = Path(__file__).with_name("sources")
 QUEUE_H, QUEUE_C = ((SOURCES / f"queue.{end}").read_text() for end in "hc")
 PLAN = (SOURCES / "plan.toml").read_text()
+# Without the blocks that calibrate the noise.
+BRIEF = PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0")
 # Some seconds on an idle machine: two trials, one of them confirmed.
 SHORT = (
-    PLAN.replace("most_blocks = 3", "most_blocks = 2")
+    BRIEF.replace("most_blocks = 3", "most_blocks = 2")
     .replace("trials = 4", "trials = 2")
     .replace("[search]", "[search]\nconfirm = 1")
 )
@@ -62,12 +68,41 @@ def silent(progress: RunProgress) -> None:
     """Hear what a run says, and say nothing."""
 
 
+Workers = Callable[[Path], AbstractContextManager[Pool]]
+
+
+@dataclass(frozen=True)
+class OneThread:
+    """A pool that is a thread of this process: a worker's own process takes a second to begin."""
+
+    folder: Path
+    thread: ThreadPoolExecutor
+    slots: int = 1
+    neighbours: int = 1
+
+    def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:  # noqa: ARG002
+        return self.thread.submit(function, self.folder)
+
+
 @contextmanager
-def at_work(path: Path, folder: Path, workers: int = 1) -> Iterator[tuple[RunDirectory, Pool]]:
+def in_a_thread(folder: Path) -> Iterator[OneThread]:
+    """One worker with the warm folder ``folder``/0."""
+    (folder / "0").mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(1) as thread:
+        yield OneThread(folder / "0", thread)
+
+
+def in_processes(folder: Path, workers: int = 1) -> AbstractContextManager[Pool]:
+    """So many workers, each a process of its own."""
+    return executor("local").open({"workers": workers}, folder)
+
+
+@contextmanager
+def at_work(path: Path, folder: Path, workers: Workers = in_a_thread) -> Iterator[tuple[RunDirectory, Pool]]:
     """The run directory at ``path``, begun or gone on with, and workers of this machine."""
     begun = (path / "journal.sqlite").exists()
     run = RunDirectory.open(path) if begun else RunDirectory.create(path, PLAN, folder)
-    with run, executor("local").open({"workers": workers}, run.workers) as pool:
+    with run, workers(run.workers) as pool:
         yield run, pool
 
 
@@ -78,13 +113,14 @@ def benched(
     text: str = PLAN,
     *,
     hear: Hear = silent,
+    workers: Workers = in_a_thread,
 ) -> Result:
     """The result of ``bench`` in the run directory ``path``."""
-    with at_work(path, folder) as (run, pool):
+    with at_work(path, folder, workers) as (run, pool):
         return bench(plan_in(text, folder), variants, run, pool, hear)
 
 
-def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: Hear = silent) -> Result:
+def tuned(path: Path, folder: Path, text: str = PLAN, *, hear: Hear = silent, workers: Workers = in_a_thread) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
         return tune(plan_in(text, folder), run, pool, hear, excerpt)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tuning.project import APART, PLAN, QUEUE_C, SYNTAX_ERROR, TOGETHER, at_work, benched, project, silent
+from tuning.project import APART, BRIEF, PLAN, QUEUE_C, SYNTAX_ERROR, TOGETHER, at_work, benched, project, silent
 
 from linesmith.analyzer.base.errors import BaselineFailed, JournalError, PlanError
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
@@ -99,9 +99,9 @@ def test_a_tree_that_does_not_build_ends_the_run_and_is_gone_on_with_when_it_is_
     twice = [*_APART, Variant("again", (APART,))]
     (folder / "tree" / "queue.c").write_text(_DOES_NOT_COMPILE)
     with pytest.raises(BaselineFailed, match=r"^the tree as it is cannot be built: .*queue\.c:1"):
-        benched(tmp_path / "run", folder, twice)
+        benched(tmp_path / "run", folder, twice, BRIEF)
     (folder / "tree" / "queue.c").write_text(QUEUE_C)
-    found = benched(tmp_path / "run", folder, twice)
+    found = benched(tmp_path / "run", folder, twice, BRIEF)
     assert (found.best, [trial.variant for trial in found.trials]) == ("apart", ["apart"])
 
 
@@ -114,24 +114,24 @@ def test_a_tree_that_is_edited_during_the_run_is_refused(tmp_path: Path) -> None
             (folder / "tree" / "queue.c").write_text(QUEUE_C + "int more;\n")
 
     with pytest.raises(PlanError, match="has changed since"):
-        benched(tmp_path / "run", folder, _APART, hear=edit)
+        benched(tmp_path / "run", folder, _APART, BRIEF, hear=edit)
 
 
 def test_when_the_time_is_over_the_run_ends_with_what_it_has_and_goes_on_later(tmp_path: Path) -> None:
     folder = project(tmp_path)
-    plan = replace(plan_in(PLAN, folder), budget=Budget(minutes=0.001))
+    plan = replace(plan_in(BRIEF, folder), budget=Budget(minutes=0.001))
     latin = [Variant("apart", (APART.replace("tail;\n }", "tail; /* caf\udce9 */\n }"),))]
     with at_work(tmp_path / "run", folder) as (run, pool):
         found = bench(plan, latin, run, pool, silent)
     assert (found.finished, found.best, found.samples) == (True, None, ())
     assert found.remarks == ("the time was over before apart could be confirmed",)
-    more = benched(tmp_path / "run", folder, latin)
+    more = benched(tmp_path / "run", folder, latin, BRIEF)
     assert (more.best, more.remarks) == ("apart", ())
     assert b"/* caf\xe9 */" in (tmp_path / "run" / "patches" / "apart.patch").read_bytes(), "bytes that are no text"
 
 
 def test_a_benchmark_that_fails_on_the_tree_is_called_by_its_title(tmp_path: Path) -> None:
-    text = PLAN.replace("{queue} cost", "{queue} work").replace('name = "command"', 'name = "command"\ntitle = "pair"')
+    text = BRIEF.replace("{queue} cost", "{queue} work").replace('name = "command"', 'name = "command"\ntitle = "pair"')
     why = r"^the tree as it is cannot be measured: pair: .*it printed nothing; its log is"
     with pytest.raises(BaselineFailed, match=why):
         benched(tmp_path / "run", project(tmp_path), _APART, text)
@@ -147,7 +147,7 @@ pattern = 'cost (\\d+)'
 better = "higher"
 guard = true
 """
-    found = benched(tmp_path / "run", project(tmp_path), _APART, PLAN + guard)
+    found = benched(tmp_path / "run", project(tmp_path), _APART, BRIEF + guard)
     assert found.best is None
     assert {one.benchmark: one.verdict for one in found.confirmed} == {
         "command": VerdictKind.BETTER,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tuning.killing import samples_of
-from tuning.project import APART, PLAN, QUEUE_C, benched, project, silent
+from tuning.project import APART, BRIEF, QUEUE_C, benched, in_processes, project, silent
 
 from linesmith.analyzer.base.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import FailureKind, Result, Variant
@@ -20,7 +20,7 @@ from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.simulated import failure_of
 
 _BUILD_SH = "cc -g -O1 -pthread -o queue queue.c\n"
-_TEXT = PLAN.replace("cc -g -O1 -pthread -o queue queue.c", "sh build.sh").replace(
+_TEXT = BRIEF.replace("cc -g -O1 -pthread -o queue queue.c", "sh build.sh").replace(
     'run = "{queue} cost"', 'run = "{queue} cost"\nlimit = 2'
 )
 _PRINTS = '    printf("cost %d'
@@ -39,7 +39,7 @@ def changed(file: str, before: str, after: str) -> str:
 
 def doing(statement: str) -> str:
     """The source of a program that does something else before it prints its number."""
-    return "#include <stdlib.h>\n" + QUEUE_C.replace(_PRINTS, f"    {statement}\n{_PRINTS}")
+    return "#include <stdlib.h>\n#include <unistd.h>\n" + QUEUE_C.replace(_PRINTS, f"    {statement}\n{_PRINTS}")
 
 
 def program(statement: str) -> str:
@@ -58,7 +58,7 @@ FAULTS = {
     "does not apply": (FailureKind.PATCH, APART.replace("char name[112]", "char title[112]")),
     "does not compile": (FailureKind.BUILD, program("return nothing;")),
     "kills the compiler": (FailureKind.KILLED, changed("build.sh", _BUILD_SH, "kill -KILL $$\n" + _BUILD_SH)),
-    "hangs": (FailureKind.HANG, program("for (;;) {}")),
+    "hangs": (FailureKind.HANG, program("sleep(600);")),
     "crashes": (FailureKind.BENCHMARK, program("abort();")),
     "prints nonsense": (FailureKind.NONSENSE, program('puts("cost: many"); return 0;')),
     "kills its worker": (FailureKind.WORKER, program(f'return system("{_KILLS_ITS_WORKER}");')),
@@ -82,7 +82,7 @@ def variants() -> list[Variant]:
 
 @pytest.fixture(scope="module")
 def result(folder: Path, variants: list[Variant]) -> Result:
-    return benched(folder / "run", folder, variants, _TEXT)
+    return benched(folder / "run", folder, variants, _TEXT, workers=in_processes)
 
 
 def test_each_failure_is_a_result_of_its_kind(result: Result) -> None:
@@ -106,7 +106,7 @@ def test_the_log_of_a_failure_is_where_it_says(folder: Path, result: Result) -> 
 def test_only_accidents_of_the_machine_are_tried_again_by_the_next_process(
     folder: Path, variants: list[Variant], result: Result
 ) -> None:
-    again = benched(folder / "run", folder, variants, _TEXT)
+    again = benched(folder / "run", folder, variants, _TEXT, workers=in_processes)
     accidents = ["kills-the-compiler", "kills-its-worker"]
     assert [one.variant for one in again.trials][-2:] == accidents
     kept = [(one.variant, one.cost, one.failure) for one in again.trials[:-2]]
