@@ -261,10 +261,14 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class SeriesStep:
-    """One patch of a series: its ``message`` (subject, empty line, body; no trailers) and the files it changes."""
+    """One patch of a series: its ``message`` (subject, empty line, body; no trailers) and the files it changes.
+
+    ``below`` stands below the ``---`` of the mail, for reviewers.
+    """
 
     message: str
     changes: tuple[FileChange, ...]
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)

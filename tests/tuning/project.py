@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linesmith.analyzer.model import Result, Variant
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 from linesmith.tuner.run.bench import bench
@@ -87,4 +86,4 @@ def benched(
 def tuned(path: Path, folder: Path, text: str = PLAN, workers: int = 1, *, hear: Hear = silent) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
-        return tune(plan_in(text, folder), run, pool, hear, excerpt)
+        return tune(plan_in(text, folder), run, pool, hear)
