@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
     from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.propose.candidates import Suggestion
 
 
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
@@ -207,11 +208,10 @@ class PatchRequest:
 def choose(found: Explanation, premises: Premises, trace: Path | None, choice: int | str | None) -> ChosenCandidate:
     """The candidate with that number or name, or the first that is recommended.
 
-    Raises ``NothingToSuggest`` when there is no such one, when none is recommended, and what a replay raises.
+    Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
     from linesmith.analyzer.attribution.same_code import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
-    from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.patches.message.trouble import origin
     from linesmith.tuner.propose.candidates import reasons
 
@@ -223,11 +223,25 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
     number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
     if number is None:
-        declined, first = known[0][0].declined, candidate_name(candidates[0])
-        raise NothingToSuggest(f"{declined} `linesmith patch --candidate {first}` takes the first all the same")
+        raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]
     profiled = origin(found.profile, another_build=is_of_another_build(found.profile))
     return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)
+
+
+def _nothing_recommended(answers: Sequence[Suggestion]) -> NothingToSuggest:
+    """The answer for candidates of which none is recommended: why, of the hottest record, and what can be done."""
+    from linesmith.analyzer.model.candidate import candidate_name
+
+    offered = [one for one in answers if one.candidates]
+    first = offered[0].candidates[0]
+    record = f"for {first.before.title if first.before.name else first.type}"
+    why = offered[0].declined.replace("Nothing is recommended", f"Nothing is recommended {record}", 1)
+    more = f" Nor is anything for {len(offered) - 1} more records." if len(offered) > 1 else ""
+    return NothingToSuggest(
+        f"{why}{more} `linesmith suggest` shows the candidates and what else can help; with --candidate"
+        f" {candidate_name(first)}, `linesmith patch` writes the first all the same."
+    )
 
 
 def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:

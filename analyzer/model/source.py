@@ -39,7 +39,6 @@ class RefusalCode(StrEnum):
     MENTIONED = "mentioned"
     NAME_TAKEN = "name-taken"
     NEEDS_OBJECT = "needs-object"
-    NOTHING_TO_REPLACE = "nothing-to-replace"
     NOT_ADJACENT = "not-adjacent"
     NOT_ALONE = "not-alone"
     NOT_C = "not-c"

@@ -77,8 +77,9 @@ def trouble(candidate: Candidate, finding: Finding, title: str, profiled: str, m
 def _met(candidate: Candidate, finding: Finding) -> str:
     """A sentence about the pairs that the change separates, or that meet on the line: who waits for whose stores."""
     written = {member.top for member in finding.members if member.written}
-    pairs = [(_top(one.first), _top(one.second)) for one in separated(candidate.residuals)]
-    pairs = pairs or [(one.first, one.second) for one in finding.triage.pairs]
+    apart = [(_top(one.first), _top(one.second)) for one in separated(candidate.residuals)]
+    met = [(one.first, one.second) for one in finding.triage.pairs]
+    pairs = [pair for pair in met if pair in apart or pair[::-1] in apart] or apart or met
     if not pairs:
         return ""
     writer = next((name for name in pairs[0][::-1] if name in written), pairs[0][1])
@@ -112,18 +113,25 @@ def _members(finding: Finding, first: set[str]) -> Iterator[str]:
         stores = sum(one.writes for one in ones)
         if not contended[top] and not stores and top not in concerned:
             continue
-        counts = f"{contended[top]:,} contended" + (f", {stores:,} stores" if stores else "")
-        roles = [_by("written", ones, writing=True), _by("read", ones, writing=False)]
+        counted = [f"{contended[top]:,} contended"] if contended[top] else []
+        counted += [f"{stores:,} store{'s' * (stores != 1)}"] if stores else []
         doubt = " (?)" if any(one.doubted for one in ones) else ""
-        yield f"{top}{doubt}: {'; '.join(filter(None, (counts, *roles)))}"
+        yield f"{top}{doubt}: {'; '.join(filter(None, (', '.join(counted), *_roles(ones))))}"
 
 
-def _by(verb: str, ones: Sequence[LineMember], *, writing: bool) -> str:
-    """Which functions write, or only read, in the order of their samples."""
+def _roles(ones: Sequence[LineMember]) -> Iterator[str]:
+    """Which functions write, and which only read, in the order of their samples; else why somebody must write."""
     calls = sorted((call for one in ones for call in one.functions), key=lambda call: -call.contended - call.stores)
-    writers = {call.name for call in calls if call.stores or call.writes_inferred}
-    names = list(dict.fromkeys(call.name for call in calls if (call.name in writers) is writing))
-    return f"{verb} by {listed(names, _FUNCTIONS)}" if names else ""
+    names = dict.fromkeys(call.name for call in calls)
+    writers = dict.fromkeys(call.name for call in calls if call.stores or call.writes_inferred)
+    inferred = next((one.write_inferred for one in ones if one.write_inferred), "")
+    readers = [name for name in names if name not in writers]
+    if writers:
+        yield f"written by {listed(writers, _FUNCTIONS)}"
+    if readers:
+        yield f"{'used' if inferred and not writers else 'read'} by {listed(readers, _FUNCTIONS)}"
+    if inferred and not writers:
+        yield inferred
 
 
 # The layout.
