@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
     Finding,
@@ -101,8 +100,3 @@ def write_files(root: Path, files: dict[str, str]) -> Path:
 def stamps(tree: Path) -> dict[str, tuple[int, bytes]]:
     """When each file of the tree was written, and its bytes."""
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in tree.rglob("*") if path.is_file()}
-
-
-def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
-    """A layout in a message as offsets and names."""
-    return [f"{member.offset:4} {member.name}" for member in shown.members]

@@ -61,7 +61,11 @@ class BuildIdDiffers(LinesmithError):
 
 
 class NothingToSuggest(LinesmithError):
-    """No finding of the profile can be improved by moving members; the message says why."""
+    """There is nothing to do, and the message says why and what else helps: of a command an answer, not a failure."""
+
+
+class CandidateUnknown(LinesmithError):
+    """No candidate has that number or name, or several have it."""
 
 
 class TreeError(LinesmithError):

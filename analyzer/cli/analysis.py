@@ -22,6 +22,7 @@ from linesmith.analyzer.base.errors import (
     ProfileError,
     ProfileWithoutOffsets,
     TraceError,
+    TypeNotFound,
 )
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
 
@@ -149,9 +150,9 @@ def analyse(
     """Read the files and explain the ``top`` lines of the report ``section`` (from 1), of which a ``type_`` shows some.
 
     ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
-    builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile
-    that cannot name members, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
-    ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``TypeNotFound``, ``ProfileError``,
+    ``ProfileWithoutOffsets`` for a profile that cannot name members, ``BuildIdDiffers``, ``SnapshotError``,
+    ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
@@ -170,7 +171,7 @@ def analyse(
     if record is not None:
         whole, found = found, narrowed(found, record)
         if not found.findings:
-            raise NothingToSuggest(_not_held(whole, record))
+            raise _not_held(whole, record)
     _refuse_without_offsets(found.profile)
     return found
 
@@ -195,24 +196,23 @@ def _refuse_without_offsets(profile: Profile) -> None:
         raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
 
 
-def _not_held(found: Explanation, record: str) -> str:
-    """That no line holds the type, or that there is none, and what may be asked for instead.
+def _not_held(found: Explanation, record: str) -> NothingToSuggest:
+    """The answer that no line holds the type, and what lies there instead; raises ``TypeNotFound`` where none has it.
 
     That are types recognised on a line, and those of variables and caches that lie on one.
     """
     from linesmith.analyzer.attribution.by_object import object_totals
     from linesmith.analyzer.layouts.collection import nearest_names
 
-    absent = ""
-    if not found.reading.layouts.variants(record):
-        near = nearest_names(found.reading.layouts, record)
-        meant = f" (did you mean {', '.join(near)}?)" if near else ""
-        absent = f": no struct or union is called so in the debug information{meant}"
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     lying = (one.types[0] for one in object_totals(found.profile) if len(one.types) == 1)
     types = dict.fromkeys((*recognised, *lying))
     instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
-    return f"no line of {found.profile.source} was found to hold {record}{absent}; {instead}"
+    if not found.reading.layouts.variants(record):
+        near = nearest_names(found.reading.layouts, record)
+        meant = f" (did you mean {', '.join(near)}?)" if near else ""
+        raise TypeNotFound(f"no struct or union {record} in the debug information{meant}; {instead}")
+    return NothingToSuggest(f"no line of {found.profile.source} was found to hold {record}; {instead}")
 
 
 def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:

@@ -8,11 +8,13 @@ here too: what ends it, and how seldom Python looks for values that refer to eac
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
@@ -20,7 +22,8 @@ from types import FrameType
 import click
 from click.core import ParameterSource
 
-from linesmith.analyzer.base.errors import ToolMissing
+from linesmith.analyzer.base.errors import NothingToSuggest, ToolMissing
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.names import complete_names
 from linesmith.analyzer.cli.output import loudness_options
 from linesmith.analyzer.cli.settings import origin_in_files, settle
@@ -66,6 +69,7 @@ class LazyGroup(click.Group):
             command: click.Command = import_module(f"linesmith.analyzer.cli.{cmd_name}").command
             command.params.extend(loudness_options())
             settle(command, cmd_name)
+            command.callback = command.callback and _answering(command.callback)
             complete_names(command)
             self._found[cmd_name] = command
         return self._found[cmd_name]
@@ -92,6 +96,26 @@ class LazyGroup(click.Group):
             rows = [(name, command.get_short_help_str(limit=200)) for name, command in found if command]
             with formatter.section(title):
                 formatter.write_dl(rows)
+
+
+def _answering(callback: Callable[..., object]) -> Callable[..., object]:
+    """The callback of a command; that there is nothing to do is its answer then.
+
+    The answer goes to standard output, so that no file with a result holds it; as JSON where the result is JSON.
+    """
+
+    @wraps(callback)
+    def answered(*args: object, **kwargs: object) -> object:
+        try:
+            return callback(*args, **kwargs)
+        except NothingToSuggest as answer:
+            asked = click.get_current_context().params
+            is_json = "json" in (asked.get("format_"), asked.get("result_format"))
+            sentence = " ".join(str(answer).split())
+            click.echo(visible(json.dumps({"answer": sentence}, ensure_ascii=False, indent=2) if is_json else sentence))
+            return 0
+
+    return answered
 
 
 def show_version(context: click.Context, _: click.Parameter, given: bool) -> None:

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.cli.series_output import Mailing
     from linesmith.analyzer.layouts.collection import Layouts
-    from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan, StepTable
+    from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.patches.edit.patch import Confirmed
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
     from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.propose.candidates import Suggestion
 
 
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
@@ -174,18 +175,16 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class ChosenCandidate:
-    """A candidate, its number in the list of ``linesmith suggest``, the finding it answers, and why it helps.
+    """A candidate, its number in the list of ``linesmith suggest``, and the finding it answers.
 
-    ``facts`` are those of its record that it keeps to; ``of_another_build`` tells that the profile is not of the ELF
-    file's build.
+    ``facts`` are those of its record that it keeps to; ``profiled`` is what was profiled, as the subject of a sentence.
     """
 
     number: int
     candidate: Candidate
     finding: Finding
-    steps: tuple[StepTable, ...] = ()
-    facts: tuple[SourceFact, ...] = ()
-    of_another_build: bool = False
+    facts: tuple[SourceFact, ...]
+    profiled: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,13 +208,12 @@ class PatchRequest:
 def choose(found: Explanation, premises: Premises, trace: Path | None, choice: int | str | None) -> ChosenCandidate:
     """The candidate with that number or name, or the first that is recommended.
 
-    Raises ``NothingToSuggest`` when there is no such one, when none is recommended, and what a replay raises.
+    Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
     from linesmith.analyzer.attribution.same_code import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
-    from linesmith.analyzer.model.candidate import candidate_name
+    from linesmith.patches.message.trouble import origin
     from linesmith.tuner.propose.candidates import reasons
-    from linesmith.tuner.propose.steps import step_tables
 
     answers = offered(found, premises, trace)
     known = [(one, candidate) for one in answers for candidate in one.candidates]
@@ -225,12 +223,25 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
     number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
     if number is None:
-        declined, first = known[0][0].declined, candidate_name(candidates[0])
-        raise NothingToSuggest(f"{declined} `linesmith patch --candidate {first}` takes the first all the same")
+        raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]
-    steps = step_tables(answer.finding, candidate, found.reading.layouts)
-    facts = premises.facts.of(candidate.type)
-    return ChosenCandidate(number, candidate, answer.finding, steps, facts, is_of_another_build(found.profile))
+    profiled = origin(found.profile, another_build=is_of_another_build(found.profile))
+    return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)
+
+
+def _nothing_recommended(answers: Sequence[Suggestion]) -> NothingToSuggest:
+    """The answer for candidates of which none is recommended: why, of the hottest record, and what can be done."""
+    from linesmith.analyzer.model.candidate import candidate_name
+
+    offered = [one for one in answers if one.candidates]
+    first = offered[0].candidates[0]
+    record = f"for {first.before.title if first.before.name else first.type}"
+    why = offered[0].declined.replace("Nothing is recommended", f"Nothing is recommended {record}", 1)
+    more = f" Nor is anything for {len(offered) - 1} more records." if len(offered) > 1 else ""
+    return NothingToSuggest(
+        f"{why}{more} `linesmith suggest` shows the candidates and what else can help; with --candidate"
+        f" {candidate_name(first)}, `linesmith patch` writes the first all the same."
+    )
 
 
 def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
@@ -270,9 +281,8 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     """
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report import changes
-    from linesmith.analyzer.report.layout import excerpt
     from linesmith.patches.edit.patch import confirm, patch_of
-    from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, further_checks, is_worse
+    from linesmith.patches.message.paragraphs import further_checks, is_worse
     from linesmith.patches.series.stepwise import stepwise, whole
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
@@ -282,10 +292,9 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title
     further = further_checks(checks, scan, title, choice.facts)
-    further = replace(further, profile=OF_ANOTHER_BUILD) if choice.of_another_build else further
-    parts = choice.number, excerpt, confirmed, choice.steps, further
     with request.deadline.running():
-        patch = replace(patch_of(candidate, choice.finding, tree, *parts), name=candidate_name(choice.candidate))
+        patch = patch_of(candidate, choice.finding, tree, choice.number, confirmed, further, choice.profiled)
+        patch = replace(patch, name=candidate_name(choice.candidate))
         in_steps = request.in_steps
         series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
         files = request.mailing.files(series, tree.root)

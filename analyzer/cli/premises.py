@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import NothingToSuggest, ScanFailed, ToolMissing
+from linesmith.analyzer.base.errors import CandidateUnknown, ScanFailed, ToolMissing
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.options import DIRECTORY, EXISTING_FILE
 from linesmith.analyzer.cli.output import StepReporter, remark, shown
@@ -275,7 +275,7 @@ def number_of(
     """The number of the one of ``candidates`` that is meant, from 1 on; ``None`` where none is.
 
     ``free`` gives those that there would be without what the source tells; it is called where the name is not known.
-    Raises ``NothingToSuggest`` where there is no such candidate, or several have the name.
+    Raises ``CandidateUnknown`` where there is no such candidate, or several have the name.
     """
     from linesmith.analyzer.model.candidate import candidate_name
 
@@ -285,14 +285,14 @@ def number_of(
         if choice <= len(candidates):
             return choice
         known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
-        raise NothingToSuggest(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
+        raise CandidateUnknown(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
     names = [candidate_name(one) for one in candidates]
     if names.count(choice) == 1:
         return names.index(choice) + 1
     if choice in names:
         numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == choice)
-        raise NothingToSuggest(f"candidates {numbers} are both called {choice}; give the number")
-    raise NothingToSuggest(_unknown(choice, candidates, free()))
+        raise CandidateUnknown(f"candidates {numbers} are both called {choice}; give the number")
+    raise CandidateUnknown(_unknown(choice, candidates, free()))
 
 
 def _unknown(choice: str, candidates: Sequence[Candidate], free: Sequence[Candidate]) -> str:

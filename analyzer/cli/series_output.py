@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import DeadlinePassed, EditRefused, OutputError
+from linesmith.analyzer.base.errors import DeadlinePassed, OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark
@@ -229,8 +229,7 @@ class TreewideRequest:
     ) -> int:
         """Write the semantic patch and the patches, or in place of these the ``plan`` in the form that is asked for.
 
-        The exit status is 1 where files are ``late``, not judged in time. Raises ``EditRefused`` for the first of the
-        ``obstacles``.
+        The exit status is 1 where ``obstacles`` leave no patch, or files are ``late``, not judged in time.
         """
         if self.rules is not None:
             deliver(rules.encode(), self.rules, _RESULTS)
@@ -240,8 +239,8 @@ class TreewideRequest:
         elif not self.deliver(series, as_json):
             in_time = False
         if obstacles:
-            raise EditRefused(obstacles[0])
-        return int(not in_time)
+            remark(f"no patch is written: {obstacles[0]}")
+        return int(bool(obstacles) or not in_time)
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""

@@ -33,9 +33,8 @@ def command(
     if dry_run:
         runs.show(of_tune(given, place.folder), output)
         return
-    from linesmith.analyzer.report.layout import excerpt
     from linesmith.tuner.run.tune import tune
 
     with runs.at_work(plan, place) as (run, pool):
-        result = tune(given, run, pool, runs.Narrator(), excerpt)
+        result = tune(given, run, pool, runs.Narrator())
     runs.deliver(result, place.folder, format_, output)

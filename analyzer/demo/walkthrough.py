@@ -19,7 +19,6 @@ from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.hot import ProfileSection
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.constraints.facts import Premises
@@ -88,7 +87,7 @@ def chapters(
     suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found))
     yield Chapter("The smallest change", suggest.render_text(suggested))
     tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
-    patch = patch_of(candidates[0], found[0], tree, 1, excerpt, confirm(candidates[0], tree, lambda _: None))
+    patch = patch_of(candidates[0], found[0], tree, 1, confirm(candidates[0], tree, lambda _: None))
     yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
     _apply(patch, workshop)
     choice = here()

@@ -146,30 +146,25 @@ class Candidate:
 class CommitMessage:
     """A commit message in parts, in the order in which they stand in it; each is wrapped, and empty ones are left out.
 
-    ``series`` says which patch of several it is. ``phases`` has the shares of the starts in which members meet,
-    ``configurations`` what others than the one at hand make of the change, ``code`` what relies on the members' order.
+    ``series`` says which patch of several it is. ``trouble`` is who meets on the line with the evidence, ``starts``
+    in how many places of an object members share a line, ``cost`` its size and memory. ``below`` is for reviewers: it
+    stands below the ``---`` of a mail and is no part of the commit.
     """
 
     subject: str
     series: str = ""
-    problem: str = ""
-    members: str = ""
-    doubt: str = ""
+    trouble: str = ""
     change: str = ""
-    holders: str = ""
-    split: str = ""
-    expectation: str = ""
-    reasons: str = ""
-    layouts: str = ""
-    phases: str = ""
-    configurations: str = ""
-    code: str = ""
+    layout: str = ""
+    starts: str = ""
+    cost: str = ""
     compiled: str = ""
     unchecked: str = ""
+    below: str = ""
 
     def __str__(self) -> str:
         """The message: a subject, an empty line, paragraphs; no trailers."""
-        parts = (getattr(self, one.name) for one in fields(self))
+        parts = (getattr(self, one.name) for one in fields(self) if one.name != "below")
         return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -39,7 +39,6 @@ class RefusalCode(StrEnum):
     MENTIONED = "mentioned"
     NAME_TAKEN = "name-taken"
     NEEDS_OBJECT = "needs-object"
-    NOTHING_TO_REPLACE = "nothing-to-replace"
     NOT_ADJACENT = "not-adjacent"
     NOT_ALONE = "not-alone"
     NOT_C = "not-c"
@@ -261,10 +260,14 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class SeriesStep:
-    """One patch of a series: its ``message`` (subject, empty line, body; no trailers) and the files it changes."""
+    """One patch of a series: its ``message`` (subject, empty line, body; no trailers) and the files it changes.
+
+    ``below`` stands below the ``---`` of the mail, for reviewers.
+    """
 
     message: str
     changes: tuple[FileChange, ...]
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)

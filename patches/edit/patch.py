@@ -22,7 +22,6 @@ from linesmith.analyzer.model import (
     Refusal,
     RefusalCode,
     SourceFact,
-    StepTable,
 )
 from linesmith.patches.build.confinement import compiler_version
 from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel_code, kernel_build, planned
@@ -33,7 +32,7 @@ from linesmith.patches.edit.edit import check_record, edit
 from linesmith.patches.edit.insertions import spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
-from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
+from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
 from linesmith.patches.source.atoms import AtomKind, inseparable_members, scope
 from linesmith.patches.source.body import Remarks
@@ -190,24 +189,23 @@ def patch_of(
     finding: Finding,
     tree: Tree,
     number: int,
-    excerpt: Excerpt,
     confirmed: Confirmed,
-    steps: Sequence[StepTable] = (),
     further: FurtherChecks = NO_FURTHER_CHECKS,
+    profiled: str = "The profile",
 ) -> Patch:
     """The patch of a confirmed edit; ``number`` is the candidate's, counted from 1.
 
-    ``excerpt`` renders the layouts of the message, ``steps`` are its reasons, ``further`` is what else was checked.
+    ``further`` is what else was checked, ``profiled`` what was profiled, as the subject of a sentence.
     """
     declared, build = confirmed.original.declared, confirmed.original.build
-    seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further)
+    seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further, profiled)
     title, usual = declared.record.title, style(tree.root, declared.file)
     change = confirmed.change
     return Patch(
         type=candidate.type,
         file=declared.file,
         diff=unified_diff(change.before or b"", change.after or b"", change.file).decode("utf-8", "surrogateescape"),
-        message=commit_message(candidate, finding, title, usual, excerpt, seen, steps),
+        message=commit_message(candidate, finding, title, usual, seen),
         verified=f"compiled with {confirmed.compiler}; {build.made_from}",
         candidate=number,
         exact=confirmed.verification.exact,
@@ -219,8 +217,9 @@ def patch_of(
 def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
-    stat = visible(diffstat([(patch.file, diff)])).encode()
-    return str(patch.message).encode("utf-8", "surrogateescape") + b"---\n" + stat + b"\n" + diff
+    below = f"{patch.message.below}\n\n" if patch.message.below else ""
+    head = f"{patch.message}---\n{below}{visible(diffstat([(patch.file, diff)]))}\n"
+    return head.encode("utf-8", "surrogateescape") + diff
 
 
 def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import EditRefused, VerificationFailed
+from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
@@ -124,8 +124,8 @@ def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], li
 def _accessor(declared: DeclaredMember, name: str, own: Sequence[UsePlace]) -> MemberAccessor:
     """The accessor that serves most uses; raises ``EditRefused`` where there is none."""
     if not own:
-        reason = f"no access to {declared.name} of a {declared.title} was found"
-        raise EditRefused(Refusal(RefusalCode.NOTHING_TO_REPLACE, declared.place, reason))
+        reason = f"no access to {declared.name} of a {declared.title} was found, so there is nothing to replace"
+        raise NothingToSuggest(f"{declared.place}: {reason}")
     form = form_for(declared, own)
     generic = form is not Form.VALUE and any(MemberRole.CONSTANT in place.uses for place in own)
     return MemberAccessor(name, form, parameter_for(declared, own), generic)

@@ -12,8 +12,10 @@ from linesmith.analyzer.base.text import WIDTH, listed, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, CompiledRecord, CompiledSize, ConfigurationCheck, Residual
 
 # Holders and complaints that are listed; a reader of a message wants no more.
-_SHOWN = 6
+_SHOWN = 4
 _MOST_OF_A_REASON = 160
+# Configurations and records that a sentence names.
+_NAMED = 3
 
 
 def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
@@ -30,6 +32,29 @@ def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
         "\n".join(("Left out:", "", *left_out)) if left_out else "",
     )
     return "\n\n".join(block for block in blocks if block)
+
+
+def summary(checks: Sequence[ConfigurationCheck]) -> str:
+    """In a sentence or two what the paragraphs say, for readers who want no table. Empty without checks."""
+    if not checks:
+        return ""
+    done = [one for one in checks if one.records]
+    said = [f"Checked under {listed([one.title for one in done], _NAMED)}"] if done else []
+    if count := sum(len(one.users) for one in checks):
+        failed = [user.unit for one in checks for user in one.users if user.failed]
+        warned = [user.unit for one in checks for user in one.users if user.warnings and not user.failed]
+        said.append(f"compiled {count} objects that include the change")
+        said += [f"{listed(dict.fromkeys(failed), _NAMED)} fail to compile"] if failed else []
+        said += [f"new warnings in {listed(dict.fromkeys(warned), _NAMED)}"] if warned else []
+    worse = dict.fromkeys(one.title for one in done if any(pair.after > pair.before for pair in one.residuals))
+    said += [f"members meet in more starts under {listed(worse, _NAMED)}"] if worse else []
+    sizes = (one.records for one in done)
+    changed = dict.fromkeys(record.record for records in sizes for record in records if _bytes(record).count("->"))
+    said.append(f"another size has {listed(changed, _NAMED)}" if changed else "no record changes its size")
+    missed = [one.title for one in checks if one.failed]
+    said += [f"could not be checked under {listed(missed, _NAMED)}"] if missed else []
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def unchecked(checks: Sequence[ConfigurationCheck]) -> str:

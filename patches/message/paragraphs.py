@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parts of a commit message: how a subject begins, what the moves do, why, what is expected, what else was checked.
+"""The parts of a commit message: how a subject begins, what the moves do and save, what they cost, what was checked.
 
-A subject begins as the tree's own history has it for the file, else by a rule on its path. The remark that a patch puts
-beside a member is worded here, too.
+A subject begins as the tree's own history has it for the file, else by a rule on its path. The comment that a patch
+writes above a member is worded here, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from math import gcd
 from pathlib import Path, PurePosixPath
 
@@ -19,39 +18,33 @@ from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
-    CoherenceStep,
     ConfigurationCheck,
     Dependency,
     Finding,
-    HolderChange,
+    Judgement,
     Move,
     MoveKind,
     Residual,
     SourceFact,
     SourceScan,
-    StepTable,
 )
-from linesmith.patches.matrix.evidence import paragraphs, unchecked
+from linesmith.patches.edit.verify import Verification
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
+from linesmith.patches.message.trouble import INDENT, separated, share_words
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
 
-INDENT = "  "
-# Holders, places in the source, pairs of members and names that are listed; pairs that meet more often are in any case.
-_HOLDERS = 3
+# Holders, places in the source, pairs of members, moves and names that are listed.
+_HOLDERS = 2
 _PLACES = 6
-_PAIRS = 6
+_PAIRS = 3
+_MOVES = 4
 _NAMES = 3
 # What a parser does not see: units that the configuration leaves out.
 LEFT = "code that the build at hand leaves out"
-# Of a profile that is not of the ELF file's build.
-OF_ANOTHER_BUILD = "The profile is of another build: its code addresses are not those of the ELF file."
-_CODE = "code that relies on the order of members (initialisers by position, ranges from one member to another, casts)"
+_CODE = "code that relies on the order of members"
 # Assertions about these are rules of the layout, not facts.
 _GROUP_MARK = "__cacheline_group_"
-_WHY = (
-    "Why: CPU A writes a member, CPU B waits for another one that lies on the same line. What each access finds, "
-    "before -> after (cycles are the profile's where it has them):"
-)
 
 _SUBJECT = re.compile(r"([A-Za-z][\w/.,+-]{0,30}(?: [\w/.,+-]{1,20})?): (\S)")
 _GENERAL = frozenset(("treewide", "revert", "merge", "tree-wide"))
@@ -123,88 +116,57 @@ def message_rows(rows: Iterable[str]) -> str:
     return "\n".join(paragraph(f"{INDENT}{row}", then=3 * INDENT) for row in rows)
 
 
-def change_text(moves: Sequence[Move], before: int, after: int) -> str:
-    """What the moves do, and the size in bytes before and after them."""
-    size = f"The size stays {after} bytes." if before == after else f"The size goes from {before} to {after} bytes."
-    text = "; ".join(move_clause(move) for move in moves)
-    return paragraph(f"{text[0].upper()}{text[1:]}. {size}")
+def moves_text(moves: Sequence[Move]) -> str:
+    """What the moves do, as a sentence."""
+    clauses = [move_clause(move) for move in moves[:_MOVES]]
+    if len(moves) > _MOVES:
+        clauses.append(f"{len(moves) - _MOVES} more moves")
+    text = "; ".join(clauses)
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def resized_holders(holders: Sequence[HolderChange], *, exact: bool) -> str:
-    """A paragraph with the costliest of the records that hold the changed one; empty where none gets another size.
+def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
+    """A sentence about what replay says that the change saves, of all misses of the profile; empty without a replay.
 
-    ``exact`` tells that the tree's layouts are those that the sizes are of.
+    ``exact`` tells that the tree's layouts are those that were replayed.
     """
-    if not holders:
+    if not found.before or not found.whole or not found.runs:
         return ""
-    whose = "" if exact else ", in the build of the ELF file"
-    sizes = []
-    for one in holders[:_HOLDERS]:
-        slabs = ""
-        if one.memory is not None:
-            before, after = one.memory
-            pages = f" of {1 << after.order} pages" if before.order == after.order and after.order else ""
-            slabs = f" ({before.objects_per_slab} -> {after.objects_per_slab} in a slab{pages})"
-        sizes.append(f"{one.record} from {one.before} to {one.after} bytes{slabs}")
-    more = f", and {len(holders) - _HOLDERS} more" if len(holders) > _HOLDERS else ""
-    return paragraph(f"What holds one by value changes its size with it{whose}: {', '.join(sizes)}{more}.")
-
-
-def expectation(candidate: Candidate, finding: Finding, title: str, *, exact: bool) -> str:
-    """A paragraph about the contended accesses that go away; empty where none were priced.
-
-    ``title`` is the type as C names it; ``exact`` tells that the tree's layouts are those that the figures are of.
-    """
-    found = candidate.judgement
-    if not found.before:
-        return ""
-    counted = "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
-    how = f"Replayed{'' if exact else ' for the layout of the ELF file'}"
-    perhaps = "perhaps " if candidate.doubt else ""
-    text = (
-        f"{how}: {perhaps}{found.saved:,.0f} of the {found.before:,.0f} {counted} on all lines of {title} go away"
-        f" ({found.change:+.1%}, 80 % interval {found.interval.low:+.1%} to {found.interval.high:+.1%})."
+    basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the samples"
+    layouts = "" if exact else " with the layouts of the ELF file"
+    things = "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
+    part, sign, verb = found.before / found.whole, 1, "saves"
+    if found.saved < 0:
+        sign, verb = -1, "adds"
+    ends = sorted(-sign * part * end for end in (found.interval.low, found.interval.high))
+    low, high = (share_words(end) for end in ends)
+    share = f"{share_words(abs(found.saved) / found.whole)} of the {things} of the {finding.whole}"
+    return (
+        f"Replayed{layouts} on {basis}, this {verb} {share} (80% interval {low} to {high}):"
+        f" {abs(found.saved):,.0f} of {found.whole:,.0f}."
     )
-    if not finding.stores and not finding.simulated:
-        text += " No store was sampled on the line, so how often its members are written is not known."
-    return paragraph(text)
 
 
-def reasons(tables: Sequence[StepTable]) -> str:
-    """The accesses that wait for nothing now and no longer then, as a paragraph and rows; empty where none do."""
-    helped = [one for one in tables if any(step.needless for step in one.before) and one.cycles[1] < one.cycles[0]]
-    rows = []
-    for now, then in (pair for one in helped for pair in zip(one.before, one.after, strict=True)):
-        access = f"{now.function or 'somebody'} {'writes' if now.writes else 'reads'} {now.member}"
-        rows.append(f"{now.cpu}: {access}: {_result(now)} -> {_result(then)}")
-    return f"{paragraph(_WHY)}\n\n{message_rows(dict.fromkeys(rows))}" if rows else ""
+def starts_text(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
+    """In how many possible starts of an object members share a line: pairs that meet less often, or more often.
 
-
-def _result(step: CoherenceStep) -> str:
-    return f"{step.what}, {step.cycles} cycles" if step.cycles and not step.writes else step.what
-
-
-def pair_rows(residuals: Sequence[Residual], granules: tuple[int, int]) -> list[str]:
-    """A row for each of the heaviest pairs, which come first, and for all that meet more often than before.
-
-    Objects start at multiples of ``granules`` bytes before and after the change; each size of a line has its share.
+    Empty where objects can start at one place of a line only, so that the layout tells.
     """
-    sizes = line_sizes(residuals)
-    pairs = [list(them) for _, them in groupby(residuals, lambda one: (one.first, one.second))]
-    shown = [them for at, them in enumerate(pairs) if at < _PAIRS or any(one.after > one.before for one in them)]
-    rows = []
-    for them in shown:
-        shares = {one.line_bytes: _shares(one, granules) for one in them}
-        by_size = "; ".join(shares.get(size, "not known") for size in sizes)
-        rows.append(f"{them[0].first} and {them[0].second}: {by_size}")
-    if left := len(pairs) - len(shown):
-        rows.append(f"{left} more pair{'s' * (left != 1)}: no more often than before")
-    return rows
-
-
-def line_sizes(residuals: Sequence[Residual]) -> tuple[int, ...]:
-    """The sizes of lines in bytes, in the order of the columns."""
-    return tuple(dict.fromkeys(one.line_bytes for one in residuals))
+    size = min((one.line_bytes for one in residuals), default=CACHE_LINE_BYTES)
+    if all(granule % size == 0 for granule in granules):
+        return ""
+    less = separated(residuals)
+    more = [one for one in residuals if one.line_bytes == size and one.after > one.before]
+    rows = [f"{one.first} and {one.second}: {_shares(one, granules)}" for one in (*less[:_PAIRS], *more[:_PAIRS])]
+    if left := len(less[_PAIRS:]) + len(more[_PAIRS:]):
+        rows.append(
+            f"{left} more pair{'s' * (left != 1)}{f', {len(more[_PAIRS:])} more often' if more[_PAIRS:] else ''}"
+        )
+    if not rows:
+        return ""
+    starts = f"An object can start at any multiple of {granules[1]} bytes."
+    head = f"{starts} In so many of these starts members share a line, before -> after:"
+    return f"{paragraph(head)}\n\n{message_rows(rows)}"
 
 
 def _shares(one: Residual, granules: tuple[int, int]) -> str:
@@ -214,20 +176,39 @@ def _shares(one: Residual, granules: tuple[int, int]) -> str:
     return " -> ".join(f"{round(share * count)} of {count}" for share, count in starts)
 
 
+def cost_text(candidate: Candidate, check: Verification) -> str:
+    """Size, slab and memory before and after, of the record and of those that hold one by value."""
+    before, after = check.before.outer.size, check.after.outer.size
+    said = [f"The size stays {after} bytes" if before == after else f"The size goes from {before} to {after} bytes"]
+    pairs = [(old, new) for old, new in zip(*candidate.memory, strict=False)]
+    if pairs:
+        old, new = max(pairs, key=lambda pair: pair[1].pages_per_1000 - pair[0].pages_per_1000)
+        if old.pages_per_1000 == new.pages_per_1000:
+            said.append("its slab caches take no more memory")
+        else:
+            said.append(f"1,000 objects of {new.cache} take {old.pages_per_1000} -> {new.pages_per_1000} pages")
+    holders = [f"{one.record} {one.before} -> {one.after} bytes" for one in candidate.holders]
+    if holders:
+        said.append(f"what holds one grows with it: {listed(holders, _HOLDERS)}")
+    if candidate.loose and check.granules[1] != check.after.granule:
+        said.append(f"slabs of {listed(candidate.loose, _NAMES)} do not keep to the alignment")
+    text = f"{'; '.join(said)}."
+    return paragraph(f"{text} {candidate.split}".rstrip())
+
+
 @dataclass(frozen=True, slots=True)
 class FurtherChecks:
     """What was checked of a change besides the configuration at hand.
 
-    ``configurations`` and ``code`` are parts of a message, wrapped; empty where nothing was looked at. ``builds_left``
-    and ``code_left`` are clauses: what the checks did not reach. ``profile`` is a sentence about the profile where it
-    is of another build than the ELF file.
+    ``configurations`` and ``code`` are a sentence or two each, empty where nothing was looked at; ``details`` are for
+    reviewers, wrapped. ``builds_left`` and ``code_left`` are clauses: what the checks did not reach.
     """
 
     configurations: str = ""
     builds_left: str = ""
     code: str = ""
     code_left: str = ""
-    profile: str = ""
+    details: str = ""
 
     def other_builds(self, usual: str) -> str:
         """The builds that were not checked: ``usual`` where none but the one at hand was."""
@@ -235,7 +216,7 @@ class FurtherChecks:
 
     def other_code(self) -> str:
         """The code that was not looked at."""
-        return self.code_left if self.code else self.code_left or _CODE
+        return self.code_left or _CODE
 
 
 NO_FURTHER_CHECKS = FurtherChecks()
@@ -248,8 +229,26 @@ def further_checks(
 
     ``facts`` are those of the record that the candidate was checked against.
     """
-    code, code_left = (_relied(scan, title, facts), LEFT) if scan else ("", "")
-    return FurtherChecks(paragraphs(checks, title), unchecked(checks), code, code_left)
+    known = {fact.place for fact in facts}
+    binding = [one for one in scan.dependencies if one.binds] if scan else []
+    missed = [one for one in binding if one.place not in known and not any(map(_is_mark, one.members))]
+    held = [one for one in binding if one not in missed]
+    blocks = [paragraphs(checks, title)]
+    blocks += [f"{title}: relies on the order of members, which holds:\n{_places(held)}"] if held else []
+    if missed:
+        blocks.append(f"{title}: relies on members that this build does not have, not checked:\n{_places(missed)}")
+    left = f"{LEFT}, and {len(missed)} place{'s' * (len(missed) != 1)} there relying on it" if missed else LEFT
+    return FurtherChecks(
+        summary(checks),
+        unchecked(checks),
+        _code(scan, title, len(held)) if scan else "",
+        left if scan else "",
+        "\n\n".join(block for block in blocks if block),
+    )
+
+
+def _is_mark(member: str) -> bool:
+    return member.startswith(_GROUP_MARK)
 
 
 def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:
@@ -262,41 +261,17 @@ def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:
     return met or any(check.unjudged or any(user.failed for user in check.users) for check in checks)
 
 
-def _relied(scan: SourceScan, title: str, facts: Sequence[SourceFact]) -> str:
-    """What was looked at, and the places that rely on the order of the members of ``title``, with what they do.
-
-    Candidates are made so that ``facts`` hold. A place of which none of them tells was not checked: it speaks of
-    members that the build at hand does not have.
-    """
-    binding = [one for one in scan.dependencies if one.binds]
-    units = f"{scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}"
-    failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
-    if not binding and not scan.units:
+def _code(scan: SourceScan, title: str, held: int) -> str:
+    """How much code was searched for what relies on the order of members, and what of that still holds."""
+    if not scan.units:
         # A tree that is configured but not built has no units; that none relies on the order would say nothing.
-        return paragraph(
-            f"The build at hand compiled no unit that uses {title}: for code that relies on the order of "
-            "its members only the text of the tree was searched, without a find."
-        )
-    if not binding:
-        return paragraph(f"Nothing in the {units}{failed} was found to rely on the order of its members.")
-    known = {fact.place for fact in facts}
-    checked = [
-        one for one in binding if one.place in known or any(member.startswith(_GROUP_MARK) for member in one.members)
-    ]
-    missed = [one for one in binding if one not in checked]
-    blocks = []
-    if checked:
-        rely, hold = ("relies", "holds") if len(checked) == 1 else ("rely", "hold")
-        blocks.append((checked, f"{rely} on the order of its members, and still {hold}:"))
-    if missed:
-        rely, was = ("relies", "was") if len(missed) == 1 else ("rely", "were")
-        absent = "on the order of members that the build at hand does not have"
-        blocks.append((missed, f"{rely} {absent}, and {was} not checked:"))
-    parts = []
-    for places, text in blocks:
-        counted = f"{len(places):,} place{'s' * (len(places) != 1)}"
-        parts += [paragraph(f"In the {units}{failed}, {counted} {text}"), _places(places)]
-    return "\n\n".join(parts)
+        found = f"{held} place{'s' * (held != 1)} that still hold{'s' * (held == 1)}" if held else "no matches"
+        return f"The text of the tree was searched for code that relies on the order of members: {found}."
+    failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
+    units = f"the {scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}{failed}"
+    if not held:
+        return f"Nothing in {units} relies on the order of its members."
+    return f"In {units}, {held} place{'s' * (held != 1)} rel{'y' if held > 1 else 'ies'} on the order; it still holds."
 
 
 def _places(places: Sequence[Dependency]) -> str:
@@ -311,9 +286,10 @@ def _places(places: Sequence[Dependency]) -> str:
 def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     """A sentence for each member that the candidate takes off the line of others, for the next reader of the source.
 
-    Where none of the members that move is one of a pair that it parts, the first of them says what it keeps apart.
+    None stands twice in a record. Where none of the members that move is one of a pair that they separate, the first
+    of them says what it keeps apart.
     """
-    pairs = _separated(candidate.residuals)
+    pairs = _direct(candidate.residuals)
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):
@@ -321,18 +297,21 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
             mine = [(pair, other) for pair, (other,) in others if other not in found]
             if mine and name not in found:
                 found[name] = _remark(move.kind, name, mine, finding)
+    # One of several that say the same; those that give no reason only where none does.
+    first = {text: name for name, text in reversed(found.items())}
+    reasoned = {text: name for text, name in first.items() if ":" in text}
+    found = {name: text for text, name in (reasoned or first).items()}
     if not found and pairs:
         found[candidate.moves[0].member] = f"Keeps {pairs[0].first} and {pairs[0].second} apart."
     return found
 
 
-def _separated(residuals: Sequence[Residual]) -> list[Residual]:
-    """Pairs of direct members that meet less often than before on lines of the smallest size, each once."""
-    size = min((one.line_bytes for one in residuals), default=0)
+def _direct(residuals: Sequence[Residual]) -> list[Residual]:
+    """The pairs of ``separated`` as pairs of direct members, each once."""
     found: dict[tuple[str, str], Residual] = {}
-    for one in residuals:
+    for one in separated(residuals):
         names = [path.partition(".")[0].partition("[")[0] for path in (one.first, one.second)]
-        if one.line_bytes == size and one.after < one.before and names[0] != names[1]:
+        if names[0] != names[1]:
             found.setdefault((names[0], names[1]), replace(one, first=names[0], second=names[1]))
     return list(found.values())
 

@@ -121,7 +121,8 @@ def patch_files(
     for step in series.steps:
         body = visible(_ENDS_A_MESSAGE.sub(" ", step.message).strip("\n"))
         under = visible(trailers.under(last=step is series.steps[-1]))
-        steps.append(replace(step, message=f"{body}\n\n{under}\n" if under else f"{body}\n"))
+        message, below = f"{body}\n\n{under}\n" if under else f"{body}\n", visible(_ENDS_A_MESSAGE.sub(" ", step.below))
+        steps.append(replace(step, message=message, below=below))
     complete = replace(series, steps=tuple(steps), cover=visible(_ENDS_A_MESSAGE.sub(" ", series.cover)))
     known = repository(tree)
     # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
@@ -150,9 +151,9 @@ def _plain_file(number: int, step: SeriesStep) -> PatchFile:
     """Message, diffstat, diff: what ``git apply`` and ``patch -p1`` take."""
     subject = step.message.partition("\n")[0]
     short = _NOT_IN_A_NAME.sub("-", subject)[:_LONGEST_NAME].strip("-.")
-    content = (
-        _bytes(step.message) + b"---\n" + _bytes(visible(files_stat(step.changes))) + b"\n" + files_diff(step.changes)
-    )
+    below = f"{step.below}\n\n" if step.below else ""
+    stat = _bytes(visible(f"---\n{below}{files_stat(step.changes)}\n"))
+    content = _bytes(step.message) + stat + files_diff(step.changes)
     return PatchFile(f"{number:04}-{short}.patch", content)
 
 

@@ -162,10 +162,13 @@ def mails(series: PatchSeries, known: Repository, recipients: Recipients) -> tup
         addressed = (*(f"--to={one}" for one in recipients.to), *(f"--cc={one}" for one in recipients.copies))
         work.git(*_FORMAT, *addressed, *(["--cover-letter"] if series.cover else []), "base..series")
         found = []
+        below = [*([""] if series.cover else []), *(step.below for step in series.steps)]
         for number, path in enumerate(sorted((work.root / "mails").iterdir())):
             # The first file says what it is based on, as ``git format-patch --base`` writes it.
             base = f"\nbase-commit: {based}\n" if based and not number else ""
-            found.append(PatchFile(path.name, path.read_bytes().rstrip(b"\n") + b"\n" + base.encode()))
+            text = path.read_bytes().rstrip(b"\n") + b"\n" + base.encode()
+            note = b"\n---\n" + (f"{below[number]}\n\n" if below[number] else "").encode("utf-8", "surrogateescape")
+            found.append(PatchFile(path.name, text.replace(b"\n---\n", note, 1)))
         return tuple(found)
 
 

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import EditRefused, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import Candidate, CommitMessage, FileChange, Patch, PatchSeries, Residual, SeriesStep
+from linesmith.analyzer.model import Candidate, CommitMessage, FileChange, Patch, PatchSeries, SeriesStep
 from linesmith.patches.build.kbuild import for_unit
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import compiled
 from linesmith.patches.edit.patch import Confirmed, edits
 from linesmith.patches.edit.verify import Located, locate, measure, starts_of
 from linesmith.patches.message.message import subject
-from linesmith.patches.message.paragraphs import change_text, line_sizes, message_rows, pair_rows, style
+from linesmith.patches.message.paragraphs import moves_text, starts_text, style
 from linesmith.patches.source.tree import Tree
 
 
@@ -30,7 +30,8 @@ class _State:
 
 def whole(patch: Patch, confirmed: Confirmed) -> PatchSeries:
     """The change as one patch."""
-    return PatchSeries((SeriesStep(str(patch.message), (confirmed.change,)),), notes=patch.notes)
+    step = SeriesStep(str(patch.message), (confirmed.change,), patch.message.below)
+    return PatchSeries((step,), notes=patch.notes)
 
 
 def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tree, progress: Progress) -> PatchSeries:
@@ -46,9 +47,10 @@ def stepwise(candidate: Candidate, patch: Patch, confirmed: Confirmed, tree: Tre
     pairs = list(zip((before, *states), states, strict=False))
     steps = [_step(candidate, confirmed, tree, pair, len(states)) for pair in pairs[:-1]]
     note = paragraph(f"The last of {len(states)} patches; what follows is about all of them together.")
-    last = SeriesStep(str(replace(patch.message, series=note)), (_change(confirmed, *pairs[-1]),))
+    message = replace(patch.message, series=note)
+    last = SeriesStep(str(message), (_change(confirmed, *pairs[-1]),), message.below)
     count = paragraph(f"{len(states)} patches, each of which compiles.")
-    cover = CommitMessage(patch.message.subject, problem=patch.message.problem, change=count)
+    cover = CommitMessage(message.subject, trouble=message.trouble, change=count)
     return PatchSeries((*steps, last), str(cover), notes=patch.notes)
 
 
@@ -94,21 +96,15 @@ def _step(
     objects = starts_of(candidate, before.located, after.located)
     residuals = tuple(measure(one, before.located, after.located, objects) for one in candidate.residuals)
     title = confirmed.original.declared.record.title
-    compiled_by = f"The changed file compiles with {confirmed.compiler} after this step, which is one of {count};"
+    sizes = before.located.outer.size, after.located.outer.size
+    size = (
+        f"The size stays {sizes[1]} bytes." if sizes[0] == sizes[1] else f"The size is {sizes[0]} -> {sizes[1]} bytes."
+    )
+    compiled_by = f"Compiled with {confirmed.compiler} after this step, which is one of {count};"
     message = CommitMessage(
         subject(part, title, style(tree.root, confirmed.change.file)),
-        change=change_text(part.moves, before.located.outer.size, after.located.outer.size),
-        phases=_remaining(residuals, (objects[0].step, objects[1].step)),
+        change=paragraph(f"{moves_text(part.moves)} {size}"),
+        starts=starts_text(residuals, (objects[0].step, objects[1].step)),
         compiled=paragraph(f"{compiled_by} the last one has the evidence for all."),
     )
     return SeriesStep(str(message), (_change(confirmed, before, after),))
-
-
-def _remaining(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
-    """The pairs that meet in other starts than before the step."""
-    changed = [one for one in residuals if one.before != one.after]
-    if not changed:
-        return ""
-    sizes = " and on ".join(f"{size} bytes" for size in line_sizes(changed))
-    head = f"Shares of the possible starts in which members meet, before -> after, on {sizes}:"
-    return paragraph(head) + "\n\n" + message_rows(pair_rows(changed, granules))

@@ -45,11 +45,11 @@ def test_the_patch_applies_and_compiles_and_the_tree_is_not_touched(tree: Path, 
 def test_what_stands_in_the_way_is_listed_and_no_patch_is_made(tree: Path) -> None:
     (tree / "area.c").write_text(SOURCE.replace("area->lock->taken = 0;", "if (area->lock)\n\t\tarea->start = 1;"))
     ended = linesmith("inline", "area.lock", "--tree", tree)
-    assert ended.returncode == 2
+    assert ended.returncode == 1
     assert ended.stdout.startswith("struct area.lock (area.c:7): a pointer to struct lock, 4 uses\n\nIn the way:\n")
     assert "  null-test  area.c:21: whether the pointer is NULL is asked (area->lock); keep" in ended.stdout
     assert "diff --git" not in ended.stdout
-    assert ended.stderr.startswith("linesmith: area.c:21: whether the pointer is NULL is asked")
+    assert ended.stderr.startswith("linesmith: no patch is written: area.c:21: whether the pointer is NULL is asked")
 
 
 def test_a_change_that_does_not_compile_is_not_given_out(tree: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_change_that_does_not_compile_is_not_given_out(tree: Path) -> None:
     )
     (tree / "area.c").write_text(late)
     ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree")
-    assert ended.returncode == 2
+    assert ended.returncode == 1
     assert "not-compiled  area.c:1: it does not compile any more under own flags: " in ended.stdout
     assert "unknown type name 'lock_t'" in ended.stdout
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from patch_cases import behind, candidate, excerpt, finding, layout, write_files
+from patch_cases import behind, candidate, finding, layout, write_files
 
 from linesmith.analyzer.base.errors import ToolMissing, TreeError
 from linesmith.analyzer.model import Candidate, Move, MoveKind, Patch
@@ -49,7 +49,7 @@ def proposal() -> Candidate:
 
 def patched(tree: Path, chosen: Candidate, build: Path | None = None) -> Patch:
     confirmed = confirm(chosen, Tree(tree, build), lambda _: None)
-    return patch_of(chosen, finding(), Tree(tree, build), 1, excerpt, confirmed)
+    return patch_of(chosen, finding(), Tree(tree, build), 1, confirmed)
 
 
 def test_the_flags_of_the_trees_own_build_are_used(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_flags_of_the_trees_own_build_are_used(tmp_path: Path) -> None:
     patch = patched(tree, proposal())
     assert patch.exact
     assert "-D__KERNEL__" in patch.commands[-1]
-    assert "the tree's own Kbuild flags for its .config" in " ".join(str(patch.message).split())
+    assert "the Kbuild flags of the tree's .config" in " ".join(str(patch.message).split())
     assert sorted(str(path) for path in tree.rglob("*")) == before
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The words of a commit message: why, what is expected, what was looked at beyond, what was measured, whose it is."""
+"""The words of a commit message: what is expected, what was profiled, checked and measured."""
 
 from __future__ import annotations
 
@@ -9,94 +9,95 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hand_made import table
-from proposals_by_hand import LINE, POOL, moved, replayed
+from proposals_by_hand import LINE, replayed
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import (
     NOT_JUDGED,
+    Access,
+    CacheLine,
     CompiledUser,
     ConfigurationCheck,
     Dependency,
     DependencyKind,
     FactKind,
     Finding,
+    Interval,
+    Profile,
+    Recording,
     Refusal,
     RefusalCode,
     Residual,
+    Sampling,
     SourceFact,
     SourceScan,
 )
-from linesmith.patches.message.message import with_evidence, within_width
-from linesmith.patches.message.paragraphs import expectation, further_checks, is_worse, reasons
-from linesmith.tuner.propose.steps import step_tables
+from linesmith.patches.message.message import with_evidence
+from linesmith.patches.message.paragraphs import further_checks, is_worse, saving
+from linesmith.patches.message.trouble import origin
 
 CASES = Path(__file__).with_name("cases")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-STEPS = step_tables(LINE, moved(), table(POOL))
-
-
-# Why it helps
-
-
-def test_who_waits_now_and_no_longer_then() -> None:
-    assert (
-        reasons(STEPS)
-        == """\
-Why: CPU A writes a member, CPU B waits for another one that lies on the
-same line. What each access finds, before -> after (cycles are the
-profile's where it has them):
-
-  A: pool_take writes used: invalidates B -> hit
-  B: pool_full reads limit: modified on A, 456 cycles -> hit"""
-    )
-
-
-def test_what_no_layout_changes_is_no_reason() -> None:
-    (steps,) = STEPS
-    assert reasons([replace(steps, after=steps.before)]) == ""
 
 
 # What is expected
 
-UNSEEN = " No store was sampled on the line, so how often its members are written is not known."
-
-
-def expected(counted: str) -> str:
-    """What is said of a candidate that takes 88 of 100 away."""
-    share = "(-88.0%, 80 % interval -95.0% to -60.0%)"
-    return f"Replayed: 88 of the 100 {counted} on all lines of struct pool go away {share}."
-
 
 @pytest.mark.parametrize(
-    ("line", "runs", "said"),
+    ("line", "runs", "exact", "basis", "of"),
     [
-        (replace(LINE, stores=80), 30, expected("contended loads")),
-        (replace(LINE, stores=0), 30, expected("contended loads") + UNSEEN),
-        (replace(LINE, stores=0, simulated="4 CPUs"), 30, expected("contended accesses")),
-        (replace(LINE, stores=0, simulated="4 CPUs"), 1, expected("misses")),
+        (LINE, 30, True, "on 30 runs reconstructed from the samples", "contended loads of the profile"),
+        (LINE, 1, False, "with the layouts of the ELF file on the recorded accesses", "misses of the profile"),
+        (
+            replace(LINE, simulated="4 CPUs", quoted=True),
+            30,
+            True,
+            "on 30 runs reconstructed from the samples",
+            "contended accesses of the lines quoted",
+        ),
     ],
 )
-def test_the_figures_stand_with_their_interval(line: Finding, runs: int, said: str) -> None:
-    candidate = replace(moved(), judgement=replayed(12, runs=runs))
-    text = expectation(candidate, line, "struct pool", exact=True)
-    assert " ".join(text.split()) == said
-    assert max(map(len, text.splitlines())) <= 75
+def test_the_figures_are_of_the_whole_profile_with_their_interval(
+    line: Finding, runs: int, exact: bool, basis: str, of: str
+) -> None:
+    assert saving(replace(replayed(12, runs=runs), whole=200), line, exact=exact) == (
+        f"Replayed {basis}, this saves 44% of the {of} (80% interval 30% to 48%): 88 of 200."
+    )
 
 
-def test_a_record_that_is_perhaps_another_is_not_promised_a_saving() -> None:
-    doubted = replace(moved(), doubt="Whether struct pool lies on the line as told is in doubt.")
-    assert expectation(doubted, LINE, "struct pool", exact=True).startswith("Replayed: perhaps 88 of the 100 contended")
-
-
-def test_a_tree_of_another_configuration_gets_no_figures_of_its_own() -> None:
-    told = expectation(moved(), LINE, "struct pool", exact=False)
-    assert told.startswith("Replayed for the layout of the ELF file: 88 ")
+def test_a_change_that_costs_misses_says_so() -> None:
+    worse = replace(replayed(150), whole=200, interval=Interval(0.4, 0.6))
+    figures = "adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200."
+    assert saving(worse, LINE, exact=True).endswith(figures)
 
 
 def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
-    assert expectation(replace(moved(), judgement=NOT_JUDGED), LINE, "struct pool", exact=True) == ""
+    assert saving(NOT_JUDGED, LINE, exact=True) == ""
+
+
+# What was profiled
+
+RECORDED = Recording("qemu", ("sh", "-c", "x" * 90), (0, 0, 1, 1), "x86_64", kernel_release="6.1.0")
+ROWS = (CacheLine(0, None, (Access(0, "f", cpus=7), Access(8, "g", cpus=3))),)
+
+
+@pytest.mark.parametrize(
+    ("known", "another", "said"),
+    [
+        ({}, False, "A perf c2c report"),
+        ({"lines": ROWS}, True, "A perf c2c report of another build than the ELF file, with samples of 7 CPUs,"),
+        ({"recording": RECORDED}, False, "A simulation of 4 CPUs and their caches (qemu, Linux 6.1.0, `sh -c...`)"),
+        (
+            {"sampling": Sampling(cpus=8, release="6.1.0", command="redis-benchmark")},
+            False,
+            "A perf profile (8 CPUs, Linux 6.1.0, `redis-benchmark`)",
+        ),
+    ],
+)
+def test_what_was_profiled(known: dict[str, object], another: bool, said: str) -> None:
+    profile = Profile(**({"source": "a.txt", "title": "", "display": "hitm", "lines": ()} | known))  # type: ignore[arg-type]
+    assert origin(profile, another_build=another) == said
 
 
 # What was looked at beyond the configuration at hand
@@ -120,9 +121,8 @@ SCANS = {
 
 @text_cases(CASES / "beyond.txt")
 def test_what_was_found_to_rely_on_the_order(case: TextCase) -> None:
-    told = further_checks((), SCANS[case.title], "struct cache", (KEPT,))
-    assert told.code.splitlines() == list(case.lines)
-    assert told.other_code() == "code that the build at hand leaves out"
+    found = further_checks((), SCANS[case.title], "struct cache", (KEPT,))
+    assert [found.code, f"Not checked: {found.code_left}", *found.details.splitlines()] == list(case.lines)
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,12 @@ def test_worse_is_what_compiles_no_more_or_meets_on_a_line_more_often(check: Con
 BEGINNING = """\
 session: separate root from guard in struct session_index
 
-The changed file was compiled with gcc 12.2.0 and the tree's flags.
+Compiled with gcc 12.2.0 and the tree's flags; the debug information has
+these layouts.
 
 """
 UNMEASURED = f"""\
-{BEGINNING}Not checked: other builds, and code that relies on the order of members
-(initialisers by position, ranges from one member to another, casts). No
+{BEGINNING}Not checked: other builds, and code that relies on the order of members. No
 benchmark has been run.
 """
 
@@ -159,28 +159,18 @@ benchmark has been run.
 def test_what_was_measured_stands_before_what_was_not_checked() -> None:
     measured = "Lookups per second went up.\n\n  100 ± 1   +20.0 %   120 ± 2\n"
     assert with_evidence(UNMEASURED, measured) == (
-        f"{BEGINNING}{measured}\n"
-        "Not checked: other builds, and code that relies on the order of members\n"
-        "(initialisers by position, ranges from one member to another, casts).\n"
+        f"{BEGINNING}{measured}\nNot checked: other builds, and code that relies on the order of members.\n"
     )
 
 
 def test_trailers_of_a_message_stay_as_they_are() -> None:
     trailers = "Signed-off-by: A <a@b.c>\nReviewed-by: D <d@e.f>\n"
-    assert with_evidence(f"{UNMEASURED}\n{trailers}", "It went up.\n").endswith(f"casts).\n\n{trailers}")
+    assert with_evidence(f"{UNMEASURED}\n{trailers}", "It went up.\n").endswith(f"members.\n\n{trailers}")
 
 
 def test_a_message_that_somebody_else_wrote_is_left_alone() -> None:
     mail = "From 0123 Mon Sep 17 00:00:00 2001\nFrom: A <a@b.c>\nSubject: [PATCH] tail moves\n\nIt is hot.\n"
     assert with_evidence(mail, "It went up.\n") == mail
-
-
-@text_cases(CASES / "narrow.txt")
-def test_a_layout_is_made_narrow(case: TextCase) -> None:
-    assert within_width(case.before.decode().splitlines(), 73) == case.after.decode().splitlines()
-
-
-# The word in front of the subject
 
 
 # Refusals

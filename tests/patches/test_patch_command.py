@@ -72,7 +72,7 @@ def test_a_doubt_about_the_record_stands_in_the_message(bench: Path, tmp_path: P
     done = linesmith("patch", bench, odd, "--tree", tree, "--cflags=-std=c11", "--no-scan")
     told = " ".join(done.stdout.split())
     assert "is in doubt: what is touched at 0x20 hardly fits it: the type may be laid out otherwise there." in told
-    assert "Replayed: perhaps " in told
+    assert "No benchmark has been run." in told
 
 
 def test_a_member_that_comes_to_lie_on_two_lines_stands_in_the_message(tmp_path: Path) -> None:
@@ -154,3 +154,22 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; there are: {bound[0]['name']} (" in done.stderr
     assert taken("other").stderr.startswith("linesmith: no candidate is called other here; there are: ")
+
+
+def test_that_nothing_is_to_be_done_is_an_answer(bench: Path, tmp_path: Path) -> None:
+    """It goes to standard output, not into the file of the patch; a name that nothing has is an error."""
+    out = tmp_path / "guard.patch"
+    done = patch(bench, "--type", "session", "-o", out)
+    assert (done.returncode, done.stderr, out.exists()) == (0, "", False)
+    assert re.fullmatch(r"no line of \S+ was found to hold session; found: session_index\n", done.stdout)
+    assert json.loads(patch(bench, "--type", "session", "--format", "json").stdout) == {"answer": done.stdout.strip()}
+    wrong = patch(bench, "--type", "sessio")
+    assert (wrong.returncode, "did you mean session, session_index?" in wrong.stderr) == (2, True)
+
+
+def test_of_candidates_none_of_which_is_recommended_none_is_written(bench: Path, tmp_path: Path) -> None:
+    facts = tmp_path / "facts.toml"
+    facts.write_text('[[session_index]]\noffset = ["guard", "root", "leftmost"]\nplace = "bench.c:9"\n')
+    done = patch(bench, "--constraints", facts)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "moving members does not help" in done.stdout, done.stdout

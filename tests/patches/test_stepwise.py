@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from patch_cases import behind, candidate, excerpt, finding, layout, write_files
+from patch_cases import behind, candidate, finding, layout, write_files
 
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, PatchSeries, Residual
 from linesmith.patches.edit.patch import confirm, patch_of
@@ -39,7 +39,7 @@ def proposal(moves: Sequence[Move] = MOVES) -> Candidate:
 def series(folder: Path, chosen: Candidate, header: str = HEADER) -> PatchSeries:
     tree = Tree(write_files(folder, {"src/cache.h": header}))
     confirmed = confirm(chosen, tree, lambda _: None, {"lock": "Kept off the line of root."})
-    patch = patch_of(chosen, finding(), tree, 1, excerpt, confirmed)
+    patch = patch_of(chosen, finding(), tree, 1, confirmed)
     return stepwise(chosen, patch, confirmed, tree, lambda _: None)
 
 
@@ -58,10 +58,10 @@ def test_each_move_is_a_patch_that_begins_where_the_one_before_ended(tmp_path: P
     assert "after this step, which is one of 2; the last one has the evidence for all." in " ".join(
         move.message.split()
     )
-    assert "\n\nThe last of 2 patches; what follows is about all of them together.\n\nIn a profile" in align.message
+    assert "\n\nThe last of 2 patches; what follows is about all of them together.\n\nIn struct cache" in align.message
     assert align.message.endswith(" No\nbenchmark has been run.\n")
     assert made.cover.startswith(
-        "cache: separate root from lock in struct cache\n\nIn a profile of shared cache lines,"
+        "cache: separate root from lock in struct cache\n\nIn struct cache, root and uses share a cache line"
     )
     assert made.cover.endswith("\n\n2 patches, each of which compiles.\n")
 

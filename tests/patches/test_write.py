@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from patch_cases import behind, candidate, excerpt, finding, layout, stamps, write_files
+from patch_cases import behind, candidate, finding, layout, stamps, write_files
 
 from linesmith.analyzer.base.errors import EditRefused, TreeError, VerificationFailed
 from linesmith.analyzer.model import (
@@ -19,18 +19,17 @@ from linesmith.analyzer.model import (
     Finding,
     HolderChange,
     Layout,
-    LineObject,
+    LineMember,
+    MemberFunction,
     MemoryUse,
     Move,
     MoveKind,
-    Outcome,
     Patch,
     Residual,
     SlabBasis,
-    VariableRow,
 )
 from linesmith.patches.edit.patch import confirm, draft, file_text, patch_of
-from linesmith.patches.message.paragraphs import OF_ANOTHER_BUILD, FurtherChecks
+from linesmith.patches.message.paragraphs import FurtherChecks
 from linesmith.patches.source.tree import Tree
 
 HEADER = """\
@@ -84,7 +83,7 @@ def patched(
 
 
 def written(tree: Tree, chosen: Candidate, line: Finding) -> Patch:
-    return patch_of(chosen, line, tree, 1, excerpt, confirm(chosen, tree, lambda _: None))
+    return patch_of(chosen, line, tree, 1, confirm(chosen, tree, lambda _: None))
 
 
 def flowing(text: str) -> str:
@@ -127,45 +126,56 @@ def test_the_path_gives_the_word_in_front_of_the_subject(tmp_path: Path, file: s
     assert message.startswith(f"{prefix}: separate root from lock in struct cache\n")
 
 
-def test_the_message_counts_no_stores_where_none_was_sampled(tmp_path: Path) -> None:
-    unsampled = replace(finding(), stores=0, members=tuple(replace(one, writes=0) for one in finding().members))
-    message = str(patched(tmp_path, line=unsampled).message)
-    assert "\n\nSeen on the line, with sampled loads (no store was sampled):\n\n" in message
-    assert "stores" not in message
+def member(name: str, function: str, contended: int, stores: int = 0) -> LineMember:
+    return LineMember(name, 0, 0, 8, contended, stores, (MemberFunction(function, contended, stores),))
 
 
-def test_the_message_says_that_the_profile_is_of_another_build(tmp_path: Path) -> None:
-    """As the code addresses of a pasted report tell; the layout before is that of the file all the same."""
-    tree = Tree(write_files(tmp_path, FILES))
-    confirmed = confirm(proposal(), tree, lambda _: None)
-    said = str(
-        patch_of(
-            proposal(), finding(), tree, 1, excerpt, confirmed, further=FurtherChecks(profile=OF_ANOTHER_BUILD)
-        ).message
-    )
+def test_the_message_says_who_reads_and_writes_what(tmp_path: Path) -> None:
+    members = (member("lock.word", "take", 40, 100), member("uses", "count", 30), member("root", "look", 160))
+    said = str(patched(tmp_path, line=replace(finding(), members=members)).message)
     assert (
-        "the layout after is as predicted. The profile is of another build: its code addresses are not those of the ELF"
-        " file. Not checked:"
+        "In struct cache, root shares a cache line with lock, which is written. The profile has 200 contended loads "
+        "and 100 stores on the line, 50% of the contended loads of the profile: "
+        "root: 160 contended; read by look "
+        "lock: 40 contended, 100 stores; written by take "
+        "uses: 30 contended; read by count "
     ) in flowing(said)
 
 
-def test_a_pair_has_one_line_in_a_message_and_many_pairs_are_counted(tmp_path: Path) -> None:
+def test_where_no_store_was_sampled_the_code_tells_who_writes(tmp_path: Path) -> None:
+    take = MemberFunction("take", 40, 0, writes_inferred="taking a lock writes it")
+    lock = LineMember("lock", 0, 0, 8, 40, 0, (take,), write_inferred="taking a lock writes it")
+    unsampled = replace(finding(), stores=0, members=(lock,))
+    said = flowing(str(patched(tmp_path, line=unsampled).message))
+    assert "has 200 contended loads and no stores (writers are known from the code) on the line" in said
+    assert "lock: 40 contended; written by take " in said
+
+
+def test_pairs_that_meet_less_or_more_often_are_listed_and_counted(tmp_path: Path) -> None:
     pairs = [("root", "lock"), ("lock", "name"), ("lock", "uses"), ("root", "name"), ("root", "uses"), ("name", "uses")]
-    pairs += [(second, first) for first, second in pairs]
-    met = tuple(Residual(*pair, size, 1.0, 1.0) for pair in pairs for size in (64, 128))
+    pairs += [("lock", "root"), ("uses", "lock"), ("uses", "name"), ("name", "root")]
+    met = tuple(Residual(*pair, size, 1.0, 0.5) for pair in pairs for size in (64, 128))
     message = str(patched(tmp_path, chosen=replace(proposal(), residuals=met)).message)
-    assert "  root and lock: 7 of 8 -> 0 of 8; 15 of 16 -> 8 of 16\n" in message
-    assert "  lock and uses: 0 of 8 -> 7 of 8; 8 of 16 -> 15 of 16\n" in message
-    assert "\n  4 more pairs: no more often than before\n" in message
+    less = ("root and lock: 7 of 8 -> 0 of 8", "name and uses: 7 of 8 -> 6 of 8", "lock and root: 7 of 8 -> 0 of 8")
+    more = ("lock and uses: 0 of 8 -> 7 of 8", "root and name: 6 of 8 -> 7 of 8", "uses and lock: 0 of 8 -> 7 of 8")
+    rows = (*less, *more, "2 more pairs, 1 more often")
+    assert "\n\n" + "".join(f"  {row}\n" for row in rows) + "\n" in message
 
 
 def test_the_message_of_a_simulated_profile_claims_no_measurement(tmp_path: Path) -> None:
-    message = str(patched(tmp_path, line=replace(finding(), simulated="8 CPUs under qemu")).message)
-    assert (
-        "In a simulation of the private caches of 8 CPUs under qemu, which counts every access and no time"
-    ) in flowing(message)
-    assert "200 accesses that find it modified in another CPU's cache (50.0% of all such accesses)" in flowing(message)
-    assert "sampled" not in message
+    said = flowing(str(patched(tmp_path, line=replace(finding(), simulated="8 CPUs under qemu")).message))
+    assert ("200 accesses that find the line modified in another CPU's cache, 50% of all such accesses.") in said
+    assert "sampled" not in said
+
+
+def test_a_message_has_at_most_45_lines_above_the_patch(tmp_path: Path) -> None:
+    members = tuple(member(f"member_{at}", f"a_function_with_a_long_name_{at}" * 2, 9, 9) for at in range(20))
+    further = FurtherChecks("Checked elsewhere. " * 20, "others", "In the units. " * 20, "code", "Details.\n" * 9)
+    confirmed = confirm(proposal(), Tree(write_files(tmp_path, FILES)), lambda _: None)
+    line = replace(finding(), members=members)
+    patch = patch_of(proposal(), line, Tree(tmp_path), 1, confirmed, further)
+    assert str(patch.message).count("\n") <= 45
+    assert b"---\nDetails.\n" in file_text(patch)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
@@ -276,12 +286,8 @@ def test_an_alignment_is_confirmed_with_what_it_makes_of_the_records_around(tmp_
     patch = patched(tmp_path, chosen=aligned())
     assert "+\tlong lock __attribute__((aligned(64)));\t/* written by everyone */\n" in patch.diff
     assert (
-        "Align lock to 64 bytes. The size goes from 80 to 192 bytes. What holds one by value changes its size with it: "
-        "struct inode from 560 to 704 bytes (58 -> 46 in a slab of 8 pages), struct table from 96 to 256 bytes. "
-    ) in flowing(str(patch.message))
-    assert (
-        "can start at any multiple of 8 bytes. The alignment of 64 bytes is not kept in slabs of inodes, a, b and 1 "
-        "more. The members meet"
+        "The size goes from 80 to 192 bytes; what holds one grows with it: struct inode 560 -> 704 bytes, struct table "
+        "96 -> 256 bytes; slabs of inodes, a, b and 1 more do not keep to the alignment. "
     ) in flowing(str(patch.message))
     assert "\n  root and lock: 7 of 8 -> 0 of 8\n" in str(patch.message)
 
@@ -289,16 +295,10 @@ def test_an_alignment_is_confirmed_with_what_it_makes_of_the_records_around(tmp_
 def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
     message = str(patched(tmp_path, chosen=replace(aligned(), granules=(8, 64), loose=())).message)
     assert "\n  root and lock: 7 of 8 -> 0 of 1\n" in message
-    assert "is not kept" not in message
+    assert "do not keep" not in message
 
 
-@pytest.mark.parametrize(("first", "told_so"), [(32, "1 of 1 -> 0 of 1"), (56, "0 of 1 -> 0 of 1")])
-def test_a_variable_is_counted_where_it_lies(tmp_path: Path, first: int, told_so: str) -> None:
+@pytest.mark.parametrize(("first", "lines"), [(32, "0 -> 1"), (56, "1 -> 1")])
+def test_of_a_variable_the_message_names_cache_lines(tmp_path: Path, first: int, lines: str) -> None:
     chosen = replace(proposal(), granules=(128, 128), firsts=(first, first))
-    one = LineObject("cache", 1, first, first, 1.0, Outcome.RESOLVED, row=VariableRow("one", first, 80))
-    message = str(patched(tmp_path, chosen=chosen, line=replace(finding(), objects=(one,))).message)
-    assert (
-        "the variable one is counted where the linker put it, which another build may do otherwise, and starts at byte "
-        f"{first} of a line in the profile."
-    ) in flowing(message)
-    assert f"\n  root and lock: {told_so}\n" in message
+    assert f"  8 ->  64  {lines}  long int lock\n" in str(patched(tmp_path, chosen=chosen).message)

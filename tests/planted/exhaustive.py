@@ -19,7 +19,6 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Point, TunePlan, Variant, Workplace
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.analyzer.sharing.analysis import explain
 from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
@@ -87,7 +86,7 @@ def _proposals(plan: TunePlan, baseline: Built, work: Path) -> RecordProposals:
 def _diff(plan: TunePlan, found: RecordProposals, point: Point) -> str:
     tree = Tree(plan.recipe.tree)
     candidate = found.candidates(point)[0]
-    return patch_of(candidate, found.finding(point), tree, 1, excerpt, confirm(candidate, tree, _unheard)).diff
+    return patch_of(candidate, found.finding(point), tree, 1, confirm(candidate, tree, _unheard)).diff
 
 
 def _named(point: Point) -> str:

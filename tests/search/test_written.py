@@ -10,9 +10,8 @@ import pytest
 from hand_made import finding, hot, offsets
 from patch_cases import write_files
 
-from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.model import ConflictPair, Layout, Patch, Point, Searching
+from linesmith.analyzer.model import ConflictPair, Patch, Point, Searching
 from linesmith.patches.edit.patch import confirm, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.space.proposals import RecordProposals, proposals
@@ -61,14 +60,10 @@ def proposed(tree: Path) -> RecordProposals:
     return proposals([finding(layout, seen, pairs)], layouts, Searching(growth=256))
 
 
-def excerpt(shown: Layout, _layouts: Layouts, _names: frozenset[str], _marked: frozenset[str]) -> list[str]:
-    return [f"{member.offset:4} {member.name}" for member in shown.members]
-
-
 def written(proposed: RecordProposals, point: Point, tree: Path) -> Patch:
     (candidate,) = proposed.candidates(point)
     confirmed = confirm(candidate, Tree(tree), lambda _: None)
-    return patch_of(candidate, proposed.finding(point), Tree(tree), 1, excerpt, confirmed)
+    return patch_of(candidate, proposed.finding(point), Tree(tree), 1, confirmed)
 
 
 @pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.study)])

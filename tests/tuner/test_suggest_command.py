@@ -137,7 +137,7 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
             ("bench", "bench.c2c", "--constraints", "facts.toml"),
             "session_indx, which the ELF file does not have; did you mean session_index",
         ),
-        (("bench", "bench.c2c", "--type", "session"), "session.*found: session_index"),
+        (("bench", "bench.c2c", "--type", "sessio"), r"did you mean session, .*found: session_index"),
         (("bench", "guard.c"), "guard.c is no profile"),
         (("bare", "bench.c2c"), "bare"),
         (("bench", "bench.c2c", "--section", "7"), "--section 7"),

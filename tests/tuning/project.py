@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from linesmith.analyzer.model import Result, Variant
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 from linesmith.tuner.run.bench import bench
@@ -123,4 +122,4 @@ def benched(
 def tuned(path: Path, folder: Path, text: str = PLAN, *, hear: Hear = silent, workers: Workers = in_a_thread) -> Result:
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
-        return tune(plan_in(text, folder), run, pool, hear, excerpt)
+        return tune(plan_in(text, folder), run, pool, hear)

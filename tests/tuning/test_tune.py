@@ -14,7 +14,6 @@ from tuning.project import PLAN, SHORT, at_work, project, silent, tuned
 from linesmith.analyzer.base.errors import NothingToSuggest, PlanError
 from linesmith.analyzer.cli.runs import keep
 from linesmith.analyzer.model import Budget, Fidelity, Result, VerdictKind
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.tuner.run.plan_file import plan_in
 from linesmith.tuner.run.tune import tune
 
@@ -91,7 +90,7 @@ def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> Non
     folder = project(tmp_path)
     plan = replace(plan_in(SHORT, folder), budget=Budget(minutes=0.001))
     with at_work(tmp_path / "run", folder) as (run, pool):
-        cut = tune(plan, run, pool, silent, excerpt)
+        cut = tune(plan, run, pool, silent)
     assert (cut.finished, cut.samples) == (True, ())
     (remark,) = cut.remarks
     assert remark.startswith(

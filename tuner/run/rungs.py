@@ -35,7 +35,7 @@ from linesmith.analyzer.model import (
 from linesmith.patches.build.kbuild import is_kernel_code
 from linesmith.patches.edit.patch import edited, file_text
 from linesmith.patches.edit.verify import locate, verify
-from linesmith.patches.message.message import Confirmation, Excerpt, commit_message
+from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.simulated import question_of
@@ -73,12 +73,11 @@ class TraceRung:
 class Points:
     """The layouts of ``proposals`` as variants of the source tree at ``tree``; ``elf`` is the product with DWARF."""
 
-    def __init__(self, proposals: RecordProposals, tree: Path, elf: str, run: RunDirectory, excerpt: Excerpt) -> None:
+    def __init__(self, proposals: RecordProposals, tree: Path, elf: str, run: RunDirectory) -> None:
         self.proposals = proposals
         self._tree = tree
         self._elf = elf
         self._run = run
-        self._excerpt = excerpt
         self._confirmed: set[str] = set()
 
     def moves(self, point: Point) -> tuple[str, ...]:
@@ -120,9 +119,8 @@ class Points:
         declared = edited(candidate, self._tree).declared
         kernel = is_kernel_code(self._tree, declared.file)
         title, usual = declared.record.title, style(self._tree, declared.file)
-        message = commit_message(
-            candidate, finding, title, usual, self._excerpt, Confirmation(seen, built.compiler, is_kernel=kernel)
-        )
+        confirmation = Confirmation(seen, built.compiler, is_kernel=kernel)
+        message = commit_message(candidate, finding, title, usual, confirmation)
         how = f"compiled with {built.compiler}"
         patch = Patch(candidate.type, declared.file, diff, message, how, 0, seen.exact)
         return file_text(patch).decode("utf-8", "surrogateescape")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.base.errors import PlanError
 from linesmith.analyzer.model import Failure, Result, TunePlan, Variant
-from linesmith.patches.message.message import Excerpt
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool
 from linesmith.tuner.judge.ranking import finalists
@@ -43,7 +42,7 @@ _SPACE = "space"
 _MOST_RESERVED = 0.5
 
 
-def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, excerpt: Excerpt) -> Result:
+def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress) -> Result:
     """Search as the plan says; what an earlier process finished in the same run directory is not done again.
 
     An exception in the middle, ``KeyboardInterrupt`` included, leaves a run directory that can be gone on with. Raises
@@ -61,7 +60,7 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress, exce
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
-    asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration), excerpt).run())
+    asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration)).run())
     return result_of(run.journal, run.path)
 
 
@@ -71,7 +70,6 @@ class _Tuning:
 
     plan: TunePlan
     lab: Laboratory
-    excerpt: Excerpt
 
     async def run(self) -> None:
         """Evidence, noise, search, confirmation."""
@@ -114,7 +112,7 @@ class _Tuning:
     ) -> None:
         plan, run = self.plan, self.lab.run
         elf = plan.evidence.elf if plan.evidence else ""
-        points = Points(proposed, plan.recipe.tree, elf, run, self.excerpt)
+        points = Points(proposed, plan.recipe.tree, elf, run)
         ladder = RungLadder(self.lab, points, seen, judge, lambda: self._in_time(upper[-1]))
         rungs = ladder.rungs(plan.search.ladder, upper)
         optimizer = registry.optimizer(plan.search.optimizer)
