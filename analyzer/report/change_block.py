@@ -74,6 +74,15 @@ def _layout_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) 
     stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
     if stays:
         yield "stays", "; ".join(stays)
+    yield from _costs(candidate)
+    for place, row in enumerate(_next_to(candidate, finding, suggested.findings)):
+        yield "" if place else "next to", row
+    yield from (("doubt", one) for one in [candidate.doubt] if one)
+    yield from (("checked", one) for one in candidate.notes[-1:])
+
+
+def _costs(candidate: Candidate) -> Iterator[Labelled]:
+    """Bytes of the record, memory of its caches, and who grows with it."""
     yield "size", f"{size_words(candidate)}; {churn_words(candidate.churn)}"
     memory = [*memory_rows(*candidate.memory)][:MOST_ROWS]
     for place, row in enumerate(memory):
@@ -82,14 +91,10 @@ def _layout_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) 
     if holders:
         more = len(candidate.holders) - len(holders)
         yield "grows too", "; ".join([*holders, *([f"and {counted(more, 'more record')}"] if more else [])])
-    for place, row in enumerate(_next_to(candidate, finding, suggested.findings)):
-        yield "" if place else "next to", row
     if candidate.loose:
         aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
         caches = listed(candidate.loose, MOST_NEIGHBOURS)
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
-    if candidate.notes:
-        yield "checked", candidate.notes[-1]
 
 
 def _stays(part: str) -> bool:

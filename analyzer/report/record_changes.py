@@ -110,21 +110,20 @@ def _of_layout(one: Numbered) -> RecordChange:
 
 def _of_structure(one: StructuralAdvice) -> RecordChange:
     # The last replay is of the most copies, of those that readers walk through where there are such readers.
-    gain = one.gains[-1] if one.gains else None
-    saves = gain and saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high))
-    return RecordChange(short_advice(one), saves, advice=one)
+    gains = (saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high)) for gain in one.gains[-1:])
+    return RecordChange(short_advice(one), next(gains, None), advice=one)
 
 
 def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
     """Why nothing changes, in a clause."""
-    if not record:
-        return "what lies there is not known: see `linesmith hot`"
     declined = next((one for one in lines if one.declined), None)
     if declined is not None:
         return _declined(declined)
     refused = next((one for one in lines if one.refusal), None)
     if refused is not None:
         return reason_of(refused)
+    if not record:
+        return "what lies there is not known: see `linesmith hot`"
     if share >= LEAST_SHARE:
         return f"spread over many cool lines: --type {record} looks at them"
     return f"below {LEAST_SHARE:.0%} no change is worth its review"
@@ -169,13 +168,20 @@ def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns
         parts += ["lines of no known record, or set apart: see `linesmith hot`"] if suggested.elsewhere else []
         table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
     filled = [at for at in range(len(HEAD)) if at <= _CHANGE or any(row[at] for row in table[1:])]
-    table = [tuple(row[at] for at in filled) for row in table]
-    sides = "".join(_SIDES[at] for at in filled)
-    widths = widest([HEAD[: len(filled)], *(row for row in table[1:] if any(row[_CHANGE + 1 :]))])
-    widths[:_CHANGE] = widest([row[:_CHANGE] for row in table])
-    room = columns - sum(widths) + widths[_CHANGE] - 2 * (len(widths) - 1)
-    widths[_CHANGE] = max(min(widths[_CHANGE], room), LEAST_CHANGE)
+    while len(filled) > _CHANGE + 1 and _room(table, filled, columns) < LEAST_CHANGE:
+        del filled[-1]
+    table, sides = [tuple(row[at] for at in filled) for row in table], "".join(_SIDES[at] for at in filled)
+    widths = widest(table)
+    widths[_CHANGE] = _room(table, range(len(filled)), columns)
+    long = max(len(row[_CHANGE]) for row in table if any(row[_CHANGE + 1 :]) or row[0] == HEAD[0])
+    widths[_CHANGE] = max(min(long, widths[_CHANGE]), 1)
     return [line for row in table for line in _lines(row, widths, sides, columns)]
+
+
+def _room(table: Sequence[Sequence[str]], filled: Sequence[int], columns: int) -> int:
+    """What is left for a change next to the other columns that are filled."""
+    others = [max(len(row[at]) for row in table) for at in filled if at != _CHANGE]
+    return columns - sum(others) - 2 * len(others)
 
 
 def _lines(cells: Sequence[str], widths: Sequence[int], sides: str, columns: int) -> Iterator[str]:

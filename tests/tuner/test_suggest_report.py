@@ -24,7 +24,6 @@ from linesmith.analyzer.model import (
     PhaseProof,
     Residual,
     SlabBasis,
-    SlabMachine,
     Strategy,
 )
 from linesmith.analyzer.report import suggest
