@@ -211,11 +211,12 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
     from linesmith.analyzer.attribution.same_code import is_of_another_build
-    from linesmith.analyzer.cli.suggest import free_candidates, offered
+    from linesmith.analyzer.cli.suggest import free_candidates, offered, worthwhile
     from linesmith.patches.message.trouble import origin
     from linesmith.tuner.propose.candidates import reasons
 
-    answers = offered(found, premises, trace)
+    # Numbers are those of `suggest`, which has no candidates for small records; a name holds everywhere.
+    answers = offered(worthwhile(found) if isinstance(choice, int) else found, premises, trace)
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
         raise NothingToSuggest(reasons(answers))

@@ -173,7 +173,7 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
 
 def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
-    from linesmith.analyzer.cli.suggest import offered, suggested
+    from linesmith.analyzer.cli.suggest import offered, suggested, worthwhile
     from linesmith.analyzer.report.hot import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
@@ -182,7 +182,8 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
     of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, of_profile.trace))
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
-    shown = suggested(found, known, offered(found, known, of_profile.trace), of_profile.trace)
+    made = offered(worthwhile(found), known, of_profile.trace)
+    shown = suggested(found, known, made, of_profile.trace)
     report = ProfileSection(found.profile, section, found.reports, found.left_out)
     return render_profile(shown, report, tuple(_unchecked(of_profile)))
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith suggest``: the smallest changes of a struct that part the members meeting on a hot line."""
+"""``linesmith suggest``: what to do about the records on the hot lines: smallest changes of layouts, or advice."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.cli import maps, options, premises
 from linesmith.analyzer.cli.output import remark
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
+from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 @options.profile
 @options.type_
 @options.section
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
+@click.option("--full", is_flag=True, help="Show all records, with layouts, coherence steps and alternatives.")
 @premises.premises_given
 @premises.scanning_given
 @options.snapshot
@@ -58,8 +59,8 @@ def command(
     profile: Path,
     type_: str | None,
     section: int,
-    limit: int | None,
     candidate: int | str | None,
+    full: bool,
     basis: PremiseOptions,
     sources: ScanOptions,
     snapshot: Path | None,
@@ -71,41 +72,73 @@ def command(
     format_: str | None,
     output: Path | None,
 ) -> None:
-    """Propose the smallest changes of the structs on the hot lines of PROFILE, with what each gains and costs.
+    """Say what to do about each struct on the hot lines of PROFILE, what it saves and what it costs.
 
-    Of each line the recommended change is shown in full, the others in a table; `patch` takes their names.
-    As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
+    The first change is explained, with the command that writes it as a patch. As map, svg, png or markdown, the cache
+    lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
-    from linesmith.tuner.propose.candidates import reasons
 
     found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
     trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
-    known = basis.premises_of(found, scan_findings(sources, found), sources)
-    made = offered(found, known, trace)
-    answers = suggested(found, known, made, trace, split, limit)
-    if not any(line.candidates or line.advice for line in answers.lines):
-        raise NothingToSuggest(reasons(made))
+    looked_at = found if isinstance(candidate, str) else worthwhile(found)
+    known = basis.premises_of(looked_at, scan_findings(sources, looked_at), sources)
+    answers = replace(
+        suggested(found, known, offered(looked_at, known, trace), trace, split), given=_words(elf, profile)
+    )
     there = [one.candidate for one in answers.numbered()]
-    number = number_of(candidate, there, lambda: free_candidates(found, known, trace))
+    number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = maps.chosen_format(format_, output)
     if form in maps.DRAWN:
         from linesmith.analyzer.report.map_words import suggested_maps
 
-        maps.write_maps(suggested_maps(answers, found.profile, number), form, output)
-        return
-    if form == "json":
+        drawn = suggested_maps(answers, found.profile, number)
+        if drawn:
+            maps.write_maps(drawn, form, output)
+            return
+        text, output = "No change of a layout is recommended, so there is none to draw.\n", None
+    elif form == "json":
         text = suggest.render_json(answers)
     else:
         width = text_columns(output)
-        text = suggest.render_candidate(answers, number, width) if number else suggest.render_text(answers, width)
+        render = suggest.render_full if full else suggest.render_text
+        text = suggest.render_candidate(answers, number, width) if number else render(answers, width)
     options.write(text, output)
 
 
+def _words(elf: Path, profile: Path) -> tuple[str, ...]:
+    """The files, and the options of the command line that ``patch`` takes as well, for a command to go on with."""
+    from linesmith.analyzer.cli import patch
+
+    context = click.get_current_context()
+    taken = {one.name for one in patch.command.params} - {"elf", "profile", "type_", "candidate", "output", "format_"}
+    words = [str(elf), str(profile)]
+    for one in context.command.params:
+        value = context.params.get(one.name or "")
+        if one.name in taken and value is not None and is_given(one.name or ""):
+            for each in value if one.multiple else (value,):
+                words += [one.opts[-1], str(each)]
+    return tuple(words)
+
+
 # From findings to what is shown.
+
+
+def worthwhile(found: Explanation) -> Explanation:
+    """The same without findings of records that are too small a part of the profile for any change.
+
+    These are among the ``others``. Of a type that was named everything stays.
+    """
+    from linesmith.tuner.propose.candidates import too_little
+
+    if found.narrowed_to:
+        return found
+    little = [one for one in found.findings if too_little(one, [it for it in found.findings if it is not one])]
+    left = tuple(one for one in found.findings if one not in little)
+    return replace(found, findings=left, others=(*found.others, *little))
 
 
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
@@ -137,25 +170,33 @@ def suggested(
     made: Sequence[Suggestion],
     trace: Path | None,
     sharded: Sharded | None = None,
-    limit: int | None = None,
 ) -> Suggested:
-    """What can be done about each line, and what beside moving members; of candidates the first ``limit``.
-
-    Raises what a replay raises.
-    """
+    """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
     from linesmith.analyzer.report.candidate import Suggested
-    from linesmith.tuner.propose.candidates import first_candidates
 
-    given = first_candidates(made, limit) if limit else made
     return Suggested(
         found.reading.identity,
         found.profile.source,
         found.reading.layouts,
-        tuple(_lines(given, _advice(found, premises, trace), found)),
+        tuple(_lines(made, _advice(worthwhile(found), premises, trace), found)),
         (*found.findings, *found.colder),
         premises.kernel.machine if premises.kernel else None,
         sharded,
+        str(trace) if trace else "",
+        {} if found.narrowed_to else _elsewhere(found),
+        narrowed_to=found.narrowed_to,
     )
+
+
+def _elsewhere(found: Explanation) -> dict[str, float]:
+    """The shares of lines that were not looked at, by the record that the profile knows there."""
+    from linesmith.analyzer.attribution.by_object import object_totals
+
+    whole = sum(line.contended for line in found.profile.lines)
+    shares = defaultdict[str, float](float)
+    for one in object_totals(replace(found.profile, lines=found.left_out)):
+        shares[one.types[0] if len(one.types) == 1 and not one.apart else ""] += one.contended / max(whole, 1)
+    return dict(shares)
 
 
 def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:

@@ -225,7 +225,8 @@ class StructureKind(StrEnum):
 class Gain:
     """What replaying a trace says of ``ways`` copies chosen ``by`` CPU or node: misses of the record before and after.
 
-    ``low`` and ``high`` bound the change as a share of the misses before. ``basis`` says what was replayed.
+    ``low`` and ``high`` bound the change as a share of the misses before. ``basis`` says what was replayed, ``whole``
+    are all misses of the profile.
     """
 
     ways: int
@@ -235,6 +236,7 @@ class Gain:
     low: float
     high: float
     basis: str
+    whole: int = 0
 
 
 @dataclass(frozen=True, slots=True)

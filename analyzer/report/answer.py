@@ -13,6 +13,7 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
+    Churn,
     CoherenceStep,
     Finding,
     HolderChange,
@@ -24,7 +25,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StepTable,
 )
-from linesmith.analyzer.report.candidate import MOST_PAIRS, saved, things
+from linesmith.analyzer.report.candidate import MOST_PAIRS, Saving, figure, saved, things
 from linesmith.analyzer.report.findings import count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, widest
 
@@ -36,27 +37,44 @@ MOST_HOLDERS = 3
 
 def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
     """Gain first, then what it costs, then where the members still meet."""
-    before, after, churn, packing = candidate.before, candidate.after, candidate.churn, candidate.optimality
+    churn, packing = candidate.churn, candidate.optimality
     found = candidate.judgement
-    of = f" {things(candidate, finding)} on all lines of the record" if found.before else ""
-    yield "saves", f"{saved(found)}{of}"
+    yield "saves", saved_words(saved(found), things(candidate, finding), finding.whole)
     yield from _labelled("replayed", judged_rows(found))
-    if before.size == after.size:
-        yield "size", f"{after.size} bytes, {counted(candidate.lines, 'line')} (unchanged)"
-    else:
-        now, then = lines(before), counted(candidate.lines, "line")
-        yield "size", f"{before.size} -> {after.size} bytes, {now} -> {then}"
+    yield "size", size_words(candidate)
     yield from _labelled("holders", holder_rows(candidate.holders))
     yield from _labelled("memory", memory_rows(*candidate.memory))
     yield from _labelled("together", meeting_rows(candidate))
     if churn.members:
-        moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
-        yield "change", f"{moved}, a diff of {counted(churn.lines, 'line')} ({candidate.strategy.value})"
+        yield "change", f"{churn_words(churn)} ({candidate.strategy.value})"
     if packing and packing.proven:
         yield "packing", "proven: no legal order of the members is predicted to cost less"
     elif packing:
         predicted = f"costs {packing.cost:,.0f} as predicted"
         yield "packing", f"{predicted}; no legal order costs less than {packing.bound:,.0f}"
+
+
+def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
+    """``0.65% of the profile's misses (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
+    if saving is None:
+        return "nothing is known"
+    low, high = (f"{figure(one)}%" for one in (saving.interval.low, saving.interval.high))
+    counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
+    return f"{figure(saving.share)}% of the {whole}'s {counted_as} (80% interval {low} to {high}): {counts}"
+
+
+def size_words(candidate: Candidate) -> str:
+    """``192 -> 256 bytes, 3 -> 4 lines``."""
+    before, after = candidate.before, candidate.after
+    if before.size == after.size:
+        return f"{after.size:,} bytes, {counted(candidate.lines, 'line')} (unchanged)"
+    return f"{before.size:,} -> {after.size:,} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
+
+
+def churn_words(churn: Churn) -> str:
+    """``1 member moves, a diff of 2 lines``."""
+    moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
+    return f"{moved}, a diff of {counted(churn.lines, 'line')}"
 
 
 def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -244,7 +262,7 @@ def judged_rows(found: Judgement) -> Iterator[str]:
         yield found.refusal
         return
     if found.runs:
-        yield f"all misses: {found.whole:,.0f} -> {found.whole - found.saved:,.0f}{_share(found)}"
+        yield f"all lines of the record: {found.before:,.0f} -> {found.after:,.0f}"
     for line in found.lines:
         yield f"line of {listed(line.members, MOST_FUNCTIONS)}: {line.before:,.0f} -> {line.after:,.0f}"
     for pair in found.pairs:
@@ -258,15 +276,11 @@ def judged_rows(found: Judgement) -> Iterator[str]:
     yield from (f"but {remark}" for remark in found.remarks)
 
 
-def _share(found: Judgement) -> str:
-    return f" ({-found.saved / found.whole:+.2%})" if found.whole else ""
-
-
 def sharded_rows(sharded: Sharded) -> Iterator[str]:
     """What is split, what that saves at best, and what has to be true for it."""
     yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
     found = sharded.judgement
-    yield f"  {'saves':<12}{found.refusal or f'{saved(found)} misses on all lines of the record'}"
+    yield f"  {'saves':<12}{found.refusal or saved_words(saved(found), 'misses', 'profile')}"
     for place, row in enumerate(judged_rows(found) if not found.refusal else ()):
         yield f"  {'' if place else 'replayed':<12}{row}"
     yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."

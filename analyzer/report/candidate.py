@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from linesmith.analyzer.base.text import listed
@@ -13,6 +13,7 @@ from linesmith.analyzer.model import (
     Candidate,
     ElfIdentity,
     Finding,
+    Interval,
     Judgement,
     Move,
     MoveKind,
@@ -69,7 +70,10 @@ class Suggested:
     """Everything that ``suggest`` found, hottest line first.
 
     ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
-    one whose slabs hold the objects, ``None`` for a program.
+    one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
+    reconstructed runs. ``elsewhere`` are the shares of the contended accesses on lines that were not looked at, by
+    record (``""``: not known, or set apart). ``given`` are the files and options for a command that goes on from
+    here. ``narrowed_to`` a type, there are no other records.
     """
 
     elf: ElfIdentity
@@ -79,6 +83,10 @@ class Suggested:
     findings: tuple[Finding, ...] = ()
     machine: SlabMachine | None = None
     sharded: Sharded | None = None
+    trace: str = ""
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    narrowed_to: str = ""
 
     @property
     def slabs(self) -> str:
@@ -109,16 +117,42 @@ def things(candidate: Candidate, finding: Finding) -> str:
     return "contended accesses" if finding.simulated else "contended loads"
 
 
-def saved(judgement: Judgement) -> str:
-    """What a change saves, with its interval: ``408 of 944 (-43.2%, -47.7% to -37.9%)``; less than nothing costs."""
-    if not judgement.before:
-        return "nothing is known" if judgement.refusal else "nothing"
-    return f"{judgement.saved:,.0f} of {judgement.before:,.0f} ({judgement.change:+.1%}, {interval(judgement)})"
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Misses ``before`` and ``after`` a change, on all lines of the record; ``whole`` are those of the profile.
+
+    ``share`` is what goes away of the whole, ``interval`` its bounds; all are negative where misses come.
+    """
+
+    before: float
+    after: float
+    whole: float
+    share: float
+    interval: Interval
+
+    def __str__(self) -> str:
+        """``0.65% (0.61 to 0.68)``."""
+        return f"{figure(self.share)}% ({figure(self.interval.low)} to {figure(self.interval.high)})"
 
 
-def interval(judgement: Judgement) -> str:
-    """The bounds of the change: ``-47.7% to -37.9%``."""
-    return f"{judgement.interval.low:+.1%} to {judgement.interval.high:+.1%}"
+def figure(share: float) -> str:
+    """Two or three digits of a share in per cent."""
+    size = abs(share)
+    text = f"{100 * share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}f}"
+    return "0" if text in ("0.00", "-0.00") else text
+
+
+def saving(before: float, after: float, whole: float, change: Interval) -> Saving | None:
+    """The saving of a change whose bounds are shares of the misses ``before``; ``None`` where nothing was replayed."""
+    if not before or not whole:
+        return None
+    part = before / whole
+    return Saving(before, after, whole, (before - after) / whole, Interval(-change.high * part, -change.low * part))
+
+
+def saved(judgement: Judgement) -> Saving | None:
+    """What a candidate saves, as far as it was replayed."""
+    return saving(judgement.before, judgement.after, judgement.whole, judgement.interval)
 
 
 # With more steps than this, a candidate is described by how it was found.
@@ -168,8 +202,8 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
 # What a table says of the change in its own column, at least; with less room it stands below the row.
 LEAST_CHANGE = 24
 # Those of a candidate's name, of what it saves, and of its size.
-LEAST_COLUMNS = 5
-HEAD = ("", "change", "saves", "misses", "80% interval", "size", "pages/1,000", "moved", "diff")
+LEAST_COLUMNS = 3
+HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved", "diff")
 
 
 def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
@@ -199,18 +233,18 @@ def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
 
 
 def _cells(one: Numbered) -> list[str]:
-    candidate, churn, found = one.candidate, one.candidate.churn, one.candidate.judgement
+    candidate, churn = one.candidate, one.candidate.churn
     cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
-    cells += [f"{found.saved:,.0f}", f"{found.change:+.1%}", interval(found)] if found.before else ["", "", ""]
-    cells += [f"{candidate.after.size:,}", _pages(candidate)]
+    cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", _pages(candidate)]
     return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
 
 
 def _pages(candidate: Candidate) -> str:
-    """Pages of the cache that the change costs most in."""
-    pairs = list(zip(*candidate.memory, strict=False))
-    if not pairs:
-        return ""
-    old, new = max(pairs, key=lambda pair: pair[1].pages_per_1000 - pair[0].pages_per_1000)
-    same = old.pages_per_1000 == new.pages_per_1000
-    return f"{new.pages_per_1000}" if same else f"{old.pages_per_1000} -> {new.pages_per_1000}"
+    old, new = most_pages(candidate) or ("", "")
+    return f"{new}" if old == new else f"{old} -> {new}"
+
+
+def most_pages(candidate: Candidate) -> tuple[int, int] | None:
+    """Pages for 1,000 objects, before and after, in the cache in which the change costs most; ``None`` of a program."""
+    pairs = ((old.pages_per_1000, new.pages_per_1000) for old, new in zip(*candidate.memory, strict=False))
+    return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.diff import RecordDiff
 from linesmith.analyzer.line_map.heat import heat_of
@@ -152,13 +151,8 @@ def candidate_maps(
 def suggested_maps(
     answers: Suggested, profile: Profile | None = None, number: int | None = None
 ) -> tuple[tuple[LineMap, LineMap], ...]:
-    """Before and after of candidate ``number``, or of each that is recommended, the hottest line first.
-
-    Raises ``NothingToSuggest`` where no candidate is recommended.
-    """
+    """Before and after of candidate ``number``, or of each that is recommended, the hottest line first."""
     drawn = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
-    if not drawn:
-        raise NothingToSuggest("no candidate is recommended, so there is none to draw; name one with --candidate")
     return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in drawn)
 
 

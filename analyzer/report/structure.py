@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice
+from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice, StructureKind
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import excerpt
 from linesmith.analyzer.report.prose import WIDTH, counted, prose
@@ -16,6 +16,7 @@ from linesmith.analyzer.report.slab import SlabAnswer, machine_object, machine_r
 LABEL = 12
 MOST_SAMPLED = 5
 MOST_OTHERS = 4
+MOST_MEMBERS = 3
 
 
 def advice_rows(one: StructuralAdvice, layouts: Layouts, columns: int = WIDTH) -> Iterator[str]:
@@ -57,6 +58,21 @@ def tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "reached by", tuple(_accessors(one.accessors))
     yield "replayed", tuple(_gains(one.gains))
     yield "memory", (*_memory("now", one.memory_before), *_memory("then", one.memory_after))
+
+
+def short_advice(one: StructuralAdvice) -> str:
+    """The change in one phrase: ``shard i_mmap_rwsem with i_mmap``."""
+    first, *others = one.members
+    names = listed(one.members, MOST_MEMBERS)
+    return {
+        StructureKind.SHARD: f"shard {first}{f' with {listed(others, MOST_MEMBERS)}' if others else ''}",
+        StructureKind.PULL_IN: f"put what {first} points to into {one.type}",
+        StructureKind.PUSH_OUT: f"put {names} into an object of its own",
+        StructureKind.SHRINK: f"make {first} smaller",
+        StructureKind.READ_FIRST: f"read {names} before writing",
+        StructureKind.READ_COPY: f"give each node a copy of {names}",
+        StructureKind.COUNT_APART: f"count {names} per CPU",
+    }[one.kind]
 
 
 def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:

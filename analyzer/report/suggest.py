@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Suggestions, as text and as JSON: an overview, each line with its answer, then what nothing can be done about."""
+"""Suggestions, as text and as JSON: what to do about each record, the first change, and on request all there is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Finding, Judgement, Layout, StepTable
+from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Judgement, Layout, StepTable
 from linesmith.analyzer.report.answer import (
     answer_rows,
     of_contended,
@@ -23,156 +23,112 @@ from linesmith.analyzer.report.candidate import (
     change,
     concerned_names,
     moved_names,
-    saved,
-    short_change,
-    things,
 )
+from linesmith.analyzer.report.change_block import change_block, command, nothing_to_change
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
-from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, prose, row, widest
+from linesmith.analyzer.report.prose import WIDTH, prose
+from linesmith.analyzer.report.record_changes import (
+    LEAST_SHARE,
+    RecordAnswer,
+    RecordChange,
+    answers_table,
+    record_answers,
+)
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 LABEL = 12
 _MEMBER_INDENT = 10
-# Other lines of the same record that are named.
-MOST_LINES = 4
 # Other places of a moved member are listed where so many pairs are concerned; of more they say nothing at a glance.
 MOST_PAIRS_WITH_PLACES = 2
-# Rows of the overview, and characters of a change in it.
-MOST_ROWS = 12
-MOST_CHANGE = 40
-MOST_REFUSALS = 8
+# Characters of a build-id, and candidates of a record of which none is recommended.
+MOST_BUILD_ID = 12
+MOST_POSSIBLE = 5
 
 
 def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
-    """Every line's answer; numbers and names of candidates are those of ``linesmith patch --candidate``."""
-    candidates = suggested.by_line()
-    refused = _refusals([one for one in suggested.lines if not one.candidates and not one.advice])
-    split = sharded_rows(suggested.sharded) if suggested.sharded else ()
-    blocks = [
-        _head(suggested),
-        "\n".join(_overview(suggested, columns)),
-        *(
-            block
-            for line in suggested.lines
-            for block in _line_blocks(line, candidates.get(line.finding.rank, ()), suggested, columns)
-        ),
-        "\n".join(prose(one, then="  ", columns=columns) for one in refused),
-        "\n".join(prose(one, then="    ", columns=columns) for one in split),
-    ]
-    return "\n\n".join(filter(None, blocks)) + "\n"
+    """One screen: what to do about each record, then the first change, or why nothing changes."""
+    answers = record_answers(suggested)
+    first = next((one for one in answers if one.changes), None)
+    blocks = [_head(suggested, columns)]
+    if len(answers) > 1 or (answers and not suggested.narrowed_to):
+        blocks.append("\n".join(answers_table(suggested, answers, columns, full=False)))
+    blocks.append(
+        "\n".join(change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns))
+    )
+    return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
+
+
+def render_full(suggested: Suggested, columns: int = WIDTH) -> str:
+    """All records, then each line that has candidates or advice in full."""
+    numbered, table = suggested.by_line(), answers_table(suggested, record_answers(suggested), columns, full=True)
+    blocks = [_head(suggested, columns), "\n".join(table)]
+    for line in suggested.lines:
+        blocks += _line_blocks(line, numbered.get(line.finding.rank, ()), suggested, columns)
+    return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
 
 
 def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
     """The candidate with this number, which there is, in full, whether it is recommended or not."""
     groups = suggested.by_line().values()
     ones, shown = next((ones, one) for ones in groups for one in ones if one.number == number)
-    return "\n\n".join([_head(suggested), *_full_blocks(ones, shown, suggested, columns)]) + "\n"
+    return "\n\n".join([_head(suggested, columns), *_full_blocks(ones, shown, suggested, columns)]) + "\n"
 
 
-def _head(suggested: Suggested) -> str:
-    """The files, and the machine whose slabs hold the objects."""
-    elf = suggested.elf
-    rows = [suggested.source, f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
-    return "\n".join([*rows, *([f"slabs of {suggested.slabs}"] if suggested.slabs else [])])
+def _head(suggested: Suggested, columns: int) -> str:
+    """The profile, the build, and on what changes were replayed."""
+    elf, slabs = suggested.elf, f", slabs of {suggested.slabs}" if suggested.slabs else ""
+    build = f"build-id {elf.build_id[:MOST_BUILD_ID]}" if elf.build_id else "no build-id"
+    judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
+    files = f"{Path(suggested.source).name} on {Path(elf.path).name} ({build}{slabs})"
+    return prose(f"{files}; changes are replayed on {judged}", columns=columns)
 
 
-def _overview(suggested: Suggested, columns: int = WIDTH) -> list[str]:
-    """What is recommended where, hottest line first; none for a profile with one line to speak of."""
-    ones = [one for one in suggested.numbered() if one.candidate.recommended]
-    if sum(bool(line.candidates or line.advice) for line in suggested.lines) < 2:
-        return []
-    rows = ["recommended:", *_changes_table(ones[:MOST_ROWS], columns)] if ones else ["recommended: nothing"]
-    rows += [f"  … and {len(ones) - MOST_ROWS} more"] if len(ones) > MOST_ROWS else []
-    return [*rows, *(prose(one, then="  ", columns=columns) for one in _advised(suggested))]
+def _sharded(suggested: Suggested, columns: int) -> str:
+    rows = sharded_rows(suggested.sharded) if suggested.sharded else ()
+    return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
 
 
-def _changes_table(ones: Sequence[Numbered], columns: int) -> Iterator[str]:
-    table = []
-    for one in ones:
-        before, after = one.candidate.before.size, one.candidate.after.size
-        what = f"candidate {one.name}: {cut(short_change(one.candidate), MOST_CHANGE)}"
-        size = f", {before} -> {after} bytes" if after != before else ""
-        gain = f"saves {saved(one.candidate.judgement)}{size}"
-        table.append((f"line {one.line.finding.rank}", one.candidate.type, what, gain))
-    widths = widest(table)
-    for cells in table:
-        yield row(f"  {in_columns(cells[:-1], widths)}  ", cells[-1], columns)
-
-
-def _advised(suggested: Suggested) -> Iterator[str]:
-    """Where there is advice other than to move members, and of what kind."""
-    kinds: dict[str, list[str]] = {}
-    for line in suggested.lines:
-        for one in line.advice:
-            kinds.setdefault(one.type, []).append(one.kind.value)
-    if kinds:
-        words = (f"{type_} ({', '.join(dict.fromkeys(found))})" for type_, found in kinds.items())
-        yield f"structure: {'; '.join(words)}"
+def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> Iterator[str]:
+    """Why nothing changes; of one record what would be possible, else the command that looks at the next one."""
+    yield from nothing_to_change(answers, columns)
+    ones = [one for one in suggested.numbered() if suggested.narrowed_to]
+    if ones:
+        yield ""
+        yield from _table(ones[:MOST_POSSIBLE], "possible, in full with --candidate NAME", columns).splitlines()
+    spread = next((one.record for one in answers if not one.lines and one.share >= LEAST_SHARE), None)
+    if spread and suggested.given:
+        yield from command("next", ("linesmith", "suggest", *suggested.given, "--type", spread), columns)
 
 
 def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
-    """The recommended candidate in full, or the first where nobody says which is; else what there is to say."""
-    recommended = [one for one in ones if one.candidate.recommended]
-    if recommended or (ones and not line.declined):
-        yield from _full_blocks(ones, (recommended or ones)[0], suggested, columns)
-    elif ones:
-        yield from _table_blocks(ones, suggested, columns)
-    elif line.advice:
-        yield from _advice_blocks(line, suggested, columns)
+    """The recommended candidate in full; without one why, and what is possible; then the advice."""
+    recommended = next((one for one in ones if one.candidate.recommended), None)
+    if recommended:
+        yield from _full_blocks(ones, recommended, suggested, columns)
+        return
+    if ones or line.advice:
+        title = line.finding.objects[0].type
+        yield prose(f"line {line.finding.rank}, {title}: {line.finding.triage.sentence}", columns=columns)
+        yield prose(line.declined or line.refusal, columns=columns)
+        yield _table(ones, "possible, in full with --candidate NAME", columns) if ones else ""
+        yield from _advice(line, suggested, columns)
 
 
-def _full_blocks(
-    ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int = WIDTH
-) -> Iterator[str]:
+def _full_blocks(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int) -> Iterator[str]:
     """The blocks of a line: the answer, why, the layouts, the other candidates."""
-    yield _headline(shown, suggested, columns)
+    finding, candidate = shown.line.finding, shown.candidate
+    title = candidate.before.title if candidate.before.name else candidate.type
+    yield prose(f"line {finding.rank}, {title}: {finding.triage.sentence}", columns=columns)
     yield _answer(shown, columns)
-    if steps := step_rows(shown.steps, of_contended(shown.line.finding), columns):
+    if steps := step_rows(shown.steps, of_contended(finding), columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
-    if shown.candidate.considered and len(shown.candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:
+    if candidate.considered and len(candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:
         yield "\n".join(_others(shown, columns))
     if len(ones) > 1:
         yield _table(ones, "candidates", columns)
     yield from _advice(shown.line, suggested, columns)
-
-
-def _table_blocks(ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
-    """A line that has candidates, of which none is recommended: why, and what they are."""
-    line = ones[0].line
-    yield _headline(ones[0], suggested, columns)
-    yield prose(line.declined, columns=columns)
-    yield _table(ones, f"candidates, in full with --candidate {ones[0].name} and so on", columns)
-    yield from _advice(line, suggested, columns)
-
-
-def _advice_blocks(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
-    """A line that has no candidate, but advice."""
-    finding = line.finding
-    yield prose(f"line {finding.rank}, {finding.objects[0].type}: {finding.triage.sentence}", columns=columns)
-    yield from [prose(line.refusal, columns=columns)] if line.refusal else []
-    yield from _advice(line, suggested, columns)
-
-
-def _headline(one: Numbered, suggested: Suggested, columns: int) -> str:
-    """The line, others on which the same record was found, and what is the matter."""
-    finding, candidate = one.line.finding, one.candidate
-    title = candidate.before.title if candidate.before.name else candidate.type
-    headline = f"line {finding.rank}, {title}{_also(finding, suggested)}: {finding.triage.sentence}"
-    return prose(headline, columns=columns)
-
-
-def _also(finding: Finding, suggested: Suggested) -> str:
-    """Lines on which the same record was found and that have no block of their own."""
-    own = {line.finding.rank for line in suggested.lines}
-    record = finding.objects[0].layout
-    ranks = [
-        one.rank
-        for one in suggested.findings
-        if one.rank not in own and one.objects and one.objects[0].layout == record
-    ]
-    return f" (also line {listed(map(str, ranks), MOST_LINES)})" if ranks else ""
 
 
 def _answer(one: Numbered, columns: int) -> str:
@@ -222,10 +178,7 @@ def _others(one: Numbered, columns: int) -> Iterator[str]:
 
 
 def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
-    first = ones[0]
-    of = f"saves {things(first.candidate, first.line.finding)}, of {first.candidate.judgement.before:,.0f}"
-    rows = alternative_rows(ones, columns - 2)
-    return "\n".join([prose(f"{title} ({of}):", then="  ", columns=columns), *(f"  {row}" for row in rows)])
+    return "\n".join([f"{title}:", *(f"  {row}" for row in alternative_rows(ones, columns - 2))])
 
 
 def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
@@ -234,43 +187,27 @@ def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]
         yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)
 
 
-def _refusals(refused: Sequence[Proposed]) -> list[str]:
-    """Why nothing can be done about the lines, those with one reason together; a recording has many of them."""
-    grouped: dict[str, list[int]] = {}
-    for line in refused:
-        grouped.setdefault(line.refusal.removeprefix(f"Line {line.finding.rank}: "), []).append(line.finding.rank)
-    rows = []
-    for reason, ranks in grouped.items():
-        which = f"Line {ranks[0]}" if len(ranks) == 1 else f"Lines {listed(map(str, ranks), MOST_LINES)}"
-        rows.append(f"{which}: {reason}")
-    more = len(rows) - MOST_REFUSALS
-    if more > 1:
-        rows[MOST_REFUSALS:] = [f"{more} more reasons are in --format json."]
-    return rows
-
-
 # The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
 # samples.
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def render_json(suggested: Suggested) -> str:
-    """The candidates of every line as one JSON document, indented, with a newline at the end.
+    """The answer as one JSON document, indented, with a newline at the end: the records in the order of the table.
 
-    They are in the order of their numbers. ``declined`` are lines with candidates of which none is
-    recommended, ``refused`` those without candidates.
+    ``candidates`` are in the order of their numbers, ``structure`` in that of the lines.
     """
-    hot, sharded = suggested.lines, suggested.sharded
+    sharded = suggested.sharded
     document: Json = {
         "schema": SCHEMA_VERSION,
-        **fields_of(suggested, "elf", "source", "machine"),
+        **fields_of(suggested, "elf", "source", "machine", "trace"),
+        "records": [_record_json(one) for one in record_answers(suggested)],
+        "elsewhere": suggested.elsewhere,
         "candidates": [_candidate_json(one) for one in suggested.numbered()],
-        "declined": [{"line": one.finding.rank, "reason": one.declined} for one in hot if one.declined],
-        "refused": [{"line": one.finding.rank, "reason": one.refusal} for one in hot if one.refusal],
         "structure": [
             {"line": one.finding.rank, "advice": [advice_object(each) for each in one.advice]}
-            for one in hot
+            for one in suggested.lines
             if one.advice
         ],
     }
@@ -278,6 +215,23 @@ def render_json(suggested: Suggested) -> str:
         judgement = _judgement_json(sharded.judgement)
         document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"judgement": judgement}
     return json_text(document)
+
+
+def _record_json(one: RecordAnswer) -> Json:
+    """What to do about a record: ``changes``, the recommended one first, or the ``reason`` why there is none."""
+    lines = [finding.rank for finding in one.findings]
+    return {
+        **fields_of(one, "rank", "record", "share"),
+        "lines": lines,
+        "changes": [_change_json(each) for each in one.changes],
+        "reason": one.reason,
+    }
+
+
+def _change_json(one: RecordChange) -> Json:
+    """A change in words; ``candidate`` names that of the layout, ``saves`` is null where nothing was replayed."""
+    candidate = one.numbered.name if one.numbered else None
+    return {"what": one.what, "candidate": candidate, "saves": one.saves}
 
 
 def _candidate_json(one: Numbered) -> Json:

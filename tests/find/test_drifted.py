@@ -48,7 +48,8 @@ def test_the_json_has_the_places_in_this_build(built: Built, tmp_path: Path, own
 def test_what_meets_in_this_build_too_can_be_parted(built: Built, tmp_path: Path, own_cache: Path) -> None:
     ran = linesmith("suggest", built("drifted.c"), report(tmp_path, GROWN), cache=own_cache)
     assert "move root" in ran.stdout, ran.stderr
-    assert "Whether struct pages lies on the line as told is in doubt: its members are at other offsets" in ran.stdout
+    doubt = "Whether struct pages lies on the line as told is in doubt: its members are at other offsets"
+    assert doubt in " ".join(ran.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -65,5 +66,5 @@ def test_nothing_is_proposed_for_what_does_not_meet_in_this_build(
     rows: str, why: str, built: Built, tmp_path: Path, own_cache: Path
 ) -> None:
     ran = linesmith("suggest", built("drifted.c"), report(tmp_path, rows), cache=own_cache)
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert why in " ".join(ran.stderr.split())
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert why in " ".join(ran.stdout.split())

@@ -46,7 +46,7 @@ def test_kernel_lines_with_the_elf_of_a_program_say_which_file_to_give(folder: P
     (folder / "report.txt").write_text(REPORT.replace("[.]", "[k]"))
     reason = "the ELF file is a program; give the kernel's vmlinux instead of it for such lines"
     assert reason in " ".join(hot(folder)[1].split())
-    assert reason in hot(folder, command="suggest")[1]
+    assert reason in " ".join(hot(folder, command="suggest")[1].split())
 
 
 def test_the_json_obeys_the_schema_of_the_documentation(folder: Path) -> None:

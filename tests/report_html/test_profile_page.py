@@ -46,15 +46,15 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
 ) -> None:
     browser.open(page.as_uri())
     assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
-    (recommended,) = re.findall("recommended: (.*)", linesmith("suggest", *example).stdout)
+    (what,) = re.findall(r"^1  session_index: (.*)$", linesmith("suggest", *example).stdout, re.M)
+    assert browser.texts("[aria-labelledby=overview] .words")[0] == what == "move guard behind name (qlkgp)"
     assert browser.texts("section[aria-labelledby=line-0] > h3") == [
         "The object on its lines",
         "Who touches this line",
         "Who waits for whom",
-        f"Recommended: {recommended}",
+        "Recommended: candidate qlkgp: move guard behind name",
         "All candidates of line 0",
     ]
-    assert recommended == "candidate qlkgp: move guard behind name"
     # Maps of the object, and of both layouts of each candidate.
     drawings = [title[:20] for title in browser.texts(".drawing svg > title")]
     assert drawings == ["struct session_index"] * len(drawings)
@@ -77,7 +77,7 @@ def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, 
     waits = browser.value("document.querySelector('[aria-label^=\"Who waits\"] tbody').innerText")
     assert "root\tguard" in waits
     assert "7 CPUs after 1 CPU, node 0" in waits
-    heads = browser.texts("th[scope=col]")
+    heads = browser.texts("[aria-labelledby=line-0] th[scope=col]")
     assert {"line of the object", "heat of the record", "share of the line"} <= set(heads)
     assert {"heat", "share"}.isdisjoint(heads)
     head = browser.texts(".steps thead tr:first-child th")[:4]

@@ -24,13 +24,11 @@ from linesmith.analyzer.model import (
     PhaseProof,
     Residual,
     SlabBasis,
-    SlabMachine,
     Strategy,
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
 from linesmith.analyzer.report.layout import excerpt, member_heat
-from linesmith.tuner.propose.candidates import Suggestion, first_candidates
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WHOLE = Path(__file__).with_name("sources") / "suggest.txt"
@@ -53,8 +51,12 @@ def test_the_page_names_every_field_of_a_candidate() -> None:
     assert [name for name in json_of(proposed(moved()))["candidates"][0] if not re.search(rf"\.{name}\b", page)] == []
 
 
+CHANGES = [("move used behind id (cjrcg)", "cjrcg"), ("count used per CPU", None)]
+
+
 def test_several_lines_as_json() -> None:
-    document = json_of(proposed(moved(), aligned(), advice=(SPLIT,)), proposed(aligned()), HOPELESS)
+    other = replace(proposed(aligned()), finding=replace(LINE, rank=1))
+    document = json_of(proposed(moved(), aligned(), advice=(SPLIT,)), other, HOPELESS)
     first, second, third = document["candidates"]
     assert [one["number"] for one in (first, second, third)] == [1, 2, 3]
     assert (first["recommended"], second["recommended"]) == ("The smallest change that leaves nothing.", "")
@@ -73,63 +75,103 @@ def test_several_lines_as_json() -> None:
     access = {"cpu": "B", "function": "pool_full", "member": "limit", "writes": False, "line": 0}
     effect = {"states": {"A": "S", "B": "S"}, "what": "modified on A", "cycles": 456, "needless": True}
     assert steps["before"][1] == access | effect
-    assert document["refused"] == [{"line": 3, "reason": f"Line 3: {NO_HELP}"}]
+    (record,) = document["records"]
+    assert (record["rank"], record["record"], record["share"], record["lines"]) == (1, "pool", 3.0, [0, 1, 3])
+    assert [(one["what"], one["candidate"]) for one in record["changes"]] == CHANGES
+    saves = record["changes"][0]["saves"]
+    assert (saves["before"], saves["after"], saves["whole"], saves["share"]) == (100, 12, 5000, 0.0176)
     (line,) = document["structure"]
     assert [(one["kind"], one["members"]) for one in line["advice"]] == [("count per CPU", ["used"])]
 
 
-def test_a_line_as_text() -> None:
-    assert text_of(proposed(moved(), aligned())) == WHOLE.read_text()
+ANSWER = """\
+c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed from the samples
 
+   record   share  what to do                   saves (80% interval)  size  memory
+1  pool    100.0%  move used behind id (cjrcg)  1.8% (1.2 to 1.9)      128    same
+                   count used per CPU           not replayed
 
-def test_below_the_noise_nothing_is_recommended_and_told_why() -> None:
-    noise = "Nothing is recommended: 12 samples less would be lost in the noise (19)."
-    line = proposed(replace(moved(), recommended=""), declined=noise)
-    assert json_of(line)["declined"] == [{"line": 0, "reason": noise}]
-    head = "candidates, in full with --candidate cjrcg and so on (saves contended loads, of 100):"
-    assert f"false sharing in pool\n\n{noise}\n\n{head}\n" in text_of(line)
-
-
-def test_refused_lines_come_last_and_those_refused_for_one_reason_together() -> None:
-    others = [
-        replace(HOPELESS, finding=replace(LINE, rank=rank), refusal=f"Line {rank}: {NO_HELP}") for rank in range(4, 9)
-    ]
-    text = text_of(proposed(moved()), HOPELESS, *others, replace(HOPELESS, refusal="struct s cannot be rearranged."))
-    together = f"\n\nLines 3, 4, 5, 6 and 2 more: {NO_HELP}\nLine 3: struct s cannot be rearranged.\n"
-    assert text.endswith(together)
-
-
-ADVICE = """\
-count per CPU: count used for each CPU and add up on reading
-  because     80 stores of 7 CPUs
-  reached by  pool_take (80 samples): writes used
-  - A reader sees a sum that is about right.
+1  pool: move used behind id (cjrcg)
+  why       limit waits for stores to used: 90 -> 2 misses (stores by pool_take; loads by pool_full)
+  saves     1.8% of the profile's contended loads (80% interval 1.2% to 1.9%): 88 of 5,000
+  size      128 bytes, 2 lines (unchanged); 1 member moves, a diff of 2 lines
+  memory    unchanged in slabs of pool_cache
+  next to   used: id (not seen in use)
+  checked   Only the layout was checked.
+  also      count used per CPU
+  patch     linesmith patch vmlinux 'my c2c.txt' --type pool --candidate cjrcg --tree DIR
+  more      linesmith suggest vmlinux 'my c2c.txt' --type pool --candidate cjrcg
 """
 
 
-def test_advice_comes_behind_the_candidates_and_where_moving_does_not_help() -> None:
-    text = text_of(proposed(moved(), advice=(SPLIT,)))
-    assert text.endswith(f"\n\n{ADVICE}")
-    assert text.index("recommended: candidate cjrcg") < text.index(ADVICE)
-    refused = text_of(replace(proposed(advice=(SPLIT,)), refusal=f"Line 0: {NO_HELP}"))
-    assert refused.endswith(f"\n\nline 0, pool: false sharing in pool\n\nLine 0: {NO_HELP}\n\n{ADVICE}")
+def test_the_first_change_is_explained_below_the_table() -> None:
+    assert text_of(proposed(moved(), aligned(), advice=(SPLIT,)), given=("vmlinux", "my c2c.txt")) == ANSWER
 
 
-def test_several_lines_begin_with_an_overview() -> None:
-    both = text_of(proposed(moved()), replace(proposed(aligned(), advice=(SPLIT,)), finding=replace(LINE, rank=4)))
-    assert both.split("\n\n")[1].splitlines() == [
-        "recommended:",
-        "  line 0  pool  candidate cjrcg: move used behind id  saves 88 of 100 (-88.0%, -95.0% to -60.0%)",
-        "structure: pool (count per CPU)",
-    ]
+def test_a_candidate_in_full() -> None:
+    assert suggest.render_candidate(suggested(proposed(moved(), aligned())), 1) == WHOLE.read_text()
 
 
-def test_what_is_told_with_a_line_and_in_front_of_it() -> None:
-    others = tuple(replace(LINE, rank=rank) for rank in (3, 4, 8, 9, 12))
-    text = text_of(proposed(moved()), findings=(LINE, *others), machine=SlabMachine(8, release=(6, 1)))
-    _, _, slabs, _, line, *_ = text.splitlines()
-    assert slabs == "slabs of Linux 6.1, 8 CPUs, pages of 4096 bytes"
-    assert line == "line 0, struct pool (also line 3, 4, 8, 9 and 1 more): false sharing in pool"
+def after_head(text: str) -> str:
+    return text.partition("\n\n")[2]
+
+
+def test_of_one_record_without_a_change_it_is_told_what_would_be_possible() -> None:
+    noise = "Nothing is recommended: 12 samples less would be lost in the noise (19)."
+    line = proposed(replace(moved(), recommended=""), declined=noise)
+    assert json_of(line)["records"][0]["reason"] == "by replay it saves too little"
+    assert (
+        after_head(text_of(line, narrowed_to="pool"))
+        == """\
+Nothing to change in pool, which has 100.0% of the contended accesses: 12 samples less would be lost
+in the noise (19).
+
+possible, in full with --candidate NAME:
+         change               saves (80% interval)  size  pages/1,000  moved  diff
+  cjrcg  move used behind id     1.8% (1.2 to 1.9)   128           32      1     2
+"""
+    )
+
+
+def test_what_can_be_done_instead_follows_the_reason() -> None:
+    text = text_of(replace(HOPELESS, refusal="Line 3: moving does not help, because it is a lock. Instead: shard it."))
+    row = "1  pool    100.0%  nothing: it is a lock\n"
+    answer = "Nothing to change in pool, which has 100.0% of the contended accesses: it is a lock.\n"
+    assert text.endswith(f"{row}\n{answer}  instead   shard it.\n")
+
+
+def test_a_change_of_the_structure_is_explained_where_no_layout_helps() -> None:
+    text = text_of(replace(proposed(advice=(SPLIT,)), refusal=f"Line 0: {NO_HELP}"), given=("vmlinux", "c2c.txt"))
+    assert (
+        after_head(after_head(text))
+        == """\
+1  pool: count used per CPU
+  change    count used for each CPU and add up on reading
+  why       80 stores of 7 CPUs
+  who       pool_take (80 samples): writes used
+  saves     not replayed
+  costs     A reader sees a sum that is about right.
+  more      linesmith suggest vmlinux c2c.txt --type pool --full
+"""
+    )
+
+
+def test_small_records_and_unknown_lines_are_one_row() -> None:
+    small = replace(LINE, rank=7, share=0.004, objects=(replace(LINE.objects[0], type="leaf"),))
+    found = (replace(LINE, share=0.5, rank=3), small)
+    text = text_of(HOPELESS, findings=found, elsewhere={"": 0.3, "node": 0.15, "leaf": 0.001})
+    assert (
+        after_head(text)
+        == """\
+   record    share  what to do
+1  pool      50.0%  nothing: moving members does not help
+2  node      15.0%  spread over many cool lines: --type node looks at them
+   the rest  35.0%  1 record of less than 1% each; lines of no known record, or set apart: see
+                    `linesmith hot`
+
+Nothing to change in pool, which has 50.0% of the contended accesses: moving members does not help.
+"""
+    )
 
 
 LARGER = replace(MEMORY, stride=192, pages_per_1000=48, bytes_per_100000=19660800)
@@ -166,7 +208,7 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
         ),
         pytest.param(
             replace(moved(), judgement=replayed(12, runs=1)),
-            ["saves 88 of 100 (-88.0%, -95.0% to -60.0%) misses on all lines of the record"],
+            ["saves 1.8% of the profile's misses (80% interval 1.2% to 1.9%): 88 of 5,000"],
             id="a recorded run",
         ),
         pytest.param(
@@ -240,18 +282,18 @@ def test_a_candidate_with_many_steps_is_told_by_how_it_was_found(names: str, sai
     assert short_change(replace(moved(), moves=steps, strategy=Strategy.PACKED)) == said
 
 
-def rows_of(*lines: Proposed, **fields: Any) -> list[str]:
+def rows_of(*lines: Proposed) -> list[str]:
     """The table of candidates without its title."""
-    text = text_of(*lines, **fields)
+    text = suggest.render_candidate(suggested(*lines), 1)
     return text[text.index("\ncandidates") :].splitlines()[2:]
 
 
 def test_candidates_side_by_side() -> None:
     line = proposed(replace(aligned(), recommended="It saves most."), replace(moved(), recommended=""))
     assert rows_of(line) == [
-        "           change                  saves  misses      80% interval  size  pages/1,000  moved  diff",
-        "  * jssbg  align used to 64 bytes     96  -96.0%  -95.0% to -60.0%   192     32 -> 48      1     2",
-        "    cjrcg  move used behind id        88  -88.0%  -95.0% to -60.0%   128           32      1     2",
+        "           change                  saves (80% interval)  size  pages/1,000  moved  diff",
+        "  * jssbg  align used to 64 bytes     1.9% (1.2 to 1.9)   192     32 -> 48      1     2",
+        "    cjrcg  move used behind id        1.8% (1.2 to 1.9)   128           32      1     2",
     ]
 
 
@@ -261,12 +303,6 @@ def test_columns_that_say_nothing_are_left_out_and_a_table_keeps_to_the_width() 
     assert rows_of(two)[0].split() == ["change", "size", "moved", "diff"]
     long = tuple(Move(MoveKind.MOVE, "a_member_with_a_name_that_is_rather_long", name) for name in ("owner", "name"))
     assert max(map(len, rows_of(proposed(replace(moved(), moves=long), aligned())))) <= 100
-
-
-def test_a_limit_leaves_the_first_candidates_and_lines_without_any() -> None:
-    answers = (Suggestion(LINE, (moved(), aligned())), Suggestion(LINE, (), "no"), Suggestion(LINE, (aligned(),)))
-    assert [len(one.candidates) for one in first_candidates(answers, 1)] == [1, 0]
-    assert [len(one.candidates) for one in first_candidates(answers, 3)] == [2, 0, 1]
 
 
 def test_heat_is_that_of_all_lines_of_the_record_with_the_most_contended_first() -> None:

@@ -106,15 +106,15 @@ def proposal(
     if not found:
         raise nothing_helps(finding, target)
     ranked = sorted(_varied(target, found), key=smallest_first)
-    withheld = _too_little(finding, known)
+    withheld = too_little(finding, known)
     made = tuple(candidate(finding, target, one.option, layouts) for one in _handful(ranked, limit))
     return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld)
 
 
-def _too_little(finding: Finding, others: Iterable[Finding]) -> str:
+def too_little(finding: Finding, others: Iterable[Finding]) -> str:
     """Why a record is left alone whose lines are a small part of the profile: a sentence, empty for any other."""
-    record = finding.objects[0].layout
-    same = [one for one in others if one.objects and one.objects[0].layout == record]
+    record = finding.objects[0].layout if finding.objects else None
+    same = [one for one in others if one.objects and record is not None and one.objects[0].layout == record]
     share = finding.share + sum(one.share for one in same)
     if share >= LEAST_SHARE:
         return ""
@@ -295,17 +295,6 @@ def _holds(answer: Suggestion, finding: Finding) -> bool:
         {name for pair in one.triage.pairs for name in (pair.first, pair.second)} for one in (finding, answer.finding)
     )
     return any(one.before.id == mine for one in answer.candidates) or (here == there and bool(here))
-
-
-def first_candidates(answers: Sequence[Suggestion], limit: int) -> tuple[Suggestion, ...]:
-    """The same answers with ``limit`` candidates in all, so that the numbers of those that stay do not change."""
-    found: list[Suggestion] = []
-    for answer in answers:
-        candidates = answer.candidates[:limit]
-        limit -= len(candidates)
-        if candidates or not answer.candidates:
-            found.append(replace(answer, candidates=candidates))
-    return tuple(found)
 
 
 def reasons(answers: Sequence[Suggestion]) -> str:

@@ -127,7 +127,8 @@ def _gain(runs: RecordRuns, then: ReplayedLayout, ways: int, by: str, basis: str
     """A layout against what was recorded, in all phases where objects have several."""
     found = runs.judgement(then)
     where = f"{basis}; {'mean of phases' if runs.phases > 1 else 'as placed'}"
-    return Gain(ways, str(by), round(found.before), round(found.after), found.interval.low, found.interval.high, where)
+    misses, bounds = (round(found.before), round(found.after)), (found.interval.low, found.interval.high)
+    return Gain(ways, str(by), *misses, *bounds, where, round(found.whole))
 
 
 def judged_shards(record: str, sharding: Sharding, profile: Profile, layouts: Layouts, trace: Path) -> Judgement:

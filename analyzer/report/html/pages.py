@@ -9,7 +9,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Result
-from linesmith.analyzer.report.candidate import Suggested, saved, short_change
+from linesmith.analyzer.report.candidate import Suggested
 from linesmith.analyzer.report.figures import merged, unchecked
 from linesmith.analyzer.report.findings import left_out_rows, recording_rows
 from linesmith.analyzer.report.hot import MOST_TYPES, ProfileSection, examples, remark_rows
@@ -17,6 +17,7 @@ from linesmith.analyzer.report.html.drawings import Forest, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, ChangedRecord, finding_section
 from linesmith.analyzer.report.html.page import render_page
 from linesmith.analyzer.report.map_svg import LINE_MAP_STYLE
+from linesmith.analyzer.report.record_changes import HEAD, record_answers, rows_of, shown_answers
 from linesmith.analyzer.report.run import (
     COSTLY,
     EXPLORED,
@@ -30,7 +31,6 @@ from linesmith.analyzer.sharing.accounts import accounts, type_totals
 
 MOST_REMARKS = 40
 MOST_HEADING = 3
-MOST_RECOMMENDED = 40
 
 
 def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequence[str]) -> str:
@@ -46,7 +46,8 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     content = {
         "heading": _heading(suggested, part),
         "facts": tuple(_facts(suggested, part)),
-        "recommended": tuple(_recommended(suggested, ranks)),
+        "head": HEAD[1:],
+        "records": tuple(_record_rows(suggested, ranks)),
         "types": type_totals(findings)[:MOST_TYPES],
         "sections": tuple(
             finding_section(finding, alike, numbered.get(finding.rank, ()), suggested, profile)
@@ -86,21 +87,11 @@ def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, st
         yield label, text
 
 
-def _recommended(suggested: Suggested, sections: set[int]) -> Iterator[Mapping[str, object]]:
-    """Rows of the overview; those of ``sections`` (ranks) lead to them."""
-    ones = [one for one in suggested.numbered() if one.candidate.recommended][:MOST_RECOMMENDED]
-    for one in ones:
-        candidate, rank = one.candidate, one.line.finding.rank
-        before, after = candidate.before.size, candidate.after.size
-        yield {
-            "rank": rank,
-            "has_section": rank in sections,
-            "type": candidate.type,
-            "candidate": one.name,
-            "change": short_change(candidate),
-            "saves": saved(candidate.judgement),
-            "size": f"{after:,} bytes, unchanged" if before == after else f"{before:,} → {after:,} bytes",
-        }
+def _record_rows(suggested: Suggested, sections: set[int]) -> Iterator[Mapping[str, object]]:
+    """What to do about each record, as `suggest` tabulates it; records lead to their hottest line of ``sections``."""
+    for one in shown_answers(record_answers(suggested)):
+        place = next((finding.rank for finding in one.findings if finding.rank in sections), None)
+        yield {"place": place, "cells": tuple(rows_of(one))}
 
 
 # Explored variants beyond these are in the JSON report; a long search has hundreds.

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The first change of an answer in at most thirty lines: what, why, what it saves and costs, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, StructuralAdvice
+from linesmith.analyzer.report.answer import churn_words, holder_rows, memory_rows, saved_words, size_words
+from linesmith.analyzer.report.candidate import Suggested, change, moved_names, short_change, things
+from linesmith.analyzer.report.layout import member_heat
+from linesmith.analyzer.report.prose import counted, prose
+from linesmith.analyzer.report.record_changes import LEAST_SHARE, RecordAnswer, RecordChange, reason_of
+from linesmith.analyzer.report.structure import tables
+
+LABEL = 10
+# Lines of the whole.
+MOST_LINES = 28
+MOST_PAIRS = 3
+MOST_FUNCTIONS = 2
+MOST_NEIGHBOURS = 4
+MOST_MOVED = 2
+MOST_ROWS = 2
+MOST_REASONS = 3
+MOST_ACCESSORS = 4
+
+Labelled = tuple[str, str]
+
+
+def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str]:
+    """One sentence: that nothing is to change, and why; then what can be done instead, where that is known."""
+    if not answers or (answers[0].share < LEAST_SHARE and len(answers) > 1):
+        return [f"Nothing to change here: no record has {LEAST_SHARE:.0%} of the contended accesses."]
+    first = answers[0]
+    line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
+    why = reason_of(line) if line else first.reason
+    share = f"{first.share:.1%} of the contended accesses"
+    rows = prose(f"Nothing to change in {first.title}, which has {share}: {why}.", columns=columns).splitlines()
+    _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
+    if instead:
+        rows += prose(instead, f"  {'instead':<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
+    return rows
+
+
+def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> list[str]:
+    """The first change of the record; the others are named."""
+    first, *others = answer.changes
+    rows = [*(_layout_rows(first, answer, suggested) if first.candidate else _structure_rows(first))]
+    saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
+    rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
+    block = prose(f"{answer.rank}  {answer.title}: {first.what}", then="   ", columns=columns).splitlines()
+    for label, text in rows:
+        block += prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
+    commands = list(_commands(first, answer, suggested, columns)) if suggested.given else []
+    return [*block[: MOST_LINES - len(commands)], *commands]
+
+
+# A change of the layout.
+
+
+def _layout_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) -> Iterator[Labelled]:
+    candidate, numbered = one.candidate, one.numbered
+    if candidate is None or numbered is None:
+        return
+    finding = numbered.line.finding
+    if change(candidate) != short_change(candidate):
+        yield "change", change(candidate)
+    for place, row in enumerate(_why(candidate, answer.findings)):
+        yield "" if place else "why", row
+    yield "saves", saved_words(one.saves, things(candidate, finding), finding.whole)
+    stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
+    if stays:
+        yield "stays", "; ".join(stays)
+    yield from _costs(candidate)
+    for place, row in enumerate(_next_to(candidate, finding, suggested.findings)):
+        yield "" if place else "next to", row
+    yield from (("doubt", one) for one in [candidate.doubt] if one)
+    yield from (("checked", one) for one in candidate.notes[-1:])
+
+
+def _costs(candidate: Candidate) -> Iterator[Labelled]:
+    """Bytes of the record, memory of its caches, and who grows with it."""
+    yield "size", f"{size_words(candidate)}; {churn_words(candidate.churn)}"
+    memory = [*memory_rows(*candidate.memory)][:MOST_ROWS]
+    for place, row in enumerate(memory):
+        yield "" if place else "memory", row
+    holders = [*holder_rows(candidate.holders[:MOST_ROWS])]
+    if holders:
+        more = len(candidate.holders) - len(holders)
+        yield "grows too", "; ".join([*holders, *([f"and {counted(more, 'more record')}"] if more else [])])
+    if candidate.loose:
+        aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
+        caches = listed(candidate.loose, MOST_NEIGHBOURS)
+        yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
+
+
+def _stays(part: str) -> bool:
+    """Whether a clause of a diagnosis says what no layout removes."""
+    return part.endswith(("does not remove", "no layout removes"))
+
+
+def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
+    """The pairs of members that wait less for each other, with who stores and who loads."""
+    better = [one for one in candidate.judgement.pairs if one.before > one.after and one.victim != one.writer]
+    for one in better[:MOST_PAIRS]:
+        yield _pair(one.victim, one.writer, f"{one.before:,.0f} -> {one.after:,.0f} misses", findings)
+    met = [one for finding in findings for one in finding.triage.pairs]
+    for pair in met[: 0 if better else MOST_PAIRS]:
+        yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)
+
+
+def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) -> str:
+    """Who waits for whom, and where in the code."""
+    sides = ("stores", functions(writer, findings, writing=True)), ("loads", functions(victim, findings, writing=False))
+    code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
+    return f"{victim} waits for stores to {writer}: {counts}{f' ({code})' if code else ''}"
+
+
+def functions(member: str, findings: Sequence[Finding], *, writing: bool) -> tuple[str, ...]:
+    """Who was sampled writing or using a member, most samples first; of a lock who takes it."""
+    found: Counter[str] = Counter()
+    for one in (one for finding in findings for one in finding.members if one.top == member or one.path == member):
+        if one.callers:
+            found.update({path.functions[0]: path.count for path in one.callers if path.functions})
+            continue
+        for by in one.functions:
+            count = (by.stores or bool(by.writes_inferred)) if writing else by.contended
+            if count:
+                found[by.name] += count
+    return tuple(name for name, _ in found.most_common())
+
+
+def _next_to(candidate: Candidate, finding: Finding, findings: Sequence[Finding]) -> Iterator[str]:
+    """What the members that move come to lie with, and the lines that get more misses."""
+    heat, moved = member_heat(finding, findings), moved_names(candidate)
+    for name in [one.name for one in candidate.after.members if one.name in moved][:MOST_MOVED]:
+        near = _neighbours(candidate, name)
+        hot = [f"{one} ({heat[one]})" for one in near if one in heat]
+        cold = [one for one in near if one not in heat]
+        words = [*hot[:MOST_NEIGHBOURS], *([f"{listed(cold, MOST_NEIGHBOURS)} (not seen in use)"] if cold else [])]
+        yield f"{name}: {', '.join(words) or 'no other member'}"
+    for line in candidate.judgement.lines:
+        if line.after > line.before:
+            names = listed(line.members, MOST_NEIGHBOURS)
+            yield f"misses on the line of {names}: {line.before:,.0f} -> {line.after:,.0f}"
+
+
+def _neighbours(candidate: Candidate, name: str) -> list[str]:
+    """The members on the line of that one where objects begin with a line, else those around it."""
+    members = [one for one in candidate.after.members if one.name]
+    at = next(place for place, one in enumerate(members) if one.name == name)
+    if candidate.steps[1] % CACHE_LINE_BYTES:
+        return [one.name for one in (*members[max(at - 1, 0) : at], *members[at + 1 : at + 2])]
+    line = members[at].offset // CACHE_LINE_BYTES
+    last = (members[at].offset + max(members[at].size, 1) - 1) // CACHE_LINE_BYTES
+    return [
+        one.name
+        for one in members
+        if one.name != name
+        and one.offset // CACHE_LINE_BYTES <= last
+        and (one.offset + max(one.size, 1) - 1) // CACHE_LINE_BYTES >= line
+    ]
+
+
+# A change of the structure.
+
+
+def _structure_rows(one: RecordChange) -> Iterator[Labelled]:
+    advice = one.advice
+    if advice is None:
+        return
+    yield "change", advice.sentence
+    most = {"because": MOST_REASONS, "reached by": MOST_ACCESSORS, "memory": MOST_ROWS * 2}
+    labels = {"because": "why", "reached by": "who"}
+    for label, rows in tables(advice):
+        for place, row in enumerate(rows[: most.get(label, 0)]):
+            yield "" if place else labels.get(label, label), row
+    yield "saves", _gained(one, advice)
+    for place, note in enumerate(advice.notes[:MOST_REASONS]):
+        yield "" if place else "costs", note
+
+
+def _gained(one: RecordChange, advice: StructuralAdvice) -> str:
+    """What replay says of the change with its most copies, or that it was not replayed."""
+    if not one.saves:
+        return "not replayed"
+    gain = advice.gains[-1]
+    copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
+    return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
+
+
+# What to run next.
+
+
+def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, columns: int) -> Iterator[str]:
+    given = (*suggested.given, "--type", one.candidate.type if one.candidate else answer.record)
+    if one.numbered:
+        tree = () if "--tree" in given else ("--tree", "DIR")
+        yield from command("patch", ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree), columns)
+    shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
+    yield from command("more", ("linesmith", "suggest", *given, *shown), columns)
+
+
+def command(label: str, words: Sequence[str], columns: int) -> list[str]:
+    """The command in lines that a shell joins."""
+    rows, room = [f"  {label:<{LABEL}}"], columns - 2
+    for word in map(shlex.quote, words):
+        if len(rows[-1]) + len(word) + 1 > room:
+            rows[-1] = f"{rows[-1].rstrip()} \\"
+            rows.append(" " * (LABEL + 3))
+        rows[-1] += f"{word} "
+    return [row.rstrip() for row in rows]

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What to do about each record of a profile: one answer for a record, as ``suggest`` tabulates and encodes them.
+
+An answer has the recommended change of the layout, changes of the structure, or the reason why there is neither.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from linesmith.analyzer.model import Candidate, Finding, Interval, StructuralAdvice
+from linesmith.analyzer.report.candidate import (
+    Numbered,
+    Proposed,
+    Saving,
+    Suggested,
+    most_pages,
+    saved,
+    saving,
+    short_change,
+)
+from linesmith.analyzer.report.prose import counted, cut, in_columns, widest
+from linesmith.analyzer.report.structure import short_advice
+from linesmith.analyzer.sharing.accounts import type_of
+
+# Rows of the table, columns of a change in it, and those of a name.
+MOST_ROWS = 12
+LEAST_CHANGE = 24
+MOST_NAME = 28
+# Records below this share of the profile stand in one row.
+LEAST_SHARE = 0.01
+LEAST_REST = 0.0005
+HEAD = ("", "record", "share", "what to do", "saves (80% interval)", "size", "memory")
+_SIDES = "><><<>>"
+_CHANGE = HEAD.index("what to do")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """One change: of the layout, with its ``numbered`` candidate, or of the structure, with its ``advice``."""
+
+    what: str
+    saves: Saving | None
+    numbered: Numbered | None = None
+    advice: StructuralAdvice | None = None
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The candidate of a change of the layout."""
+        return self.numbered.candidate if self.numbered else None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAnswer:
+    """What to do about the ``record`` (a variable, or ``""``: not known) on all lines of ``findings``, hottest first.
+
+    ``share`` is of the contended accesses of the profile. ``lines`` are those with candidates, advice or a refusal;
+    ``reason`` says why there is no change.
+    """
+
+    rank: int
+    record: str
+    share: float
+    findings: tuple[Finding, ...]
+    lines: tuple[Proposed, ...]
+    changes: tuple[RecordChange, ...]
+    reason: str
+
+    @property
+    def title(self) -> str:
+        """The record's name, or that it is not known."""
+        return self.record or "not known"
+
+    @property
+    def what(self) -> str:
+        """The first change, or that there is none and why."""
+        if self.changes:
+            return self.changes[0].what
+        return f"nothing: {self.reason}" if self.lines else self.reason
+
+
+def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
+    """An answer for each record of the profile, the most contended first, also for those of which no line is hot."""
+    grouped: dict[str, list[Finding]] = {}
+    for finding in suggested.findings:
+        grouped.setdefault(type_of(finding), []).append(finding)
+    for record, share in suggested.elsewhere.items():
+        if record and share >= LEAST_SHARE:
+            grouped.setdefault(record, [])
+    proposed, numbered = {one.finding.rank: one for one in suggested.lines}, suggested.by_line()
+    spread = {record: suggested.elsewhere.get(record, 0.0) if record else 0.0 for record in grouped}
+    shares = {record: sum(one.share for one in found) + spread[record] for record, found in grouped.items()}
+    answers = []
+    for rank, record in enumerate(sorted(grouped, key=lambda one: -shares[one]), 1):
+        found = grouped[record]
+        lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
+        ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
+        changes = (*map(_of_layout, ones), *(_of_structure(one) for line in lines for one in line.advice))
+        reason = "" if changes else _reason(record, lines, shares[record])
+        answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
+    return tuple(answers)
+
+
+def _of_layout(one: Numbered) -> RecordChange:
+    return RecordChange(f"{short_change(one.candidate)} ({one.name})", saved(one.candidate.judgement), numbered=one)
+
+
+def _of_structure(one: StructuralAdvice) -> RecordChange:
+    # The last replay is of the most copies, of those that readers walk through where there are such readers.
+    gains = (saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high)) for gain in one.gains[-1:])
+    return RecordChange(short_advice(one), next(gains, None), advice=one)
+
+
+def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
+    """Why nothing changes, in a clause."""
+    declined = next((one for one in lines if one.declined), None)
+    if declined is not None:
+        return _declined(declined)
+    refused = next((one for one in lines if one.refusal), None)
+    if refused is not None:
+        return reason_of(refused)
+    if not record:
+        return "what lies there is not known: see `linesmith hot`"
+    if share >= LEAST_SHARE:
+        return f"spread over many cool lines: --type {record} looks at them"
+    return f"below {LEAST_SHARE:.0%} no change is worth its review"
+
+
+def _declined(line: Proposed) -> str:
+    judged = [one.judgement for one in line.candidates if one.judgement.before]
+    if not judged:
+        return reason_of(line)
+    best = min(judged, key=lambda one: one.change)
+    if best.change >= 0:
+        return "replay shows no gain"
+    return "by replay it saves too little" if best.better else "by replay the gain may be zero"
+
+
+def reason_of(line: Proposed) -> str:
+    """The clause of a refusal that says why, without what can be done instead."""
+    text = (line.declined or line.refusal).removeprefix(f"Line {line.finding.rank}: ")
+    text = text.removeprefix("Nothing is recommended: ")
+    _, because, rest = text.partition("because ")
+    reason = rest if because else text
+    return reason.partition(". Instead:")[0].partition(". To find out:")[0].rstrip(".")
+
+
+# The table.
+
+
+def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
+    """Those with rows of their own: with a change first, then those that are not too small a part of the profile."""
+    worth = sorted((one for one in answers if one.changes or one.share >= LEAST_SHARE), key=lambda one: not one.changes)
+    rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
+    return sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
+
+
+def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int, *, full: bool) -> list[str]:
+    """A row for each record with what to do about it; the other records of the profile together in the last one."""
+    shown = list(answers) if full else shown_answers(answers)
+    rest, share = [one for one in answers if one not in shown], 1 - sum(one.share for one in shown)
+    table = [HEAD, *(cells for one in shown for cells in rows_of(one))]
+    if share >= LEAST_REST and not suggested.narrowed_to:
+        parts = [f"{counted(len(rest), 'record')} of less than {LEAST_SHARE:.0%} each"] if rest else []
+        parts += ["lines of no known record, or set apart: see `linesmith hot`"] if suggested.elsewhere else []
+        table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
+    filled = [at for at in range(len(HEAD)) if at <= _CHANGE or any(row[at] for row in table[1:])]
+    while len(filled) > _CHANGE + 1 and _room(table, filled, columns) < LEAST_CHANGE:
+        del filled[-1]
+    table, sides = [tuple(row[at] for at in filled) for row in table], "".join(_SIDES[at] for at in filled)
+    widths = widest(table)
+    widths[_CHANGE] = _room(table, range(len(filled)), columns)
+    long = max(len(row[_CHANGE]) for row in table if any(row[_CHANGE + 1 :]) or row[0] == HEAD[0])
+    widths[_CHANGE] = max(min(long, widths[_CHANGE]), 1)
+    return [line for row in table for line in _lines(row, widths, sides, columns)]
+
+
+def _room(table: Sequence[Sequence[str]], filled: Sequence[int], columns: int) -> int:
+    """What is left for a change next to the other columns that are filled."""
+    others = [max(len(row[at]) for row in table) for at in filled if at != _CHANGE]
+    return columns - sum(others) - 2 * len(others)
+
+
+def _lines(cells: Sequence[str], widths: Sequence[int], sides: str, columns: int) -> Iterator[str]:
+    """A row of the table: a long change goes on below itself, up to the end of the line where nothing is behind it."""
+    before = in_columns(cells[:_CHANGE], widths, sides) + "  "
+    width = widths[_CHANGE] if any(cells[_CHANGE + 1 :]) else columns - len(before)
+    first, *more = textwrap.wrap(cells[_CHANGE], width, break_on_hyphens=False) or [""]
+    yield f"{before}{in_columns((first, *cells[_CHANGE + 1 :]), widths[_CHANGE:], sides[_CHANGE:])}".rstrip()
+    if more:
+        yield f"{'':{len(before)}}{cut(' '.join(more), width)}"
+
+
+def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
+    """The first change, and where that is one of the layout the first of the structure; or why there is none."""
+    head = f"{answer.rank}", cut(answer.title, MOST_NAME), f"{answer.share:.1%}"
+    if not answer.changes:
+        yield *head, answer.what, "", "", ""
+        return
+    first, *others = answer.changes
+    yield *head, *_cells(first)
+    other = next((one for one in others if one.advice), None) if first.numbered else None
+    if other is not None:
+        yield "", "", "", *_cells(other)
+
+
+def _cells(change: RecordChange) -> tuple[str, ...]:
+    candidate = change.candidate
+    saves = str(change.saves) if change.saves else "not replayed"
+    if candidate is None:
+        return change.what, saves, "", ""
+    old, new = candidate.before.size, candidate.after.size
+    size = f"{new:,}" if old == new else f"{old:,} -> {new:,}"
+    pages = most_pages(candidate)
+    if pages is None:
+        return change.what, saves, size, ""
+    more = pages[1] / pages[0] - 1 if pages[0] else 0.0
+    return change.what, saves, size, f"{more:+.0%}" if pages[0] != pages[1] else "same"
