@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @options.profile
 @options.type_
 @options.section
-@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show the first N candidates only.")
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), help="Show at most N candidates.")
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
 @premises.premises_given
 @premises.scanning_given
@@ -39,17 +39,22 @@ if TYPE_CHECKING:
 @click.option(
     "--shard",
     metavar="MEMBER,...",
-    help="With --type and a trace: replay copies of these members, a lock and what it protects.",
+    help="With --type and a trace: replay several copies of these members, a lock and the data it protects.",
 )
 @click.option(
-    "--ways", metavar="N", type=click.IntRange(2, 64), default=2, show_default=True, help="Copies for --shard."
+    "--ways",
+    metavar="N",
+    type=click.IntRange(2, 64),
+    default=2,
+    show_default=True,
+    help="Number of copies for --shard.",
 )
 @click.option(
     "--by",
     type=click.Choice(["cpu", "node"]),
     default="node",
     show_default=True,
-    help="What chooses the copy that a CPU uses: its number, or its node's.",
+    help="Choose the copy by CPU number or by NUMA node.",
 )
 @maps.format_
 @options.output
@@ -71,10 +76,10 @@ def command(
     format_: str | None,
     output: Path | None,
 ) -> None:
-    """Propose the smallest changes of the structs on the hot lines of PROFILE, with what each gains and costs.
+    """Propose the smallest layout changes for the hot structs in PROFILE, with the gain and cost of each.
 
-    Of each line the recommended change is shown in full, the others in a table; `patch` takes their names.
-    As map, svg, png or markdown, the cache lines are drawn before and after: of --candidate, or of what is recommended.
+    Each line has its recommended change in full and the others in a table; `patch` accepts their names. The formats
+    map, svg, png and markdown draw the cache lines before and after --candidate, or the recommended change.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.colour import text_columns

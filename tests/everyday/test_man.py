@@ -50,8 +50,8 @@ def test_a_page_says_what_the_help_says(manual: Path) -> None:
     shown = formatted(manual / "linesmith-slab.1")
     described = linesmith("slab", "--help").stdout.partition("\n\n")[2].partition("Options:")[0]
     assert " ".join(described.replace("`", "").split()) in shown
-    assert "--cpus N CPUs present: slabs of a machine with more of them are larger." in shown
-    assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Stands for --cpus." in shown
+    assert "--cpus N Number of CPUs; the size of slabs depends on it." in shown
+    assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Sets --cpus." in shown
     # Commands to type keep their lines.
     typed = "linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'"
     assert typed in formatted(manual / "linesmith-record.1")
