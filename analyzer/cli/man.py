@@ -46,7 +46,7 @@ VARIABLES = (
     ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Base directories of the user's file and of the cache."),
     ManEntry(
         "DEBUGINFOD_URLS",
-        "debuginfod servers that provide missing debug information, as for gdb and perf; not used for code under"
+        "Servers that provide missing debug information (debuginfod), as for gdb and perf; not used for code under"
         " review.",
     ),
     ManEntry(ALONE[1], "Disable colour."),

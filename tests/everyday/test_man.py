@@ -65,7 +65,7 @@ def test_the_page_of_the_program_has_the_variables_and_files_of_the_documentatio
     for names, meaning in rows:
         assert f"{names} {meaning[0].upper()}{meaning[1:]}.".replace("`", "") in shown.partition("ENVIRONMENT")[2]
     files = shown.partition(" FILES ")[2]
-    assert "$XDG_CONFIG_HOME/linesmith/config.toml Your own settings;" in files
+    assert "$XDG_CONFIG_HOME/linesmith/config.toml The user's settings;" in files
     assert "linesmith.toml In the root of a source tree:" in files
 
 
