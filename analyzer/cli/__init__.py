@@ -41,7 +41,7 @@ GROUPS = {
 )
 @click.pass_context
 def linesmith(context: click.Context) -> None:
-    """Find struct members that meet on a cache line, propose the smallest change, write the patch, measure it."""
+    """Find struct members that share a cache line, propose the smallest change, write the patch and measure it."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)

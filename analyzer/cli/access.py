@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.elf
-@click.option("--type", "type_", metavar="TYPE", help="Who reads and writes each member of this struct or union.")
-@click.option("--member", metavar="MEMBER", help="With --type: this member alone, with all the functions.")
-@click.option("--function", metavar="NAME", help="What this function touches, inlined code apart.")
-@click.option("--address", metavar="PLACE", help="What this instruction touches: 0xffffffff81001234 or function+0x12.")
+@click.option("--type", "type_", metavar="TYPE", help="Show who reads and writes each member of this struct or union.")
+@click.option("--member", metavar="MEMBER", help="With --type: show only this member, with all functions.")
+@click.option("--function", metavar="NAME", help="Show what this function accesses, inlined code separately.")
+@click.option(
+    "--address", metavar="PLACE", help="Show what this instruction accesses: 0xffffffff81001234 or function+0x12."
+)
 @click.option(
     "--limit",
     metavar="N",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Name the first N functions of each member only.",
+    help="List at most N functions per member.",
 )
 @options.format_
 @options.output
@@ -48,9 +50,9 @@ def command(
     format_: str,
     output: Path | None,
 ) -> None:
-    """Show which members the code of ELF reads and writes, without running it.
+    """Show which members the code in ELF reads and writes (static analysis).
 
-    Asked for nothing in particular it tells how many accesses there are, and of how many the type is known.
+    Without options, show the number of accesses and the share whose type is known.
     """
     from linesmith.analyzer.cli.colour import text_columns
 

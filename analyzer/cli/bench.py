@@ -25,13 +25,13 @@ def command(
     output: Path | None,
     dry_run: bool,
 ) -> int:
-    """Measure each PATCH against the tree as it is, in turns with it, until it is clear what it does.
+    """Measure each PATCH against the unpatched tree, in alternating runs, until the effect is certain.
 
-    PLAN.toml names the tree, how it is built and the benchmarks, as for `linesmith tune`. The tree is only read; each
+    PLAN.toml names the tree, the build and the benchmarks, as for `linesmith tune`. The tree is not modified: each
     patch is applied to a copy.
 
-    Exits with 0 when at least one patch was measured, whatever came out, with 1 when none was: each failed to build,
-    to boot or to run, or the time was over; with 2 when there was nothing to begin with.
+    Exit status: 0 if at least one patch was measured, 1 if none was (build, boot or run failed, or the time limit was
+    reached), 2 if the run could not start.
     """
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_bench

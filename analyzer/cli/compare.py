@@ -52,7 +52,7 @@ class _Operations(click.ParamType):  # type: ignore[type-arg]
     "--operations",
     metavar="N[,M]",
     type=_Operations(),
-    help="Operations that the run of BEFORE did, and that of AFTER: counts are compared and shown per operation.",
+    help="Operations completed in BEFORE and in AFTER: compare counts per operation.",
 )
 @options.other_build
 @options.format_
@@ -70,11 +70,10 @@ def command(
     format_: str,
     output: Path | None,
 ) -> None:
-    """Compare two profiles: which members still meet on hot lines, which do not any more.
+    """Compare two profiles: show which members still share hot cache lines and which no longer do.
 
-    Rows are matched by record or variable, and by member, so that addresses and offsets may differ. With --after-elf
-    it also says which difference of the two builds' layouts made contention. One text may hold both reports: name it
-    twice.
+    Rows are matched by record or variable and by member, so addresses and offsets may differ. With --after-elf, also
+    show which layout difference caused new contention. If one file holds both reports, name it twice.
     """
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.comparison.compare import ProfileFindings, compare

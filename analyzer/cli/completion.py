@@ -31,16 +31,16 @@ _SHELLS = ("bash", "zsh", "fish")
 def command(shell: str) -> None:
     """Print the script that makes SHELL (bash, zsh or fish) complete commands, options, files and names.
 
-    Names are those of types, members, rules, and revisions of git.
+    Names are types, members, rules and git revisions.
 
-    For bash and zsh, add one of these to ~/.bashrc or ~/.zshrc; for fish, write its script where fish looks for it:
+    For bash or zsh, add the line to ~/.bashrc or ~/.zshrc; for fish, write the script to its completions directory:
 
     \b
         eval "$(linesmith completion bash)"
         eval "$(linesmith completion zsh)"
         linesmith completion fish > ~/.config/fish/completions/linesmith.fish
 
-    Types and members are those of ELF files whose layouts have been read before: `linesmith index ELF` does that.
+    Types and members come from ELF files in the cache; `linesmith index ELF` adds one.
     """  # noqa: D301 - click's mark for lines to leave alone
     register()
     root = click.get_current_context().find_root()

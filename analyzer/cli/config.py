@@ -35,17 +35,17 @@ _CHANGES = ("add", "edit", "set", "unset")
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--show-origin", is_flag=True, help="Say of each value where it comes from.")
+@click.option("--show-origin", is_flag=True, help="Show the source of each value.")
 @options.format_
 @options.output
 @click.argument("words", metavar="[COMMAND [OPTIONS]...]", nargs=-1, type=click.UNPROCESSED)
 def command(show_origin: bool, format_: str, output: Path | None, words: tuple[str, ...]) -> None:
-    """List the options that can be set by a variable or a file, with the value that they have.
+    """List the options that a variable or a file can set, with their current values.
 
-    Values are taken from the command line, then LINESMITH_COMMAND_OPTION, LINESMITH_OPTION, the user's config.toml (in
-    $XDG_CONFIG_HOME/linesmith or ~/.config/linesmith), the table `defaults` in the linesmith.toml of the source tree,
-    and last the default. With COMMAND only its options are listed, as they would be for the words behind it. Of
-    variables that are set and change nothing, a remark tells why.
+    Values come from, in this order: the command line, LINESMITH_COMMAND_OPTION, LINESMITH_OPTION, the user's
+    config.toml (in $XDG_CONFIG_HOME/linesmith or ~/.config/linesmith), the table `defaults` in the linesmith.toml of
+    the source tree, the built-in default. With COMMAND, list only its options, with the values they have with the
+    OPTIONS that follow. A remark explains why a variable that is set has no effect.
     """
     root = click.get_current_context().find_root()
     rows = settings_of(root, words)

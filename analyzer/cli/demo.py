@@ -19,10 +19,9 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 @click.command()
 def command() -> None:
-    """Walk a small C program from profile to patch, and measure both versions here.
+    """Take a small C program from profile to patch, and measure both versions on this machine.
 
-    The profile is recorded with perf or qemu-user where they work. Takes about 15 seconds; everything happens in a
-    temporary directory.
+    The profile is recorded with perf or qemu-user if available. This takes about 15 seconds, in a temporary directory.
     """
     from linesmith.analyzer.cli.analysis import analyse
     from linesmith.analyzer.demo.program import gather, here

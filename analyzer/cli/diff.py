@@ -35,9 +35,11 @@ _OBSCURE = (
     "--patch",
     metavar="FILE",
     type=options.EXISTING_OR_STDIN,
-    help="Say which records this patch makes grow, instead of comparing two builds; '-' is standard input.",
+    help="List the records that this patch makes grow, instead of comparing two builds; '-' is standard input.",
 )
-@click.option("--tree", metavar="DIR", type=options.DIRECTORY, help="The sources that the patch is for; only read.")
+@click.option(
+    "--tree", metavar="DIR", type=options.DIRECTORY, help="Source tree that the patch applies to (read-only)."
+)
 @options.build
 @options.cflags
 @options.deadline_given
@@ -55,10 +57,10 @@ def command(
     format_: str | None,
     output: Path | None,
 ) -> int:
-    """Show what moved, grew, shrank or crossed a cache line between two builds, or what a patch makes grow.
+    """Show what moved, grew, shrank or crossed a cache line between two builds, or which records a patch makes grow.
 
-    TYPE is a name or a pattern (tcp_*); without any, all records are compared. As map, svg, png or
-    markdown, the cache lines are drawn before and after, with what moved marked. Exit status 1 tells of differences.
+    TYPE is a name or a pattern (tcp_*). Default: all records. The formats map, svg, png and markdown draw the cache
+    lines before and after, and mark the members that moved. Exit status 1 means that there are differences.
     """
     form = maps.chosen_format(format_, output)
     if patch is None:

@@ -13,19 +13,19 @@ from linesmith.analyzer.cli import options
 @click.command()
 @click.argument("commands", metavar="[COMMAND]...", nargs=-1)
 @click.option(
-    "--tree", metavar="DIR", type=options.DIRECTORY, default=Path(), help="The source tree; else where you are."
+    "--tree", metavar="DIR", type=options.DIRECTORY, default=Path(), help="Source tree. Default: current directory."
 )
 @options.build
-@click.option("--all", "whole", is_flag=True, help="Tell of each part that is ready as well; JSON always does.")
+@click.option("--all", "whole", is_flag=True, help="List the parts that work, too; JSON always does.")
 @options.format_
 @options.output
 def command(
     commands: tuple[str, ...], tree: Path, build: Path | None, whole: bool, format_: str, output: Path | None
 ) -> int:
-    """Say what this machine cannot do, with the command that would mend it, and what it can.
+    """Show what works on this machine, what does not, and the command that fixes it.
 
-    perf and KVM are tried by running them, which takes some seconds. Exit status 1 tells that one of the commands named
-    (`linesmith doctor record`) cannot work here.
+    perf and KVM are tested by running them, which takes a few seconds. Exit status 1 means that one of the commands
+    named (`linesmith doctor record`) cannot work here.
     """
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.group import commands_of, no_command

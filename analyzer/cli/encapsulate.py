@@ -43,13 +43,13 @@ def _identifier(_context: click.Context, _option: click.Parameter, given: str) -
     metavar="TYPE.MEMBER",
     callback=series_output.of_record("TYPE.MEMBER", "address_space.i_mmap", "struct", "union"),
 )
-@click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="What the accessor is called.")
+@click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="Name of the accessor.")
 @series_output.treewide_given
 def command(member: tuple[str, str], accessor: str, request: TreewideRequest) -> int:
-    """Hide a member behind an accessor: its users on all architectures call it from then on.
+    """Hide a member behind an accessor, and convert its users on all architectures.
 
-    What can be done by rule is done by a semantic patch, and compiled; places that are not touched are listed. The
-    source tree is only read.
+    A semantic patch (Coccinelle) converts the users, and the result is compiled. Places that it does not convert are
+    listed. The source tree is not modified.
     """
     from linesmith.analyzer.report import changes
     from linesmith.patches.encapsulation.encapsulate import confirmed, encapsulate

@@ -11,7 +11,7 @@ from linesmith.analyzer.base.text import visible
 @click.command()
 @click.argument("rule", metavar="[RULE]", required=False)
 def command(rule: str | None) -> None:
-    """Show the page of a lint rule; without RULE, list them all."""
+    """Show the page of a lint rule. Without RULE, list all rules."""
     from linesmith.analyzer.cli.colour import headed, screen
     from linesmith.analyzer.cli.group import commands_of
     from linesmith.analyzer.lint.rules import catalogue

@@ -24,8 +24,7 @@ from linesmith.analyzer.cli import options
     "--save",
     metavar="FILE",
     type=options.NEW_FILE,
-    help="Also keep PROFILE as it was read in FILE (replaced if it exists), to be read elsewhere: as JSON if its "
-    "name ends in .json.",
+    help="Also write PROFILE, as parsed, to FILE (replaced if it exists); as JSON if the name ends in .json.",
 )
 def command(
     elf: Path,
@@ -39,11 +38,11 @@ def command(
     output: Path | None,
     save: Path | None,
 ) -> None:
-    """Name the members that meet on the hot cache lines of PROFILE, by the layouts in ELF.
+    """Show which members share the hot cache lines of PROFILE, and who accesses them.
 
-    PROFILE is what `linesmith record` wrote, the perf.data of `perf c2c record` or `perf mem record`, or the text of
-    `perf c2c report --stdio` or of `perf script`, whole or in part, also as pasted into a mail. With --type every line
-    of samples that may hold one is looked at, whatever --top says.
+    PROFILE is a file written by `linesmith record`, a perf.data of `perf c2c record` or `perf mem record`, or the
+    output of `perf c2c report --stdio` or `perf script`, complete or in part, also as pasted into a mail. With --type,
+    every line that may hold one is examined, regardless of --top.
     """
     from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile
     from linesmith.analyzer.cli.colour import text_columns

@@ -17,12 +17,12 @@ from linesmith.analyzer.cli import options
     *("-o", "--output"),
     metavar="FILE",
     type=options.NEW_FILE,
-    help="Save the index of the one ELF file there; commands that need layouts alone take it in place of the ELF file.",
+    help="Save the index of one ELF file to FILE; commands that only need layouts accept it in place of the ELF file.",
 )
 def command(elves: tuple[Path, ...], output: Path | None) -> None:
-    """Read the layouts of ELF files into the cache, so that later commands start at once.
+    """Read the layouts of ELF files into the cache, so that later commands start faster.
 
-    A saved index keeps the layouts of a build that is not kept, such as the base of a `linesmith lint`.
+    A saved index (-o) replaces an ELF file that is deleted, such as the base build of `linesmith lint`.
     """
     from linesmith.analyzer.cli.analysis import load, save_index
     from linesmith.analyzer.cli.output import check_destinations

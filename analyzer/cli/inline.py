@@ -30,13 +30,13 @@ _MORE_USERS = 4
     metavar="TYPE.POINTER",
     callback=series_output.of_record("TYPE.POINTER", "vm_area_struct.vm_lock", "struct"),
 )
-@click.option("--never-null", is_flag=True, help="The pointer is always set while it is tested: the tests go.")
+@click.option("--never-null", is_flag=True, help="Remove tests of the pointer: it is never NULL where it is tested.")
 @series_output.treewide_given
 def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest) -> int:
-    """Make an object that a record points to a member of the record, on a cache line of its own.
+    """Embed an object that a record points to in the record, on a cache line of its own.
 
-    What can be done by rule is done by a semantic patch; places where a person has to decide are listed. The source
-    tree is only read.
+    A semantic patch (Coccinelle) converts the users. Places that need a decision are listed. The source tree is not
+    modified.
     """
     from linesmith.analyzer.report import changes
     from linesmith.patches.inline.inline import confirmed, inlined

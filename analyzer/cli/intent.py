@@ -106,46 +106,47 @@ _request_given = options.gathered(
         "origin",
         metavar="PROFILE|RUN",
         type=EXISTING,
-        help="Write what a profile, or a run of `tune`, shows.",
+        help="Write intents from a profile or from a run of `tune`.",
     ),
-    click.option("--check", is_flag=True, help="Hold every entry of linesmith.toml against ELF."),
+    click.option("--check", is_flag=True, help="Check every entry of linesmith.toml against ELF."),
     click.option(
         "--update",
         is_flag=True,
-        help="Show what linesmith.toml has to say for ELF to keep its limits; --into writes it.",
+        help="Show the entries that linesmith.toml needs for ELF to be within its limits; --into writes them.",
     ),
     click.option(
         "--base",
         metavar="OLD",
         type=EXISTING_FILE,
-        help="The build before the change: --update follows what it renamed.",
+        help="Build before the change, so that --update can follow renames.",
     ),
-    click.option("--tighten", is_flag=True, help="Let --update lower limits to what ELF has, too."),
+    click.option("--tighten", is_flag=True, help="Also lower limits to the values of ELF (with --update)."),
     click.option(
         "--import",
         "imported",
         metavar="TREE|ELF",
         type=EXISTING,
-        help="Write the groups that C code asserts or ELF marks.",
+        help="Write intents from cacheline groups, asserted in C code or marked in ELF.",
     ),
     click.option(
         "--into",
         metavar="FILE",
         type=options.NEW_FILE,
-        help="Add what is written at the end of FILE, which keeps all it has; it is made where it is not there.",
+        help="Append to FILE, which is created if it does not exist.",
     ),
     options.section,
     options.snapshot,
     options.other_build,
     click.option(
-        "--tree", metavar="DIR", type=options.DIRECTORY, help="Where linesmith.toml is, for --check and --update."
+        "--tree", metavar="DIR", type=options.DIRECTORY, help="Directory of linesmith.toml, for --check and --update."
     ),
     click.option(
-        "--intent", metavar="FILE", type=EXISTING_FILE, help="The file to check or update instead of that in --tree."
+        "--intent",
+        metavar="FILE",
+        type=EXISTING_FILE,
+        help="Intent file to check or update, instead of the one in --tree.",
     ),
-    click.option(
-        "--kconfig", metavar="FILE", type=EXISTING_FILE, help="The .config, where ELF or TREE has none of its own."
-    ),
+    click.option("--kconfig", metavar="FILE", type=EXISTING_FILE, help=".config to use if ELF or TREE has none."),
     options.deadline_given,
     options.output,
 )
@@ -155,12 +156,13 @@ _request_given = options.gathered(
 @_request_given
 @premises.premises_given
 def command(request: IntentRequest, basis: PremiseOptions) -> int:
-    """Say what the layout of TYPE in ELF is for, as linesmith.toml has it and `linesmith lint` guards it.
+    """Write the intended layout of TYPE as entries of linesmith.toml, which `linesmith lint` checks.
 
-    --from calls the members that a profile shows hot, read-mostly or write-hot, has those isolated that the
-    recommended change parts (or the best variant of a run), and sets a soft limit to the size. --check holds every
-    entry of the file against ELF: exit status 1 tells of entries to mend. --update shows what the file has to say for
-    ELF to keep its limits. --import takes groups from assertions in C code, or from the markers in an ELF file.
+    --from classifies the hot members of a profile as read-mostly or write-hot, isolates the members that the
+    recommended change (or the best variant of a run) separates, and sets a soft size limit. --check compares every
+    entry of the file with ELF; exit status 1 means that entries need an update. --update shows the entries that the
+    file needs for ELF to be within its limits. --import reads cacheline groups from assertions in C code or from
+    markers in an ELF file.
     """
     request.require_sense()
     if request.imported is not None:

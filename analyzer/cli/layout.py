@@ -65,7 +65,7 @@ _maps_given = options.gathered(
         "--profile",
         metavar="PROFILE",
         type=options.PROFILE_PATH,
-        help="Draw the cache lines with who was seen to touch the members, and how hot these are, in PROFILE.",
+        help="Draw the cache lines, coloured by the accesses in PROFILE.",
     ),
     options.section,
     options.snapshot,
@@ -74,7 +74,7 @@ _maps_given = options.gathered(
         "--phase",
         metavar="BYTES",
         type=click.IntRange(0, 127),
-        help="Draw an object that starts so far into a line; without it as most contended ones lie, else at 0.",
+        help="Start of the object within a cache line. Default: where most contended objects start, else 0.",
     ),
     maps.format_,
 )
@@ -83,8 +83,8 @@ _maps_given = options.gathered(
 @click.command()
 @options.elf
 @options.types
-@click.option("--expand", is_flag=True, help="Write named nested records out where they are used.")
-@click.option("--access", is_flag=True, help="Write beside each member which functions read and write it.")
+@click.option("--expand", is_flag=True, help="Expand named nested records in place.")
+@click.option("--access", is_flag=True, help="Show which functions read and write each member.")
 @premises.scanning_given
 @_maps_given
 @options.output
@@ -99,9 +99,9 @@ def command(
 ) -> None:
     """Show the layout of structs and unions: members, holes, padding, cache lines.
 
-    TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*); without any, every record is shown. With --tree,
-    the code that relies on the order of the members is shown as well. With --profile, or as map, svg, png or markdown,
-    each record is drawn to scale, one row for a cache line; a profile colours it.
+    TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*). Default: all records. --tree adds the code that
+    relies on the member order. With --profile, or with the format map, svg, png or markdown, each record is drawn to
+    scale, one row per cache line, coloured by the profile.
     """
     from linesmith.analyzer.cli.analysis import load, load_accesses
     from linesmith.analyzer.layouts.collection import select

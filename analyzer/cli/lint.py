@@ -76,17 +76,15 @@ class VersionOptions:
 _sources_given = options.gathered(
     "sources",
     VersionOptions,
-    click.option("--base-ref", metavar="REV", help="The revision of --tree before the change."),
-    click.option(
-        "--head-ref", metavar="REV", help="The revision with the change; HEAD where only --base-ref is given."
-    ),
+    click.option("--base-ref", metavar="REV", help="Git revision before the change."),
+    click.option("--head-ref", metavar="REV", help="Git revision with the change. Default: HEAD with --base-ref."),
     click.option(
         "--patch",
         "patches",
         metavar="FILE",
         type=EXISTING_OR_STDIN,
         multiple=True,
-        help="Judge this patch of --tree, as git format-patch writes it; repeat it for a series, - is stdin.",
+        help="Check this patch to --tree, in git format-patch form; '-' is standard input. Can be repeated.",
     ),
     options.build,
     options.cflags,
@@ -114,21 +112,18 @@ _judging_given = options.gathered(
         "--intent",
         metavar="FILE",
         type=EXISTING_FILE,
-        help="What is wanted of records; by default linesmith.toml in --tree, or in the root of the git tree you are"
-        " in.",
+        help="Intent file. Default: linesmith.toml in --tree, or in the root of the current git tree.",
     ),
-    click.option("--select", metavar="RULE", multiple=True, help="Turn this rule on: a name, a pattern, or all."),
-    click.option("--ignore", metavar="RULE", multiple=True, help="Turn this rule off, the same way."),
-    click.option("--baseline", metavar="FILE", type=EXISTING_FILE, help="Violations that are known and do not count."),
-    click.option(
-        "--write-baseline", metavar="FILE", type=NEW_FILE, help="Write such a file of all violations that there are."
-    ),
+    click.option("--select", metavar="RULE", multiple=True, help="Enable this rule: a name, a pattern, or 'all'."),
+    click.option("--ignore", metavar="RULE", multiple=True, help="Disable this rule: a name, a pattern, or 'all'."),
+    click.option("--baseline", metavar="FILE", type=EXISTING_FILE, help="File of known violations to ignore."),
+    click.option("--write-baseline", metavar="FILE", type=NEW_FILE, help="Write all violations to a baseline file."),
     click.option(
         "--fail-on",
         type=click.Choice(["note", "warning", "error", NEVER]),
         default="warning",
         show_default=True,
-        help="The least severity that makes the exit status 1.",
+        help="Lowest severity that sets exit status 1.",
     ),
 )
 
@@ -178,14 +173,14 @@ _forms_given = options.gathered(
         type=click.Choice(FORMATS),
         default="text",
         show_default=True,
-        help="How the result is written.",
+        help="Output format.",
     ),
     click.option(
         "--also",
         metavar="FORMAT=FILE",
         type=FormatAndFile(),
         multiple=True,
-        help="Write the result to FILE in this form, too.",
+        help="Also write the result to FILE in this format.",
     ),
     options.output,
 )
@@ -193,19 +188,28 @@ _forms_given = options.gathered(
 
 @click.command()
 @click.argument("elves", metavar="[ELF]", type=EXISTING_FILE, nargs=-1)
-@click.option("--base", metavar="OLD", type=EXISTING_FILE, help="The build before the change.")
+@click.option("--base", metavar="OLD", type=EXISTING_FILE, help="Build before the change.")
+@click.option("--head", metavar="NEW", type=EXISTING_FILE, help="Build with the change, to compare with --base.")
 @click.option(
-    "--head", metavar="NEW", type=EXISTING_FILE, help="The build with the change; compared with that of --base."
+    "--type",
+    "types",
+    metavar="TYPE",
+    multiple=True,
+    help="Only this record, or records that match the pattern. Can be repeated.",
 )
-@click.option("--type", "types", metavar="TYPE", multiple=True, help="Only this record, or those a pattern names.")
-@click.option("--tree", metavar="DIR", type=options.DIRECTORY, help="The sources; by default the git tree you are in.")
 @click.option(
-    "--kconfig", metavar="FILE", type=EXISTING_FILE, help="The .config of the build, for intents that depend on it."
+    "--tree", metavar="DIR", type=options.DIRECTORY, help="Source tree. Default: the git tree of the current directory."
 )
 @click.option(
-    "--profile", metavar="PROFILE", type=EXISTING_FILE, help="Guard what this profile, of the older build, shows hot."
+    "--kconfig", metavar="FILE", type=EXISTING_FILE, help=".config of the build, for intents that depend on it."
 )
-@click.option("--access", is_flag=True, help="Follow the code for who touches members (slow when done first).")
+@click.option(
+    "--profile",
+    metavar="PROFILE",
+    type=EXISTING_FILE,
+    help="Profile of the older build, whose hot members the lint protects.",
+)
+@click.option("--access", is_flag=True, help="Analyze which code accesses each member (slow the first time).")
 @_sources_given
 @_judging_given
 @options.machine_given
@@ -224,11 +228,11 @@ def command(
     machine: MachineOptions,
     forms: ReportForms,
 ) -> int:
-    """Tell where layouts break the rules: in one build, or between what was before a change and what is after it.
+    """Check layouts against the rules: in one build, or before and after a change.
 
-    The two are builds (--base, --head), revisions of a git tree (--base-ref, --head-ref), or a tree and a --patch.
+    A change is two builds (--base, --head), two git revisions (--base-ref, --head-ref), or a tree and a --patch.
 
-    `linesmith explain` lists the rules. Exit status 1 tells of violations.
+    `linesmith explain` lists the rules. Exit status 1 means that there are violations.
     """
     from linesmith.analyzer.cli import lint_inputs
 

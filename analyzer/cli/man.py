@@ -35,40 +35,43 @@ class ManEntry(NamedTuple):
 VARIABLES = (
     ManEntry(
         f"{variable('command', 'option')}, {variable('option')}",
-        "An option, for one command or for every one that has it, such as `LINESMITH_SLAB_CPUS`; `linesmith config`"
-        " lists which can be set so, and the page of each command names its own.",
+        "Set an option of one command, or of all commands that have it, such as `LINESMITH_SLAB_CPUS`. `linesmith"
+        " config` lists these variables, and the page of each command names its own.",
     ),
-    ManEntry(variable(CACHE_DIRECTORY), "Where layouts, access maps and scans are kept; `cache-dir` in your file."),
-    ManEntry(ALONE[0], "The program that parses sources, instead of the installed one."),
-    ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Where your file is, and the cache where nothing says otherwise."),
+    ManEntry(
+        variable(CACHE_DIRECTORY),
+        "Cache directory for layouts, access maps and scans; the setting `cache-dir` in the user's file.",
+    ),
+    ManEntry(ALONE[0], "Program that parses sources, instead of the installed one."),
+    ManEntry("XDG_CONFIG_HOME, XDG_CACHE_HOME", "Base directories of the user's file and of the cache."),
     ManEntry(
         "DEBUGINFOD_URLS",
-        "Servers that are asked for the debug information of a program or kernel that has none beside it, as gdb and"
-        " perf do; not for code under review.",
+        "Servers that provide missing debug information (debuginfod), as for gdb and perf; not used for code under"
+        " review.",
     ),
-    ManEntry(ALONE[1], "No colour in the terminal."),
-    ManEntry(ALONE[2], "Where temporary directories are made."),
-    ManEntry("SOURCE_DATE_EPOCH", "The date that man pages bear."),
+    ManEntry(ALONE[1], "Disable colour."),
+    ManEntry(ALONE[2], "Directory for temporary files."),
+    ManEntry("SOURCE_DATE_EPOCH", "Date of the man pages."),
 )
 FILES = (
     ManEntry(
         "$XDG_CONFIG_HOME/linesmith/config.toml",
-        "Your own settings; `~/.config/linesmith/config.toml` where the variable is not set.",
+        "The user's settings; `~/.config/linesmith/config.toml` if the variable is not set.",
     ),
     ManEntry(
         "linesmith.toml",
-        "In the root of a source tree: what its layouts are wanted to be, and in its table `[defaults]` the machines"
-        " that it is for.",
+        "In the root of a source tree: the intents of its layouts, and the defaults for its machines in the table"
+        " `[defaults]`.",
     ),
     ManEntry(
         "$XDG_CACHE_HOME/linesmith",
-        "The cache; `~/.cache/linesmith` where neither variable is set. It may be deleted at any time.",
+        "The cache; `~/.cache/linesmith` if neither variable is set. It may be deleted at any time.",
     ),
 )
 _STATUS = (
-    ManEntry("0", "It is done."),
-    ManEntry("1", "It is done, and there is something to look at, such as a difference or a violation."),
-    ManEntry("2", "An error: a line on standard error says what is wrong and what to do next."),
+    ManEntry("0", "Success."),
+    ManEntry("1", "Success, with findings such as a difference or a violation."),
+    ManEntry("2", "Error: one line on standard error says what is wrong and what to do next."),
 )
 
 
@@ -79,13 +82,13 @@ _STATUS = (
     metavar="DIR",
     required=True,
     type=NEW_DIRECTORY,
-    help="Write the pages into DIR, which is made if it is not there.",
+    help="Write the pages to DIR, which is created if it does not exist.",
 )
 def command(output: Path) -> None:
-    """Write a man page for each command, of the same text that its --help shows.
+    """Write a man page for each command, with the text of its --help.
 
-    They are for section 1 of the manual, such as /usr/local/share/man/man1. With SOURCE_DATE_EPOCH set, the pages bear
-    that date instead of today's.
+    The pages belong in section 1 of the manual, such as /usr/local/share/man/man1. They are dated today, or by
+    SOURCE_DATE_EPOCH if it is set.
     """
     root = click.get_current_context().find_root().command
     # Seconds since 1970. See reproducible-builds.org, SOURCE_DATE_EPOCH.
@@ -156,7 +159,7 @@ def _variables(context: click.Context) -> Iterator[str]:
             yield ".SH ENVIRONMENT"
         yield ".TP"
         yield ", ".join(map(bold, variables(name, setting)))
-        yield prose(f"Stands for {max(param.opts, key=len)}.")
+        yield prose(f"Sets {max(param.opts, key=len)}.")
 
 
 def _commands(context: click.Context, root: LazyGroup) -> Iterator[str]:

@@ -28,8 +28,10 @@ format_ = click.option(
     "--format",
     "format_",
     type=click.Choice(("text", "json", *DRAWN)),
-    help="How the result is written: as text unless -o ends in .svg or .png. "
-    "map, markdown, svg and png draw the cache lines.",
+    help=(
+        "Output format. Default: text, or what the suffix of -o says (.svg, .png). map, markdown, svg and png draw"
+        " the cache lines."
+    ),
 )
 
 

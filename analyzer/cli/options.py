@@ -56,9 +56,11 @@ def gathered(
 
 
 elf = click.argument("elf", metavar="ELF", type=EXISTING_FILE)
-tree = click.option("--tree", metavar="DIR", type=DIRECTORY, required=True, help="The source tree; it is only read.")
-build = click.option("--build", metavar="DIR", type=DIRECTORY, help="The O= directory of a build of the tree.")
-cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is no kernel.")
+tree = click.option("--tree", metavar="DIR", type=DIRECTORY, required=True, help="Source tree (read-only).")
+build = click.option("--build", metavar="DIR", type=DIRECTORY, help="Build directory of the tree (O=).")
+cflags = click.option(
+    "--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is not a kernel."
+)
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=EXISTING_FILE)
 
 
@@ -79,23 +81,23 @@ after_elf = click.option(
     "--after-elf",
     metavar="ELF",
     type=EXISTING_FILE,
-    help="The build that AFTER is of, where its layouts differ from those of the first ELF.",
+    help="Build that AFTER was recorded on, if its layouts differ from those of ELF.",
 )
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
-type_ = click.option("--type", "type_", metavar="TYPE", help="Only lines that hold this struct or union.")
+type_ = click.option("--type", "type_", metavar="TYPE", help="Only cache lines that hold this struct or union.")
 section = click.option(
     "--section",
     metavar="N",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Which report of a text that holds several, counted from 1.",
+    help="Use the Nth report in the file.",
 )
 after_section = click.option(
     "--after-section",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Which report of AFTER; the same as --section, or the one behind it where BEFORE and AFTER are one text.",
+    help="Use the Nth report in AFTER. Default: --section, or the next one if BEFORE and AFTER are the same file.",
 )
 top = click.option(
     "--top",
@@ -103,7 +105,7 @@ top = click.option(
     type=click.IntRange(min=1),
     default=200,
     show_default=True,
-    help="Look at N lines only: the hottest, of a recording half of them those a layout can help most.",
+    help="Number of cache lines to examine; half of a recording's are those that a layout can help most.",
 )
 format_ = click.option(
     "--format",
@@ -111,7 +113,7 @@ format_ = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How the result is written.",
+    help="Output format.",
 )
 result_format = click.option(
     "--format",
@@ -119,13 +121,13 @@ result_format = click.option(
     type=click.Choice(["text", "markdown", "json", "matrix"]),
     default="text",
     show_default=True,
-    help="How the result is written; matrix is {metric: [samples]}.",
+    help="Output format; matrix is {metric: [samples]}.",
 )
 snapshot = click.option(
     "--snapshot",
     metavar="FILE",
     type=EXISTING_FILE,
-    help="Objects by address, as `linesmith snapshot` found them on the machine that was profiled.",
+    help="Snapshot of the profiled kernel's objects, from `linesmith snapshot`.",
 )
 
 
@@ -135,13 +137,13 @@ def other_build(command: Callable[..., None]) -> Callable[..., None]:
         "--assume-same-layout",
         "trust",
         flag_value="layout",
-        help="ELF is of another build than PROFILE, but code and data lie alike: go by addresses.",
+        help="ELF is another build than the profiled one with the same addresses: match by address.",
     )
     symbols = click.option(
         "--by-symbol",
         "trust",
         flag_value="symbols",
-        help="ELF is of another build than PROFILE: go by the names of functions only.",
+        help="ELF is another build than the profiled one: match by function name only.",
     )
     return layout(symbols(command))
 
@@ -150,7 +152,7 @@ slabinfo = click.option(
     "--slabinfo",
     metavar="PATH",
     type=EXISTING,
-    help="Slab caches as the running kernel has them: /sys/kernel/slab, or what grep -s . /sys/kernel/slab/*/* prints.",
+    help="Slab caches of the running kernel: /sys/kernel/slab, or the output of grep -s . /sys/kernel/slab/*/*.",
 )
 
 PAGES = {"4K": 4096, "16K": 16384, "64K": 65536}
@@ -160,12 +162,12 @@ cpus = click.option(
     type=click.IntRange(1, 1 << 16),
     default=64,
     show_default=True,
-    help="CPUs present: slabs of a machine with more of them are larger.",
+    help="Number of CPUs; the size of slabs depends on it.",
 )
 page_size = click.option(
-    "--page-size", type=click.Choice(list(PAGES)), default="4K", show_default=True, help="Size of a page."
+    "--page-size", type=click.Choice(list(PAGES)), default="4K", show_default=True, help="Page size."
 )
-kernel = click.option("--kernel", metavar="X.Y", help="Release whose rules hold, where ELF does not say it.")
+kernel = click.option("--kernel", metavar="X.Y", help="Kernel release to assume if ELF does not name one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,25 +191,25 @@ def _machine(cpus: int, page_size: str, kernel: str | None, slabinfo: Path | Non
 
 
 machine_given = gathered("machine", _machine, cpus, page_size, kernel, slabinfo)
-dry_run = click.option("--dry-run", is_flag=True, help="Show the commands instead of running them.")
+dry_run = click.option("--dry-run", is_flag=True, help="Print the commands without running them.")
 trace = click.option(
     "--trace",
     metavar="FILE",
     type=EXISTING_FILE,
-    help="Trace to replay candidates on, which `linesmith record` wrote with PROFILE.  [default: PROFILE.trace]",
+    help="Trace to replay candidates on, from `linesmith record`.  [default: PROFILE.trace]",
 )
 output = click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=NEW_FILE,
-    help="Write the result to FILE (replaced if it exists) instead of the terminal.",
+    help="Write the result to FILE (replaced if it exists).",
 )
 html = click.option(
     "--html",
     metavar="FILE",
     type=NEW_FILE,
-    help="Write a page for a browser to FILE (replaced if it exists): it stands alone and loads nothing.",
+    help="Write a self-contained HTML page to FILE (replaced if it exists).",
 )
 
 
@@ -237,7 +239,7 @@ _DEADLINE = click.option(
     type=click.IntRange(min=1),
     default=300,
     show_default=True,
-    help="Stop reading and compiling the sources after this long; exit with 1 where not all was judged.",
+    help="Time limit for reading and compiling sources; exit status 1 if work is left.",
 )
 _SCHEMA_VERSION = 1
 
@@ -291,13 +293,13 @@ class _CountType(click.ParamType):  # type: ignore[type-arg]
 
 
 _MATRIX = click.option(
-    "--matrix", "all_", is_flag=True, help="Check the change under other configurations and on other machines too."
+    "--matrix", "all_", is_flag=True, help="Check the change under other configurations and architectures too."
 )
 ON = click.option(
     "--on",
     metavar="NAME",
     multiple=True,
-    help="Check it under this one, such as 'arm64'; or under that of a .config file. Can be repeated.",
+    help="Configuration to check the change under: a name such as 'arm64', or a .config file. Can be repeated.",
 )
 _USERS = click.option(
     "--compile-users",
@@ -305,7 +307,7 @@ _USERS = click.option(
     metavar="N|all",
     type=_CountType(),
     default=0,
-    help="Compile so many objects that see the change under each, before and after, and compare the warnings.",
+    help="Compile up to N affected objects per configuration, before and after, and compare the warnings.",
 )
 
 

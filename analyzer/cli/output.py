@@ -162,14 +162,14 @@ def loudness_options() -> tuple[click.Option, ...]:
         is_flag=True,
         expose_value=False,
         callback=louder,
-        help="Also say which commands are run, and how long it all took.",
+        help="Print the commands that run, and the time taken.",
     )
     quiet_ = click.Option(
         ["-q", "--quiet"],
         is_flag=True,
         expose_value=False,
         callback=quieter,
-        help="Say nothing beside the result but errors.",
+        help="Print only the result and errors.",
     )
     return verbose, quiet_
 

@@ -75,15 +75,19 @@ def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str,
 _style_given = options.gathered(
     "style",
     StyleOptions,
-    click.option("--comment/--no-comment", default=True, help="Say above the member why it stands there (default)."),
-    click.option("--padding", is_flag=True, help="Write a padding where an alignment to a line would be."),
+    click.option(
+        "--comment/--no-comment",
+        default=True,
+        help="Explain the position of the member in a comment above it (default).",
+    ),
+    click.option("--padding", is_flag=True, help="Insert padding instead of an alignment attribute."),
     click.option(
         "--group",
         "groups",
         metavar="NAME=MEMBER,…",
         multiple=True,
         callback=_groups,
-        help="Mark members that stand together as a cacheline group, with its assertions. Can be repeated.",
+        help="Mark adjacent members as a cacheline group, with its assertions. Can be repeated.",
     ),
 )
 
@@ -97,7 +101,10 @@ _style_given = options.gathered(
 @options.deadline_given
 @options.type_
 @click.option(
-    "--candidate", metavar="NAME", type=CandidateChoice(), help="What `suggest` calls it; else the recommended."
+    "--candidate",
+    metavar="NAME",
+    type=CandidateChoice(),
+    help="Candidate name from `suggest`. Default: the recommended one.",
 )
 @options.section
 @premises.premises_given
@@ -108,13 +115,13 @@ _style_given = options.gathered(
 @series_output.series_given
 @options.matrix_given
 @_style_given
+@click.option("--series", "in_steps", is_flag=True, help="Write one patch per move; each one compiles.")
 @click.option(
-    "--series", "in_steps", is_flag=True, help="One patch for each move of the candidate, each of which compiles."
+    "--scan/--no-scan", default=True, help="Scan the sources for code that relies on the member order (default)."
 )
 @click.option(
-    "--scan/--no-scan", default=True, help="Look through the sources for code that relies on the order (default)."
+    "--dry-run", is_flag=True, help="Show the edit and the commands that would verify it, without running them."
 )
-@click.option("--dry-run", is_flag=True, help="Show the edit and the commands that would confirm it; run none.")
 def command(
     elf: Path,
     profile: Path,
@@ -137,10 +144,10 @@ def command(
     scan: bool,
     dry_run: bool,
 ) -> None:
-    """Write a candidate as a patch with its evidence, for `patch -p1` and `git apply`.
+    """Write a candidate as a patch with its evidence, for `git apply` or `patch -p1`.
 
-    Of a tree that is a repository of git it is a mail for `git am`. The patch counts only when the patched source
-    compiles, with the tree's own flags, to the layout that was promised.
+    In a git tree, the patch is a mail for `git am`. It is written only if the patched source compiles, with the tree's
+    own flags, to the proposed layout.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.group import interruptible

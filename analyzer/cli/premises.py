@@ -59,7 +59,12 @@ class ScanOptions:
 scanning_given = options.gathered(
     "sources",
     ScanOptions,
-    click.option("--tree", metavar="DIR", type=DIRECTORY, help="The sources: what code relies on counts. Only read."),
+    click.option(
+        "--tree",
+        metavar="DIR",
+        type=DIRECTORY,
+        help="Source tree to scan for code that relies on the member order (read-only).",
+    ),
     options.build,
     options.deadline_given,
 )
@@ -227,13 +232,13 @@ premises_given = options.gathered(
         "--growth",
         metavar="BYTES",
         type=click.IntRange(min=0),
-        help="By how much a struct may grow; without it, it may where nothing else helps.",
+        help="Bytes that a struct may grow by. Default: grow only if no same-size change helps.",
     ),
     click.option(
         "--constraints",
         metavar="FILE",
         type=EXISTING_FILE,
-        help="Facts of the source that no candidate may violate (TOML).",
+        help="TOML file of constraints that every candidate must meet.",
     ),
     click.option(
         "--configuration",
@@ -241,8 +246,10 @@ premises_given = options.gathered(
         metavar="ELF",
         multiple=True,
         type=EXISTING_FILE,
-        help="A build of the same source with another configuration: no candidate may be illegal there. Can be"
-        " repeated.",
+        help=(
+            "Build of the same source with another configuration, in which candidates must also be legal. Can be"
+            " repeated."
+        ),
     ),
     options.machine_given,
 )

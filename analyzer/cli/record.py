@@ -83,17 +83,23 @@ _OPTIONS = (
         metavar="[auto|qemu|qemu-user|perf]",
         default="auto",
         show_default=True,
-        help="Where to run: a whole kernel in QEMU, one program in QEMU, or this machine's PMU.",
+        help="Where to run: a kernel in QEMU, a program in QEMU, or this machine with its PMU.",
     ),
     click.option("--kernel", metavar="FILE", type=options.EXISTING_FILE, help="Kernel to boot: a bzImage or Image."),
     click.option(
         "--vmlinux",
         metavar="ELF",
         type=options.EXISTING_FILE,
-        help="The same kernel with symbols: names code and objects.",
+        help="The same kernel with symbols, to name code and objects.",
     ),
     click.option(
-        "--smp", "cpus", metavar="N", type=click.IntRange(1, _MOST_CPUS), default=4, show_default=True, help="CPUs."
+        "--smp",
+        "cpus",
+        metavar="N",
+        type=click.IntRange(1, _MOST_CPUS),
+        default=4,
+        show_default=True,
+        help="Number of CPUs.",
     ),
     click.option(
         "--numa",
@@ -102,25 +108,30 @@ _OPTIONS = (
         type=click.IntRange(1, _MOST_CPUS),
         default=1,
         show_default=True,
-        help="NUMA nodes, which divide the CPUs.",
+        help="Number of NUMA nodes.",
     ),
     click.option(
-        "--memory", metavar="SIZE", type=_ByteSize(), default="512M", show_default=True, help="Memory of the guest."
+        "--memory",
+        metavar="SIZE",
+        type=_ByteSize(),
+        default="512M",
+        show_default=True,
+        help="Memory size of the guest.",
     ),
-    click.option("--initrd", metavar="FILE", type=options.EXISTING_FILE, help="First file system to build on."),
-    click.option(
-        "--overlay", metavar="DIR", type=options.DIRECTORY, help="Files to add to the guest, as they lie below DIR."
-    ),
-    click.option("--append", metavar="WORDS", default="", help="More words for the kernel's command line."),
+    click.option("--initrd", metavar="FILE", type=options.EXISTING_FILE, help="Initial ramdisk to extend."),
+    click.option("--overlay", metavar="DIR", type=options.DIRECTORY, help="Directory with files to add to the guest."),
+    click.option("--append", metavar="WORDS", default="", help="Parameters to add to the kernel command line."),
     click.option(
         "--ring",
         type=click.Choice(["kernel", "user", "both"]),
         default="kernel",
         show_default=True,
-        help="Whose accesses to follow in a whole machine.",
+        help="Privilege level to record when a kernel runs.",
     ),
-    click.option("--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Cache line."),
-    click.option("--adjacent", is_flag=True, help="Each miss also fetches the other line of its pair."),
+    click.option(
+        "--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Size of a cache line."
+    ),
+    click.option("--adjacent", is_flag=True, help="Simulate the adjacent-line prefetcher (128-byte pairs)."),
     click.option(
         "--cache",
         "cache_bytes",
@@ -128,7 +139,7 @@ _OPTIONS = (
         type=_ByteSize(),
         default=0,
         show_default="without bound",
-        help="Private cache of a CPU.",
+        help="Size of each CPU's private cache.",
     ),
     click.option(
         "--quantum",
@@ -136,27 +147,37 @@ _OPTIONS = (
         type=click.IntRange(1, 1 << 30),
         default=1000,
         show_default=True,
-        help="Instructions that a CPU runs before the next one does.",
+        help="Instructions per turn of a CPU.",
     ),
     click.option(
         "--interleave",
         type=click.Choice(["exact", "turns"]),
         default="exact",
         show_default=True,
-        help="One host thread, repeatable; or a thread for each CPU.",
+        help="Run the CPUs in turns on one host thread (reproducible), or each on a thread of its own.",
     ),
     click.option(
-        "--seed", metavar="N", type=click.IntRange(0, (1 << 63) - 1), default=1, show_default=True, help="Of the turns."
+        "--seed",
+        metavar="N",
+        type=click.IntRange(0, (1 << 63) - 1),
+        default=1,
+        show_default=True,
+        help="Random seed of the scheduling of turns.",
     ),
-    click.option("--from", "first", metavar="FUNCTION", help="Record from the first call of FUNCTION on."),
-    click.option("--to", "last", metavar="FUNCTION", help="Stop where FUNCTION is called."),
+    click.option("--from", "first", metavar="FUNCTION", help="Start recording at the first call of FUNCTION."),
+    click.option("--to", "last", metavar="FUNCTION", help="Stop recording when FUNCTION is called."),
     click.option(
         "--trace",
         metavar="FILE",
         type=options.NEW_FILE,
-        help="Accesses that other layouts are replayed on.  [default: PROFILE.trace]",
+        help="File for the trace of accesses, for replay.  [default: PROFILE.trace]",
     ),
-    click.option("--log", metavar="FILE", type=options.NEW_FILE, help="Console of the guest.  [default: PROFILE.log]"),
+    click.option(
+        "--log",
+        metavar="FILE",
+        type=options.NEW_FILE,
+        help="File for the guest's console output.  [default: PROFILE.log]",
+    ),
     click.option(
         "--timeout",
         "seconds",
@@ -164,9 +185,9 @@ _OPTIONS = (
         type=click.IntRange(1, 1 << 20),
         default=600,
         show_default=True,
-        help="Give up after so long.",
+        help="Time limit of the run.",
     ),
-    click.option("--dry-run", is_flag=True, help="Show the commands instead of running them."),
+    click.option("--dry-run", is_flag=True, help="Print the commands without running them."),
 )
 
 
@@ -185,24 +206,23 @@ def record_options(command: Callable[..., None]) -> Callable[..., None]:
     metavar="PROFILE",
     required=True,
     type=options.NEW_FILE,
-    help="Write the profile to this file (replaced if it exists), the trace beside it; as JSON if it is called .json.",
+    help="Write the profile to FILE (replaced if it exists); as JSON if the name ends in .json.",
 )
 @click.argument("command_", metavar="-- CMD...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool, **given: object) -> None:
-    """Run CMD and write a profile of the cache lines that CPUs take from each other.
+    """Run CMD and record the cache lines that CPUs contend for.
 
-    No PMU is needed: QEMU emulates the CPUs, and a simulation of their caches counts every miss. To begin with a
-    program of yours, built with -g:
+    No PMU is needed: QEMU emulates the CPUs, and a cache simulation counts every miss. For a program built with -g:
 
     \b
         linesmith record -o profile -- ./prog args
 
-    For a kernel, which runs CMD (a program of this machine, an applet of busybox or a line for its shell):
+    For a kernel that runs CMD (a program of this machine, a busybox applet or a shell command):
 
     \b
         linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'
 
-    Then `linesmith hot ELF profile` names the members, ELF being the program or the vmlinux.
+    Then run `linesmith hot ELF profile`, where ELF is the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
     from linesmith.tuner.replay.recorded_trace import place_of_trace
 

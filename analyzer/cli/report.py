@@ -98,12 +98,10 @@ _profile_given = options.gathered(
     "--elf",
     metavar="ELF",
     type=options.EXISTING_FILE,
-    help="The program or kernel that PROFILE is of: `PROFILE --elf ELF` is `ELF PROFILE`.",
+    help="Program or kernel that was profiled; the same as the argument ELF.",
 )
 @options.html
-@click.option(
-    "--against", metavar="RUN", type=options.DIRECTORY, help="Show what another run says of the same variants."
-)
+@click.option("--against", metavar="RUN", type=options.DIRECTORY, help="Compare with another run of the same variants.")
 @options.result_format
 @options.output
 @_profile_given
@@ -116,11 +114,11 @@ def command(
     output: Path | None,
     of_profile: ProfileOptions,
 ) -> None:
-    """Show what a run of tune or bench has found so far, or write a profile as a page.
+    """Show the results of a run of tune or bench so far, or write a profile as an HTML page.
 
-    The run in the directory RUN may still be going on, or have been killed. Of a PROFILE of the program or kernel ELF
-    it makes a page, given --html: the hot lines, who touches them, the changes that `suggest` proposes, each with its
-    layouts, costs and phases. Options from --type on are for that.
+    The run in directory RUN may still be active, or have been killed. With ELF, PROFILE and --html, write a page with
+    the hot cache lines, who accesses them, and the changes that `suggest` proposes, with layouts, costs and phases. The
+    options from --type on apply to that page.
     """
     request = chosen_report(inputs, elf, html)
     if isinstance(request, PageRequest):

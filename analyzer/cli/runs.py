@@ -89,19 +89,25 @@ run_given = options.gathered(
         "folder",
         metavar="DIR",
         type=options.NEW_DIRECTORY,
-        help="Where everything is kept.  [default: PLAN.run]",
+        help="Run directory.  [default: PLAN.run]",
     ),
-    click.option("--resume", is_flag=True, help="Go on with the run that is there."),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run."),
     click.option(
-        "--executor", metavar="[local|dask]", default="local", show_default=True, help="Where builds and boots run."
+        "--executor", metavar="[local|dask]", default="local", show_default=True, help="Where to run builds and boots."
     ),
-    click.option("--scheduler", metavar="ADDRESS", default="", help="With dask: tcp://HOST:PORT."),
+    click.option("--scheduler", metavar="ADDRESS", default="", help="With dask: scheduler address, tcp://HOST:PORT."),
     click.option(
-        "--machines", metavar="CLASS", default="", help="With dask: benchmark on workers that offer bench:CLASS."
+        "--machines",
+        metavar="CLASS",
+        default="",
+        help="With dask: run benchmarks on workers with the resource bench:CLASS.",
     ),
-    click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="With local: so many processes."),
+    click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="With local: number of processes."),
     click.option(
-        "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Wall time, instead of the plan's."
+        "--minutes",
+        metavar="M",
+        type=click.FloatRange(0, min_open=True),
+        help="Time limit in minutes. Default: from the plan.",
     ),
 )
 

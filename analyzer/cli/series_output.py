@@ -162,14 +162,16 @@ series_given = options.gathered(
         metavar="URL",
         multiple=True,
         callback=_addresses,
-        help="A Link: line of the messages; repeatable.",
+        help="Add a Link: line to each message. Can be repeated.",
     ),
-    click.option("--fixes", metavar="COMMIT", multiple=True, help="A Fixes: line of the last patch; repeatable."),
+    click.option(
+        "--fixes", metavar="COMMIT", multiple=True, help="Add a Fixes: line to the last patch. Can be repeated."
+    ),
     click.option(
         *("-o", "--output"),
         metavar="FILE|DIR/",
         type=SeriesPlaceType(),
-        help="Write there instead of to standard output; into a folder as numbered files.",
+        help="Write to FILE, or as numbered files to DIR, instead of to standard output.",
     ),
 )
 
@@ -300,8 +302,8 @@ treewide_given = options.gathered(
     options.cflags,
     options.deadline_given,
     options.matrix_given,
-    click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch there."),
+    click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch to FILE."),
     options.format_,
     series_given,
-    click.option("--dry-run", is_flag=True, help="Show the places and the semantic patch; make no patch."),
+    click.option("--dry-run", is_flag=True, help="Show the places and the semantic patch, without writing a patch."),
 )

@@ -79,12 +79,18 @@ def _structure_change(
 _change_given = options.gathered(
     "change",
     _structure_change,
-    click.option("--pull-in", metavar="MEMBER", help="What if the object that MEMBER points to were a member?"),
-    click.option("--push-out", metavar="MEMBER", help="What if MEMBER were an object of its own?"),
-    click.option("--shrink", metavar="MEMBER=BYTES", help="What if MEMBER, or what it points to, were so small?"),
-    click.option("--cold", metavar="MEMBER,...", help="With --pull-in: members to move behind it."),
+    click.option("--pull-in", metavar="MEMBER", help="Show the effect of embedding the object that MEMBER points to."),
+    click.option("--push-out", metavar="MEMBER", help="Show the effect of moving MEMBER into an object of its own."),
     click.option(
-        "--without", metavar="MEMBER,...", help="With these questions: members that another configuration lacks."
+        "--shrink",
+        metavar="MEMBER=BYTES",
+        help="Show the effect of shrinking MEMBER, or the object it points to, to BYTES.",
+    ),
+    click.option("--cold", metavar="MEMBER,...", help="With --pull-in: members to place after it."),
+    click.option(
+        "--without",
+        metavar="MEMBER,...",
+        help="With --pull-in, --push-out or --shrink: members to leave out, as another configuration does.",
     ),
 )
 
@@ -93,12 +99,12 @@ _change_given = options.gathered(
 @options.elf
 @click.argument("types", metavar="TYPE...", nargs=-1, required=True)
 @options.machine_given
-@click.option("--cache", metavar="NAME", help="The slab cache that TYPE comes from.")
-@click.option("--align", metavar="BYTES", type=PowerOfTwo(0, 4096), default=0, help="Alignment the cache asks for.")
-@click.option("--hwcache-align", is_flag=True, help="The cache is made with SLAB_HWCACHE_ALIGN.")
-@click.option("--by-rcu", is_flag=True, help="The cache is made with SLAB_TYPESAFE_BY_RCU.")
+@click.option("--cache", metavar="NAME", help="Slab cache that TYPE is allocated from.")
+@click.option("--align", metavar="BYTES", type=PowerOfTwo(0, 4096), default=0, help="Alignment of the cache.")
+@click.option("--hwcache-align", is_flag=True, help="The cache has SLAB_HWCACHE_ALIGN.")
+@click.option("--by-rcu", is_flag=True, help="The cache has SLAB_TYPESAFE_BY_RCU.")
 @click.option("--constructor", is_flag=True, help="The cache has a constructor.")
-@click.option("--kmalloc", is_flag=True, help="TYPE comes from kmalloc().")
+@click.option("--kmalloc", is_flag=True, help="TYPE is allocated with kmalloc().")
 @_change_given
 @options.format_
 @options.output
@@ -116,10 +122,10 @@ def command(
     format_: str,
     output: Path | None,
 ) -> None:
-    """Show stride, slab order, phases and memory of objects of TYPE, also inside the objects that hold it by value.
+    """Show stride, slab order, phases and memory of objects of TYPE, also as members of other objects.
 
-    What nothing says of the cache is computed by the rules of SLUB; each line tells how it is known. --pull-in,
-    --push-out and --shrink ask what another structure of TYPE would cost.
+    Properties that no option or snapshot provides are computed by the rules of SLUB; each line names its source.
+    --pull-in, --push-out and --shrink show the cost of a different structure.
     """
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import slab

@@ -30,7 +30,7 @@ _SOURCE = "drgn"
     type=options.EXISTING_FILE,
     default=Path("/proc/kcore"),
     show_default=True,
-    help="The memory: an ELF dump (QEMU's dump-guest-memory, kdump), or that of the running kernel.",
+    help="Memory of the kernel: an ELF dump (QEMU's dump-guest-memory, kdump) or /proc/kcore.",
 )
 @click.option(
     "-o",
@@ -41,10 +41,10 @@ _SOURCE = "drgn"
     help="Write the snapshot to FILE (replaced if it exists).",
 )
 def command(elf: Path, profile: Path, memory: Path, output: Path) -> None:
-    """Note which objects of the kernel ELF lie on the lines of PROFILE, for `linesmith hot --snapshot`.
+    """Record which kernel objects are on the cache lines of PROFILE, for `linesmith hot --snapshot`.
 
-    Take it on the machine that was profiled, before it boots again. Only the map of objects is stored: addresses,
-    caches and types, nothing of their content.
+    Run this on the profiled machine before it reboots. The snapshot holds addresses, caches and types of objects, not
+    their contents.
     """
     click.echo(visible(take(elf, profile, memory, output)), nl=False)
 

@@ -40,17 +40,22 @@ if TYPE_CHECKING:
 @click.option(
     "--shard",
     metavar="MEMBER,...",
-    help="With --type and a trace: replay copies of these members, a lock and what it protects.",
+    help="With --type and a trace: replay several copies of these members, a lock and the data it protects.",
 )
 @click.option(
-    "--ways", metavar="N", type=click.IntRange(2, 64), default=2, show_default=True, help="Copies for --shard."
+    "--ways",
+    metavar="N",
+    type=click.IntRange(2, 64),
+    default=2,
+    show_default=True,
+    help="Number of copies for --shard.",
 )
 @click.option(
     "--by",
     type=click.Choice(["cpu", "node"]),
     default="node",
     show_default=True,
-    help="What chooses the copy that a CPU uses: its number, or its node's.",
+    help="Choose the copy by CPU number or by NUMA node.",
 )
 @maps.format_
 @options.output

@@ -13,17 +13,17 @@ from linesmith.analyzer.cli import options, runs
 @click.command()
 @runs.PLAN
 @runs.run_given
-@click.option("--trials", metavar="N", type=click.IntRange(min=1), help="So many, instead of the plan's.")
+@click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials. Default: from the plan.")
 @options.result_format
 @options.output
 @options.dry_run
 def command(
     plan: Path, run_options: runs.RunOptions, trials: int | None, format_: str, output: Path | None, dry_run: bool
 ) -> None:
-    """Find the best layout for a workload: propose, rebuild, boot, benchmark, and say what is certain.
+    """Find the best layout for a workload: propose, rebuild, boot, benchmark and compare.
 
-    PLAN.toml names the tree, how it is built, the workload and the budget. The tree is only read. Everything is kept
-    in a run directory, from which an interrupted run goes on with --resume.
+    PLAN.toml names the tree, the build, the workload and the budget. The tree is not modified. All data is stored in a
+    run directory; --resume continues an interrupted run.
     """
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_tune

@@ -50,8 +50,8 @@ def test_a_page_says_what_the_help_says(manual: Path) -> None:
     shown = formatted(manual / "linesmith-slab.1")
     described = linesmith("slab", "--help").stdout.partition("\n\n")[2].partition("Options:")[0]
     assert " ".join(described.replace("`", "").split()) in shown
-    assert "--cpus N CPUs present: slabs of a machine with more of them are larger." in shown
-    assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Stands for --cpus." in shown
+    assert "--cpus N Number of CPUs; the size of slabs depends on it." in shown
+    assert "LINESMITH_SLAB_CPUS, LINESMITH_CPUS Sets --cpus." in shown
     # Commands to type keep their lines.
     typed = "linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'"
     assert typed in formatted(manual / "linesmith-record.1")
@@ -65,7 +65,7 @@ def test_the_page_of_the_program_has_the_variables_and_files_of_the_documentatio
     for names, meaning in rows:
         assert f"{names} {meaning[0].upper()}{meaning[1:]}.".replace("`", "") in shown.partition("ENVIRONMENT")[2]
     files = shown.partition(" FILES ")[2]
-    assert "$XDG_CONFIG_HOME/linesmith/config.toml Your own settings;" in files
+    assert "$XDG_CONFIG_HOME/linesmith/config.toml The user's settings;" in files
     assert "linesmith.toml In the root of a source tree:" in files
 
 

@@ -137,7 +137,7 @@ def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, 
     assert re.search(r"[\d,]+ on lines that do not hold the type asked for", " ".join(shown.split()))
     assert shown == linesmith("hot", server, sampled, "--type", "connection").stdout
     told = " ".join(linesmith("hot", "--help").stdout.split())
-    assert "With --type every line of samples that may hold one is looked at" in told
+    assert "With --type, every line that may hold one is examined" in told
 
 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:

@@ -118,4 +118,4 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
 
 def test_help_says_what_a_command_does_in_a_whole_sentence() -> None:
     shown = " ".join(linesmith("--help").stdout.split())
-    assert "Read the layouts of ELF files into the cache, so that later commands start at once." in shown
+    assert "Read the layouts of ELF files into the cache, so that later commands start faster." in shown
