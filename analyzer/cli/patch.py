@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.base.errors import (
+    LinesmithError,
+    NothingToSuggest,
+    ToolMissing,
+    TreeError,
+    VerificationFailed,
+)
 from linesmith.analyzer.cli import options, output, premises, series_output
 from linesmith.analyzer.cli.output import StepReporter
 from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, ScanOptions, number_of, objects, scan_if_possible
@@ -160,13 +166,14 @@ def command(
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
         raise click.UsageError("--format json gives one file; name one with -o, not a folder")
     mailing.check(tree)
+    _check_tree(elf, sources)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
         trace = trace_to_replay(found, profile, trace)
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
-            scanned = survey(found, sources, request)
+            scanned = survey(found, sources, request, dry_run=dry_run)
         known = basis.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
         choice = choose(found, known, trace, candidate)
         if choice.facts:
@@ -252,21 +259,38 @@ def _nothing_recommended(answers: Sequence[Suggestion]) -> NothingToSuggest:
     )
 
 
-def survey(found: Explanation, tree: Tree, request: PatchRequest) -> Scanned:
+def _check_tree(elf: Path, tree: Tree) -> None:
+    """Raise what stands in the way of every patch of a kernel's tree: no configuration, or a missing tool."""
+    from linesmith.analyzer.slab.kernel import release_of
+    from linesmith.patches.build.kbuild import is_kernel, planned
+
+    if is_kernel(tree.root) and release_of(elf):
+        planned(tree.root, tree.build)
+
+
+def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bool) -> Scanned:
     """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
-    one that is asked for; a tool may be missing. Where one of the records has no such obstacle, the search goes on.
+    one that is asked for; a tool may be missing, the flags may not suit the file. Where one of the records has no such
+    obstacle, the search goes on. A ``dry_run`` compiles nothing.
     """
-    from linesmith.patches.edit.patch import readiness
+    from linesmith.patches.edit.patch import as_it_is, readiness
 
-    known = [readiness(type_, layout, tree) for type_, layout in objects(found).items()]
-    obstacles = [one.obstacle for one in known if one.obstacle is not None]
-    if obstacles and len(obstacles) == len(known):
-        raise obstacles[0]
-    for one in known:
+    known = [(type_, layout, readiness(type_, layout, tree)) for type_, layout in objects(found).items()]
+    obstacles: list[LinesmithError] = [one.obstacle for *_, one in known if one.obstacle is not None]
+    for type_, layout, one in known:
         if one.obstacle is None:
             request.checking.configurations(tree, one.file, request.cpus)
+            try:
+                if not dry_run:
+                    as_it_is(type_, layout, tree, StepReporter())
+            except (VerificationFailed, ToolMissing, TreeError) as failure:
+                obstacles.append(failure)
+            else:
+                break
+    if obstacles and len(obstacles) == len(known):
+        raise obstacles[0]
     return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
 
 

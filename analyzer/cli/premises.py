@@ -267,12 +267,18 @@ class CandidateChoice(click.ParamType):  # type: ignore[type-arg]
         """The number, or the name in small letters; fails on anything else."""
         if isinstance(value, int):
             return value
+        from linesmith.analyzer.model.candidate import LENGTH, LETTERS
+
         text = str(value).lower()
-        if text.isascii() and text.isalpha():
+        if len(text) == LENGTH and set(text) <= set(LETTERS):
             return text
         number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
         if not number or not int(text):
-            self.fail(f"{value!r:.60} is neither the number of a candidate, from 1 on, nor its name.", param, ctx)
+            self.fail(
+                f"{value!r:.60} is neither the number of a candidate, from 1 on, nor its name, such as qlkgp.",
+                param,
+                ctx,
+            )
         return int(text)
 
 

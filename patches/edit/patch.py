@@ -72,13 +72,18 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     with declaration_in(candidate.type, candidate.before, tree) as declared:
         kernel = is_kernel_code(tree.root, declared.file)
         sources = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)
-        if kernel:
-            build = kernel_build(tree.root, tree.build, progress)
-        else:
-            build = plain_build(tree, seen_by_compilers(tree), declared.file, candidate.before.unit)
-        progress(f"compiling {declared.place} as it is and as patched with {build.flags.compiler}")
-        original = _original(candidate, declared, build)
+        original = _original(declared, tree, candidate.before.unit, progress)
+        progress(f"compiling {declared.place} as patched with {original.build.flags.compiler}")
         return _first_confirmed(candidate, original, sources, remarks)
+
+
+def as_it_is(type_: str, layout: Layout, tree: Tree, progress: Progress) -> Original:
+    """The tree's own file, compiled before any candidate is looked for: the flags at hand may not suit it.
+
+    Raises what ``confirm`` does.
+    """
+    with declaration_in(type_, layout, tree) as declared:
+        return _original(declared, tree, layout.unit, progress)
 
 
 @contextmanager
@@ -116,10 +121,15 @@ def edits(
     return tuple(edit(origin, declared.record, candidate, spelling, remarks) for spelling in ways)
 
 
-def _original(candidate: Candidate, declared: Declared, build: TreeBuild) -> Original:
+def _original(declared: Declared, tree: Tree, unit: str | None, progress: Progress) -> Original:
     """The tree's own file, compiled in the first way that there is (``probes``)."""
+    if is_kernel_code(tree.root, declared.file):
+        build = kernel_build(tree.root, tree.build, progress)
+    else:
+        build = plain_build(tree, seen_by_compilers(tree), declared.file, unit)
+    progress(f"compiling {declared.place} as it is with {build.flags.compiler}")
     failures: list[str] = []
-    tried = probes(build, declared.file, declared.record.title, candidate.before.unit)
+    tried = probes(build, declared.file, declared.record.title, unit)
     for probe in tried:
         try:
             found = compiled(for_unit(build, probe.unit), probe, {declared.file: declared.source})

@@ -71,8 +71,8 @@ def test_a_verified_patch_moves_one_member_and_the_tree_is_not_written_to(
     message = done.stdout.decode().partition("\n---\n")[0]
     assert "struct address_space" in message.splitlines()[0]
     assert "i_mmap" in message.splitlines()[0]
-    assert "The size stays 192 bytes." in message
-    assert "compiled with gcc" in " ".join(message.split())
+    assert "The size stays 192 bytes;" in message
+    assert "Compiled with gcc" in " ".join(message.split())
     check_moves_one_member(done.stdout, kernel_tree, tmp_path)
 
 

@@ -103,6 +103,8 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
         (("--group", "hot"), "'hot' is no group; write NAME=MEMBER,MEMBER"),
+        (("--cflags=-std=c11 -Dstruct=nothing",), "before any change, session_index.h does not compile"),
+        (("--candidate", "other"), "'other' is neither the number of a candidate"),
     ],
 )
 def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[str, ...], complaint: str) -> None:
@@ -153,7 +155,7 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     assert (done.returncode, done.stdout) == (2, "")
     assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; there are: {bound[0]['name']} (" in done.stderr
-    assert taken("other").stderr.startswith("linesmith: no candidate is called other here; there are: ")
+    assert taken("bbbbb").stderr.startswith("linesmith: no candidate is called bbbbb here; there are: ")
 
 
 def test_that_nothing_is_to_be_done_is_an_answer(bench: Path, tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
     ("words", "said"),
     [
         (
-            ("bench", "bench.c2c", "--candidate", "other"),
-            r"no candidate is called other here; .*there are: [a-z]{5} \(",
+            ("bench", "bench.c2c", "--candidate", "bbbbb"),
+            r"no candidate is called bbbbb here; .*there are: [a-z]{5} \(",
         ),
         (("bench", "bench.c2c", "--candidate", "99"), "so there is no --candidate 99; see `linesmith suggest`"),
         (("bench", "bench.c2c", "--candidate", "٣"), "neither the number"),
