@@ -8,10 +8,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from keeping import Keeper
+from kernel_index import cached_kernel
 from linesmith_command import command
 
 from linesmith.analyzer.model import FileChange, SeriesStep
@@ -23,6 +26,13 @@ pytestmark = [pytest.mark.real, pytest.mark.xdist_group("seed one")]
 REPORT = Path(__file__).with_name("address_space.c2c")
 MEMBERS = """host i_pages invalidate_lock gfp_mask i_mmap_writable i_mmap i_mmap_rwsem nrpages writeback_index a_ops
 flags wb_err private_lock private_list private_data"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def index(vmlinux: Path, kept: Keeper) -> Iterator[None]:
+    """The commands find the kernel's index and access map ready."""
+    with cached_kernel(vmlinux, kept):
+        yield
 
 
 @pytest.fixture(scope="module")
