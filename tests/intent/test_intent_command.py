@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from c_source import compiled
 from hand_made import scalar, struct
-from keeping import Keeper, product_digest
+from keeping import Keeper
+from kernel_index import index_of
 from linesmith_command import linesmith
 from rule_cases import side
 from said_tables import Case, cases, filled
@@ -164,12 +165,7 @@ def test_a_run_tells_what_its_best_variant_parts_which_then_holds_what_the_tree_
 def test_a_pasted_report_of_a_kernel_says_what_to_keep_apart(vmlinux: Path, corpus: Path, kept: Keeper) -> None:
     report = corpus / "c2c" / "002-address_space-i_mmap-v2-unixbench-shell.txt"
 
-    def read(folder: Path) -> None:
-        assert linesmith("layout", vmlinux, "address_space", cache=folder).returncode == 0
-
-    found = vmlinux.stat()
-    cache = kept("vmlinux-cache", f"{vmlinux} {found.st_size} {found.st_mtime_ns} {product_digest()}", read)
-    done = linesmith("intent", vmlinux, "address_space", "--from", report, cache=cache)
+    done = linesmith("intent", vmlinux, "address_space", "--from", report, cache=index_of(vmlinux, kept))
     assert done.stdout.endswith(
         'hot = ["i_mmap_rwsem", "i_mmap"]\nwrite-hot = ["i_mmap_rwsem", "i_mmap"]\n\n'
         "[type.budget]\nbytes = 256\n\n"

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from keeping import Keeper
+from kernel_index import index_of
 from linesmith_command import linesmith
 from record.programs import compile_c, functions_of, profile_of, recording_of
 
@@ -16,6 +18,8 @@ from linesmith.analyzer.attribution.by_object import lines_apart
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("recorded kernels")]
 
 FORKS = "i=0; while [ $i -lt 8 ]; do ls / >/dev/null & i=$((i+1)); done; wait; echo all done"
+# Boots in half of the time, where the order of accesses does not matter.
+QUICKLY = ("--interleave", "turns")
 
 
 def record(
@@ -66,8 +70,8 @@ def test_the_log_holds_what_the_command_said(recorded: Path) -> None:
     assert "all done" in recorded.with_name("profile.log").read_text()
 
 
-def test_hot_reads_the_profile(recorded: Path, vmlinux: Path) -> None:
-    done = linesmith("hot", vmlinux, recorded)
+def test_hot_reads_the_profile(recorded: Path, vmlinux: Path, kept: Keeper) -> None:
+    done = linesmith("hot", vmlinux, recorded, cache=index_of(vmlinux, kept))
     assert done.returncode == 0, done.stderr
     assert "simulated: 4 CPUs on 2 nodes" in done.stdout
 
@@ -82,9 +86,9 @@ def test_without_vmlinux_functions_come_from_the_guest_whose_files_are_added_up(
     (tmp_path / "initrd").write_bytes(packed.stdout)
     (tmp_path / "overlay/data").mkdir(parents=True)
     (tmp_path / "overlay/data/file").write_text("from the overlay")
-    words = ("--smp", "2", "--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
+    files = ("--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
     command = ("sh", "-c", f"cat /own /data/file; {FORKS}")
-    done = record(kernel_image, tmp_path / "profile", *words, command=command)
+    done = record(kernel_image, tmp_path / "profile", *QUICKLY, "--smp", "2", *files, command=command)
     assert "note: no --vmlinux was given: functions are named by the guest's /proc/kallsyms" in done.stderr
     assert "copy_process" in functions_of(tmp_path / "profile")
     assert "from the initrd, from the overlay" in (tmp_path / "profile.log").read_text()
@@ -100,8 +104,8 @@ def test_a_vmlinux_of_another_build_is_refused(kernel_image: Path, tmp_path: Pat
 
 
 def test_a_panic_is_told_with_its_last_lines(kernel_image: Path, tmp_path: Path) -> None:
-    words = ("--smp", "2", "--append", "rdinit=/absent root=/dev/none")
-    done = record(kernel_image, tmp_path / "profile", *words, command=("true",))
+    words = ("--smp", "1", "--append", "rdinit=/absent root=/dev/none")
+    done = record(kernel_image, tmp_path / "profile", *QUICKLY, *words, command=("true",))
     assert done.returncode == 2
     assert "the guest's kernel died while booting: VFS: Unable to mount root fs" in done.stderr
     assert f"all of them are in {tmp_path}/profile.log" in done.stderr
