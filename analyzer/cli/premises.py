@@ -80,7 +80,7 @@ class Scanned:
     def tell(self) -> None:
         """Say that the scan failed, if it did."""
         if self.reason:
-            remark(f"code that relies on the order was not looked for: {self.reason}")
+            remark(f"not scanned for code that relies on the member order: {self.reason}")
 
 
 def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[SourceScan, ...]:
@@ -142,7 +142,7 @@ def _names(layouts: Iterable[Layout]) -> tuple[str, ...]:
 
 def _refuse_build_alone(build: Path | None) -> None:
     if build is not None and is_given("build"):
-        raise click.UsageError("--build is a build of the sources that --tree names; give both")
+        raise click.UsageError("--build needs the sources of the build; give --tree as well")
 
 
 # What proposals may rest on.
@@ -292,13 +292,13 @@ def number_of(
         if choice <= len(candidates):
             return choice
         known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
-        raise NothingToSuggest(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
+        raise NothingToSuggest(f"{known}, so --candidate {choice} does not exist; see `linesmith suggest`")
     names = [candidate_name(one) for one in candidates]
     if names.count(choice) == 1:
         return names.index(choice) + 1
     if choice in names:
         numbers = " and ".join(str(number) for number, name in enumerate(names, 1) if name == choice)
-        raise NothingToSuggest(f"candidates {numbers} are both called {choice}; give the number")
+        raise NothingToSuggest(f"candidates {numbers} have the name {choice}; give the number")
     raise NothingToSuggest(_unknown(choice, candidates, free()))
 
 
@@ -309,5 +309,5 @@ def _unknown(choice: str, candidates: Sequence[Candidate], free: Sequence[Candid
     there = [f"{candidate_name(one)} ({short_change(one)})" for one in candidates]
     gone = next((short_change(one) for one in free if candidate_name(one) == choice), "")
     more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
-    why = f"what the source tells rules out {choice} ({gone})" if gone else f"no candidate is called {choice} here"
-    return f"{why}; there are: {', '.join([*there[:MOST_LISTED], *more])}"
+    why = f"the source rules out {choice} ({gone})" if gone else f"there is no candidate {choice} here"
+    return f"{why}; candidates: {', '.join([*there[:MOST_LISTED], *more])}"

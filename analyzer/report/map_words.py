@@ -158,7 +158,7 @@ def suggested_maps(
     """
     drawn = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
     if not drawn:
-        raise NothingToSuggest("no candidate is recommended, so there is none to draw; name one with --candidate")
+        raise NothingToSuggest("no candidate is recommended, so nothing is drawn; name one with --candidate")
     return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in drawn)
 
 

@@ -76,13 +76,13 @@ def test_lines_of_one_type_are_added_up_and_three_of_a_place_are_told(folder: Pa
     assert "… and 2 more lines like these (mapping, from byte 0 on): 3, 4; --format json tells each" in shown
 
 
-MISSING = "no struct or union is called so in the debug information"
+MISSING = "no such type in the debug information"
 
 
 def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> None:
     status, _, errors = hot(folder, "--type", "inode")
     assert status == 2
-    found = f"was found to hold inode: {MISSING} (did you mean node, file_node?); found: mapping\n"
+    found = f"holds inode: {MISSING} (did you mean node, file_node?); found: mapping\n"
     assert errors.endswith(found)
 
 
@@ -145,10 +145,10 @@ def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:
     ran = linesmith("hot", server, sampled, "--type", "nosuch")
     assert ran.returncode == 2
-    assert ran.stderr.endswith(f"was found to hold nosuch: {MISSING}; found: counters, connection\n")
+    assert ran.stderr.endswith(f"holds nosuch: {MISSING}; found: counters, connection\n")
     slip = linesmith("hot", server, sampled, "--type", "conection")
     assert (
-        "is called so in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+        "no such type in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
     )
 
 

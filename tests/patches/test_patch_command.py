@@ -102,7 +102,7 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
         (("--format", "json", "-o", "out/"), "--format json gives one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
-        (("--group", "hot"), "'hot' is no group; write NAME=MEMBER,MEMBER"),
+        (("--group", "hot"), "'hot' is not a group; write NAME=MEMBER,MEMBER"),
     ],
 )
 def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[str, ...], complaint: str) -> None:
@@ -151,6 +151,6 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
     done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
+    assert f"the source rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; there are: {bound[0]['name']} (" in done.stderr
-    assert taken("other").stderr.startswith("linesmith: no candidate is called other here; there are: ")
+    assert taken("other").stderr.startswith("linesmith: unknown key candidate other; there are: ")
