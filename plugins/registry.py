@@ -56,7 +56,7 @@ def _loaded_sources() -> list[ProfileSource | str]:
         try:
             source = point.load()()
             if not isinstance(source, ProfileSource):
-                raise TypeError(f"{point.value} is no profile reader")
+                raise TypeError(f"{point.value} is not a profile reader")
         except Exception as error:  # foreign plugins may raise anything
             owner = f" of {point.dist.name}" if point.dist else ""
             source = (
@@ -85,7 +85,7 @@ class PluginKind(Generic[P]):
         if name not in points.names:
             known = ", ".join(sorted(points.names)) or "none"
             raise self.failure(
-                f"no {self.title} is called {name} (installed: {known}); name one of those or reinstall linesmith"
+                f"no {self.title} has the name {name} (installed: {known}); name one of those or reinstall linesmith"
             )
         try:
             found = points[name].load()()
@@ -95,7 +95,7 @@ class PluginKind(Generic[P]):
                 f"the {self.title} {name} cannot be loaded ({reason}); reinstall or remove its package"
             ) from error
         if not isinstance(found, self.protocol):
-            raise self.failure(f"the plugin {name} is no {self.title}; reinstall or remove its package")
+            raise self.failure(f"the plugin {name} is not a {self.title}; reinstall or remove its package")
         return found
 
 
@@ -167,7 +167,7 @@ def _source_of(path: Path, name: str) -> ProfileSource:
         raise ProfileError(f"{name} is empty; {ADVICE}")
     known = ", ".join(source.name for source in sources) or "none"
     broken = "".join(f"; {sentence}" for sentence in loaded if isinstance(sentence, str))
-    raise ProfileError(f"{name} is no profile that an installed reader knows ({known}); {ADVICE}{broken}")
+    raise ProfileError(f"{name} is not a profile in a known format ({known}); {ADVICE}{broken}")
 
 
 def _heads(path: Path, name: str) -> Iterator[bytes]:

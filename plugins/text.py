@@ -85,7 +85,7 @@ def decode(data: bytes, name: str) -> str:
     if data.startswith(WIDE_MARKS):
         return data.decode("utf-16", "replace")
     if data.count(b"\0") * 100 > len(data):
-        raise ProfileError(f"{name} is no text but binary data; {ADVICE}")
+        raise ProfileError(f"{name} is binary data, not text; {ADVICE}")
     return data.decode("utf-8", "replace")
 
 

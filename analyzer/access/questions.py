@@ -75,8 +75,8 @@ def _not_found(name: str, accesses: AccessMap) -> str:
     names = dict.fromkeys((*accesses.functions, *accesses.inlined))
     alike = [one for one in names if abs(len(one) - len(name)) <= 3]  # comparing takes long
     near = get_close_matches(name, alike, n=MOST_OFFERED, cutoff=0.6)
-    offer = f"did you mean {', '.join(near)}?" if near else "give it as the symbol table does"
-    return f"no function is called {name!r} in the code that was mapped; {offer}"
+    offer = f"did you mean {', '.join(near)}?" if near else "give its name in the symbol table"
+    return f"no function {name!r} in the analyzed code; {offer}"
 
 
 def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.int64]:
@@ -100,8 +100,8 @@ def accesses_at(place: str, accesses: AccessMap) -> tuple[AddressAccesses, ...]:
     found = tuple(_at(function, address, accesses) for function, address in _places(place, accesses))
     if not found:
         raise AddressNotFound(
-            f"{place} lies in no function whose code was mapped; give an address of the file, not of a running "
-            "kernel or process that was moved, or write it as function+0x12"
+            f"{place} is not in an analyzed function; give an address of the file (without KASLR or load offset), or"
+            " write it as function+0x12"
         )
     return found
 
@@ -115,14 +115,12 @@ def _places(place: str, accesses: AccessMap) -> Iterator[tuple[int, int]]:
         return
     into = _number(rest) if rest else 0
     if into is None:
-        raise AddressNotFound(f"{place!r} is no address; write it as 0xffffffff81001234 or function+0x12")
+        raise AddressNotFound(f"{place!r} is not an address; write it as 0xffffffff81001234 or function+0x12")
     numbers = accesses.functions.called(name)
     if not numbers:
         accesses_in(name, accesses)  # says which names are near
         what = "is a part of a function" if name.endswith(COLD) else "exists inlined only"
-        raise AddressNotFound(
-            f"{name} {what}, and has no start of its own; give the address itself, or --function {name}"
-        )
+        raise AddressNotFound(f"{name} {what}, and has no start address; give an address, or --function {name}")
     for function in numbers:
         low, high = int(accesses.function_low[function]), int(accesses.function_high[function])
         if low + into < high:

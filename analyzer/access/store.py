@@ -64,7 +64,7 @@ def read_accesses(path: Path, progress: dwarf.Progress = dwarf.unwatched) -> Acc
         return AccessReading(identity, accesses, cached=True)
     table = dwarf.map_accesses(path, progress)
     if not table.functions:
-        raise CodeMissing(f"{path}: there is no code in it; give the file that runs rather than its debug file")
+        raise CodeMissing(f"{path}: has no code; give the executable, not its debug file")
     layouts = dwarf.read_layouts(path).layouts
     accesses = replace(build(table, layouts), handed=build(table.handed, layouts))
     remarks = dwarf.keep_or_remark(place, lambda directory: save(directory, place.key, place.stamp, accesses))
@@ -83,13 +83,13 @@ def _check(identity: ElfIdentity) -> None:
     """Raise what can be said without reading the file."""
     if identity.kind == "BTF" or (identity.has_btf and not identity.has_dwarf):
         raise DebugInfoMissing(
-            f"{identity.path}: there is BTF but no DWARF, and only DWARF tells where variables are; give the file "
-            "that was built with -g, or install its debug package"
+            f"{identity.path}: has BTF but no DWARF, which is needed to locate variables; give a file built with -g,"
+            " or install its debug package"
         )
     if identity.machine not in MACHINES:
         raise CodeMissing(
-            f"{identity.path}: code for {identity.machine} cannot be followed, only that for "
-            f"{' and '.join(MACHINES)}; linesmith layout reads its types all the same"
+            f"{identity.path}: code for {identity.machine} cannot be analyzed, only code for"
+            f" {' and '.join(MACHINES)}; linesmith layout works"
         )
 
 

@@ -148,9 +148,9 @@ def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, 
     recorded = _recorded_build(sampling, identity, kernel)
     if recorded is not None and identity.build_id is not None and recorded != identity.build_id:
         raise BuildIdDiffers(
-            f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id}; give "
-            "the ELF file of the same build, or say --assume-same-layout (trust addresses) or --by-symbol (trust names "
-            "only)"
+            f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id};"
+            " give the ELF file of the same build, or add --assume-same-layout (match by address) or --by-symbol"
+            " (match by name)"
         )
 
 
@@ -170,7 +170,7 @@ def _is_named_as(path: str, identity: ElfIdentity) -> bool:
 
 def _not_placed(profile: Profile, identity: ElfIdentity, kernel: bool) -> str:
     if kernel and all(access.kernel is False for line in profile.lines for access in line.accesses):
-        return f"no sample on a shared line is of kernel code; give the program that was sampled, not {identity.path}"
+        return f"no sample on a shared line is in kernel code; give the program that was sampled, not {identity.path}"
     if kernel:
         return "nothing tells how far the kernel was moved, so that its addresses are not looked up; names must do"
     return f"the profile tells of no process that had {PurePath(identity.path).name} mapped; names of functions must do"

@@ -89,8 +89,8 @@ def _make_private(folder: int, shown: Path) -> None:
     found = os.fstat(folder)
     _check_owner(found, f"the cache directory {shown}")
     if found.st_mode & _OTHERS_WRITE:
-        problem = f"others can write to the cache directory {shown}, so what it holds cannot be believed"
-        raise CacheError(f"{problem}; remove what it holds and chmod 700 {shown}, or {_ELSEWHERE}")
+        problem = f"others can write to the cache directory {shown}, so its contents cannot be trusted"
+        raise CacheError(f"{problem}; remove its contents and run chmod 700 {shown}, or {_ELSEWHERE}")
     if found.st_mode & _OTHERS:
         os.chmod(".", 0o700, dir_fd=folder)
 

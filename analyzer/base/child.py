@@ -301,7 +301,7 @@ def wait(process: subprocess.Popen[bytes], program: str, seconds: float) -> int:
 
 def late(program: str, seconds: float) -> GuestFailed:
     """The error of a program that has not ended in time."""
-    return GuestFailed(f"{program} did not end within {seconds:.0f} s and was stopped; give more with --timeout")
+    return GuestFailed(f"{program} did not end within {seconds:.0f} s and was stopped; allow more with --timeout")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -37,7 +37,7 @@ class Deadline:
     @property
     def passed(self) -> str:
         """Why something was left out, as a clause."""
-        return f"the {self.seconds:g} s of --deadline were over; give more time"
+        return f"the time limit of {self.seconds:g} s was reached; raise --deadline"
 
     @property
     def has_passed(self) -> bool:
@@ -73,6 +73,6 @@ class Deadline:
     def error(self) -> DeadlinePassed:
         """What is raised where the time is over and nothing was judged."""
         return DeadlinePassed(
-            f"reading and compiling the sources took longer than {self.seconds:g} s, so nothing was judged; "
-            "look at the change by hand, or give more time with --deadline"
+            f"reading and compiling the sources took longer than {self.seconds:g} s, so nothing was checked; review"
+            " the change by hand, or raise --deadline"
         )

@@ -146,7 +146,7 @@ class ElfFile:
     def order(self) -> str:
         """The order of bytes as ``struct`` and numpy write it, ``<`` or ``>``."""
         if self.data[:5] != _LITTLE_ENDIAN_64[:5]:
-            raise ValueError("it is no 64-bit ELF file")
+            raise ValueError("it is not a 64-bit ELF file")
         return "<" if self.data[5:6] == b"\x01" else ">"
 
     @property
@@ -168,7 +168,7 @@ class ElfFile:
         found = tuple(Segment(kind, *places) for kind, _, *places in rows)
         read = sum(min(one.file_bytes, len(self.data)) for one in found if one.kind in (_PT_NOTE, _PT_DYNAMIC))
         if read > _MOST_SHARED * len(self.data):
-            raise ValueError("its notes overlap")
+            raise ValueError("its notes overlap each other")
         return found
 
     def content(self, segment: Segment) -> bytes:

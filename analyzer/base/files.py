@@ -117,7 +117,7 @@ def _link(folder: int, name: str) -> Path | None:
     place = os.fstat(folder)
     is_shared = place.st_mode & stat.S_ISVTX and place.st_mode & stat.S_IWOTH
     if is_shared and found.st_uid not in (os.geteuid(), place.st_uid):
-        raise PermissionError(errno.EACCES, "a link there belongs to another user")
+        raise PermissionError(errno.EACCES, "a symbolic link there belongs to another user")
     return Path(os.readlink(name, dir_fd=folder))
 
 
@@ -189,11 +189,11 @@ def read_regular(path: Path, most: int) -> bytes:
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise IntentError(f"{path} is a symbolic link, which is not followed; put the file itself there") from None
+            raise IntentError(f"{path} is a symbolic link, which is not followed; replace it by the file") from None
         raise IntentError(f"cannot read {path}: {error.strerror}; name a TOML file with intents") from None
     with os.fdopen(opened, "rb") as file:
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise IntentError(f"{path} is no regular file; name a TOML file with intents")
+            raise IntentError(f"{path} is not a regular file; name a TOML file with intents")
         content = file.read(most + 1)
     if len(content) > most:
         raise IntentError(f"{path} is larger than {most >> 20} MiB, too large for intents; keep only intents in it")

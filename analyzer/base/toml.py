@@ -89,7 +89,7 @@ def decoded(content: bytes, shown: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise TomlError(f"{shown}:{line}: a byte that is no UTF-8; save the file as UTF-8") from None
+        raise TomlError(f"{shown}:{line}: not valid UTF-8; save the file as UTF-8") from None
 
 
 def toml_of(text: str, shown: str) -> TomlText:
@@ -101,12 +101,12 @@ def toml_of(text: str, shown: str) -> TomlText:
         lines = {one.path: one.line for one in statements(text)}
         return TomlText(shown, tomllib.loads(text), lines)
     except _TooDeep as error:
-        raise TomlError(f"{shown}:{error.line}: nested more than {MOST_LEVELS} deep; write it flatter") from None
+        raise TomlError(f"{shown}:{error.line}: nested more than {MOST_LEVELS} deep; use fewer levels") from None
     except (ValueError, RecursionError) as error:
         match = _AT_LINE.search(str(error))
         line = (match[1] if match else None) or text.count("\n") + 1
         said = _AT_LINE.sub("", str(error))
-        raise TomlError(f"{shown}:{line}: this is no TOML: {said}; mend that line") from None
+        raise TomlError(f"{shown}:{line}: not valid TOML: {said}; fix that line") from None
 
 
 def statements(text: str) -> Iterator[Statement]:

@@ -70,9 +70,12 @@ def main() -> None:
     except OSError as error:
         sys.stdout = None
         place = error.filename or "standard output"
-        click.echo(visible(f"linesmith: {place}: {error.strerror or error}; make room or access there"), err=True)
+        click.echo(
+            visible(f"linesmith: {place}: {error.strerror or error}; free space there or change its permissions"),
+            err=True,
+        )
         sys.exit(2)
     except MemoryError:
-        click.echo("linesmith: the input needs more memory than there is; give a smaller or sound file", err=True)
+        click.echo("linesmith: out of memory; give a smaller file, or one that is not damaged", err=True)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

@@ -57,9 +57,9 @@ def command(
     from linesmith.analyzer.cli.colour import text_columns
 
     if member is not None and type_ is None:
-        raise click.UsageError("--member is one of a record; add --type TYPE")
+        raise click.UsageError("--member needs the record; add --type TYPE")
     if sum(asked is not None for asked in (type_, function, address)) > 1:
-        raise click.UsageError("--type, --function and --address are different questions; ask one at a time")
+        raise click.UsageError("--type, --function and --address exclude each other; give one")
     if type_ is not None:
         most = limit if member is None or is_given("limit") else None
         text = about_type(elf, type_, member, format_, most, text_columns(output))

@@ -59,7 +59,7 @@ def load_accesses(elf: Path) -> AccessReading:
     """The access map of ``elf``, made when it is not at hand; says the same things."""
     from linesmith.analyzer.access.store import read_accesses  # imports numpy, which most commands do without
 
-    with shown(f"following the code of {elf.name}") as progress:
+    with shown(f"analyzing the code of {elf.name}") as progress:
         reading = read_accesses(elf, progress)
     for sentence in reading.remarks:
         remark(sentence)
@@ -71,7 +71,7 @@ def load_accesses_if_any(elf: Path) -> AccessMap | None:
     try:
         return load_accesses(elf).accesses
     except (CodeMissing, DebugInfoMissing) as error:
-        remark(f"{error}; so what functions declare must tell what they touch")
+        remark(f"{error}; accesses are derived from the types that functions declare")
         return None
 
 
@@ -115,7 +115,7 @@ def kernel_of(elf: Path, identity: ElfIdentity, machine: MachineOptions) -> Know
     elif match := _RELEASE.match(machine.release):
         release = int(match[1]), int(match[2])
     else:
-        raise click.UsageError(f"--kernel {machine.release} is no release; write it like 6.12")
+        raise click.UsageError(f"--kernel {machine.release} is not a release; write it like 6.12")
     measured = measured_caches(machine.slabinfo, machine.page_bytes) if machine.slabinfo else {}
     kernel = Kernel(machine_of(identity.machine, release, machine.cpus, machine.page_bytes), measured)
     return KnownKernel(kernel, release is not None)
@@ -179,19 +179,19 @@ def analyse(
 def _chosen(reports: Sequence[Profile], section: int, path: Path) -> Profile:
     if not 1 <= section <= len(reports):
         said = "one report" if len(reports) == 1 else f"{len(reports)} reports"
-        step = "leave --section away" if len(reports) == 1 else f"give one from 1 to {len(reports)}"
-        raise ProfileError(f"{path} holds {said}, so there is no --section {section}; {step}")
+        step = "leave out --section" if len(reports) == 1 else f"give one from 1 to {len(reports)}"
+        raise ProfileError(f"{path} holds {said}, so --section {section} does not exist; {step}")
     return reports[section - 1]
 
 
 def _refuse_without_offsets(profile: Profile) -> None:
     if not profile.has_offsets:
         cut = any(line.accesses for line in profile.lines)
-        listed = "has rows whose offsets were cut out" if cut else "lists shared lines but no offsets"
+        listed = "has rows without offsets" if cut else "lists shared lines but no offsets"
         advice = (
-            "paste them with the column 'Offset' as `perf c2c report --stdio` prints it"
+            "include the column 'Offset' of `perf c2c report --stdio`"
             if cut
-            else "paste the part headed 'Shared Cache Line Distribution Pareto' as well"
+            else "include the part headed 'Shared Cache Line Distribution Pareto'"
         )
         raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
 
@@ -227,7 +227,7 @@ def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Pa
     except TraceError as error:
         if named is not None:
             raise
-        remark(f"the trace is not replayed: {error}")
+        remark(f"no replay of the trace: {error}")
         return None
 
 

@@ -34,9 +34,7 @@ class _Operations(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             found = []
         if len(found) not in (1, 2) or not all(_LEAST <= one <= _MOST for one in found):
-            self.fail(
-                f"{value!r} does not say how many operations were done; give one number, or BEFORE,AFTER", param, ctx
-            )
+            self.fail(f"{value!r} is not a number of operations; give one number, or BEFORE,AFTER", param, ctx)
         return found[0], found[-1]
 
 
@@ -94,7 +92,7 @@ def command(
         found = found.of_type(bare_name(type_))
         if not found.objects:
             raise NothingToSuggest(
-                f"no line of {before} or {after} was found to hold {type_}; leave --type away to see what they hold"
+                f"no line of {before} or {after} holds {type_}; leave out --type to see what they hold"
             )
     sides = (
         ProfileSection(old.profile, section, old.reports, old.left_out),
@@ -138,10 +136,10 @@ def _second(profiles: tuple[Path, Path], section: int, after_section: int | None
         return second
     reports = f"{holds} report{'' if holds == 1 else 's'}"
     if after_section is not None:
-        raise ProfileError(f"{profiles[1]} holds {reports}, so there is no --after-section {second}")
+        raise ProfileError(f"{profiles[1]} holds {reports}, so --after-section {second} does not exist")
     message = (
-        f"{profiles[1]} holds {reports}, so nothing is behind report {section} to compare it with: a file named "
-        "twice means two of its reports; name the other profile, or choose by --section and --after-section"
+        f"{profiles[1]} holds {reports}, and no other report follows report {section}: a file named twice must hold"
+        " two reports; name the other profile, or select reports with --section and --after-section"
     )
     raise ProfileError(message)
 
@@ -152,7 +150,7 @@ def _refuse_mixed(old: Profile, new: Profile) -> None:
         return
     recorded, sampled = (new, old) if old.recording is None else (old, new)
     message = (
-        f"{recorded.source} counts every access of a simulation and {sampled.source} is of samples, so neither counts "
-        "nor what is missing can be compared; take both profiles in one way"
+        f"{recorded.source} counts every access of a simulation and {sampled.source} has samples, so their counts"
+        " cannot be compared; record both profiles in the same way"
     )
     raise ProfileError(message)

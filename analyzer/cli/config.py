@@ -113,7 +113,7 @@ def _no_command(name: str, known: Sequence[str]) -> click.UsageError:
             f"{name} is an option, not a command; `linesmith config` lists it with the others", context
         )
     if name in _CHANGES:
-        return click.UsageError(f"config only shows what is set; write it into {user_file()}", context)
+        return click.UsageError(f"config only shows settings; write them to {user_file()}", context)
     return no_command(name, known, context)
 
 
@@ -165,11 +165,11 @@ def idle_variables(root: click.Context, command: str, environment: Mapping[str, 
                 name.removeprefix(begin), (one.removeprefix(begin) for one in takers if one.startswith(begin))
             )
             step = near.replace("mean ", f"mean {begin}") or "`linesmith config` lists the options that can be set"
-            yield f"{name} is set and names no option that can be; {step}"
+            yield f"{name} is set but names no option; {step}"
         elif not environment[name]:
-            yield f"{name} is empty and so sets nothing; give it a value, or unset it"
+            yield f"{name} is set but empty; give it a value, or unset it"
         elif command and len(of) > 1 and command not in of:
-            yield f"{name} is set and {command} does not take it; those that do are {', '.join(of)}"
+            yield f"{name} is set but {command} does not have it; it applies to {', '.join(of)}"
 
 
 def _takers(root: click.Context) -> dict[str, list[str]]:

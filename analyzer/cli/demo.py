@@ -28,7 +28,7 @@ def command() -> None:
     from linesmith.analyzer.demo.walkthrough import chapters, open_workshop
     from linesmith.plugins.registry import recorder
 
-    with scratch("linesmith-demo-", "the demo cannot make a temporary directory") as directory:
+    with scratch("linesmith-demo-", "the demo cannot create a temporary directory") as directory:
         workshop = open_workshop(directory)
         recorders = [recorder(name) for name in RECORDERS]
         evidence = gather(workshop.before, workshop.directory, recorders, here())

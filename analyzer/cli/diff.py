@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _SOURCES = (".h", ".c")
 _TEXT = "the text"
 _OBSCURE = (
-    "the brackets of a record do not pair, or are spelt otherwise, so not all records were found; "
-    "look at the file by hand, or compare two builds"
+    "the braces of a record do not match, so some records were not found; review the file by hand, or compare two"
+    " builds"
 )
 
 
@@ -68,9 +68,9 @@ def command(
             raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
         return _builds(old, new, types, form, output)
     if tree is None or old is not None:
-        raise click.UsageError("--patch goes with --tree, and without builds")
+        raise click.UsageError("--patch needs --tree, and no builds")
     if form in maps.DRAWN:
-        raise click.UsageError("a patch's growth is told in words; leave out --format, or compare two builds")
+        raise click.UsageError("--patch has text output only; leave out --format, or compare two builds")
     return _patch(patch, (tree, build, cflags), deadline, form, output)
 
 
@@ -105,7 +105,7 @@ def _patch(
     options.write(text, output)
     if not worse and format_ != "json":
         many = f"none of the {len(found)} records" if len(found) > 1 else "no record"
-        remark(f"{many} that the patch declares otherwise grows")
+        remark(f"{many} that the patch changes grows")
     return 1 if worse else 0
 
 

@@ -31,9 +31,9 @@ _KEYWORDS = frozenset((
 
 def _identifier(_context: click.Context, _option: click.Parameter, given: str) -> str:
     if not (given.isidentifier() and given.isascii()):
-        raise click.BadParameter(f"{given!r} is no name that C takes; write one of letters, digits and _")
+        raise click.BadParameter(f"{given!r} is not a C identifier; use letters, digits and _")
     if given in _KEYWORDS:
-        raise click.BadParameter(f"{given!r} is a word of the language C; write another")
+        raise click.BadParameter(f"{given!r} is a C keyword; choose another name")
     return given
 
 

@@ -31,11 +31,11 @@ from linesmith.analyzer.cli.settings import origin_in_files, settle
 # So many new values, about 10 MB, come together before Python looks for circles among them; its default is 700.
 YOUNG_VALUES = 50_000
 _FOR_PATHS = {
-    "does not exist": "give the path of one that does",
+    "does not exist": "give an existing path",
     "is a directory": "give the path of a file",
     "is a file": "give the path of a directory",
-    "is not readable": "give the path of one that you may read",
-    "is not writable": "give the path of one that you may write",
+    "is not readable": "give a path with read permission",
+    "is not writable": "give a path with write permission",
 }
 # A sentence that has this says the next step already.
 _STEP = ";"
@@ -82,9 +82,9 @@ class LazyGroup(click.Group):
         if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
             if name == "help":
                 command = args[1] if args[1:] and args[1] in self.list_commands(ctx) else "COMMAND"
-                raise click.UsageError(f"help stands behind a command; as in: linesmith {command} --help", ctx)
+                raise click.UsageError(f"help follows the command; as in: linesmith {command} --help", ctx)
             if Path(name).is_file():
-                step = "a file comes behind its command, as in: linesmith layout ELF"
+                step = "a file follows the command, as in: linesmith layout ELF"
                 raise click.UsageError(f"there is no command {name}; {step}", ctx)
             raise no_command(name, self.list_commands(ctx), ctx)
         return super().resolve_command(ctx, args)
@@ -145,7 +145,7 @@ def facts() -> Iterator[str]:
     yield f"linesmith, version {version('linesmith')}"
     yield f"native core: {compiler}, libdw {libdw}, capstone {capstone}"
     yield f"source scan: {or_absent(lambda: release(program()))}"
-    yield f"plugin for QEMU: {or_absent(lambda: 'there' if plugin_file() else '')}"
+    yield f"plugin for QEMU: {or_absent(lambda: 'installed' if plugin_file() else '')}"
     yield f"Python: {platform.python_version()} on {platform.machine()}"
     yield f"index format: {FORMAT.decode()}"
 
@@ -234,7 +234,7 @@ def _unknown_option(name: str, context: click.Context) -> str:
     words = [_called(one, context) for one in params if isinstance(one, click.Argument)]
     word = next((one for one in words if name.lower() == f"--{one.lower()}"), "")
     if word:
-        return f"there is no option {name}; give {word} as it is: {_usage(context)}"
+        return f"there is no option {name}; give {word} without a dash: {_usage(context)}"
     long_ones = [one[2:] for one in _options_of(context) if one.startswith("--")]
     near = nearest(name.lstrip("-"), long_ones).replace("mean ", "mean --")
     takers = (
@@ -259,7 +259,7 @@ def _elsewhere(name: str, context: click.Context) -> str:
         return ""
     commands = ((one, group.get_command(root, one)) for one in group.list_commands(root))
     found = [one for one, command in commands if command and any(name in param.opts for param in command.params)]
-    return f"that one belongs to {', '.join(found)}" if 0 < len(found) <= _FEW else ""
+    return f"it is an option of {', '.join(found)}" if 0 < len(found) <= _FEW else ""
 
 
 def _how_to_give(param: click.Parameter, context: click.Context) -> str:
@@ -303,7 +303,7 @@ def _remedy(error: click.BadParameter, context: click.Context) -> str:
         return "give one in that range" if "in the range" in error.message else "give one"
     if isinstance(type_, click.Choice):
         return "give one of these"
-    return f"`{context.command_path} --help` says what it takes"
+    return f"`{context.command_path} --help` describes it"
 
 
 def _usage(context: click.Context) -> str:
@@ -312,5 +312,5 @@ def _usage(context: click.Context) -> str:
 
 def _clause(message: str) -> str:
     """A sentence of click's as part of ours."""
-    text = _NO_NUMBER.sub("is no number", message.strip().removesuffix("."))
+    text = _NO_NUMBER.sub("is not a number", message.strip().removesuffix("."))
     return text[:1].lower() + text[1:] if text[1:2].islower() else text

@@ -82,18 +82,18 @@ class IntentRequest:
         given = {"from": self.origin, "check": self.check, "update": self.update, "import": self.imported}
         questions = [name for name, one in given.items() if one]
         if len(questions) != 1:
-            raise click.UsageError("say one of --from, --check, --update and --import; see `linesmith intent --help`")
+            raise click.UsageError("give one of --from, --check, --update and --import; see `linesmith intent --help`")
         expected = (questions[0] != "import", questions[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
             raise click.UsageError(_NEEDS[questions[0]])
         if (self.base or self.tighten) and not self.update:
             option = "--base" if self.base else "--tighten"
-            raise click.UsageError(f"{option} says how --update goes about it; add --update, or leave {option} out")
+            raise click.UsageError(f"{option} changes what --update does; add --update, or leave {option} out")
         if self.into and self.update and self.intent:
             raise click.UsageError("--into and --intent both name the file to update; leave out one of them")
         if self.into and (self.check or self.output):
             other = "-o" if self.output else "--check"
-            raise click.UsageError(f"--into adds what is written to a file, {other} does not; leave out one of them")
+            raise click.UsageError(f"--into needs output to append, and {other} has none; leave out one of them")
 
 
 _request_given = options.gathered(
@@ -273,7 +273,7 @@ def _of(line: Finding) -> int:
 
 
 def _change(moves: Sequence[str], measured: str = "") -> str:
-    return f"kept apart by: {', '.join(moves)}{measured}" if moves else ""
+    return f"separated by: {', '.join(moves)}{measured}" if moves else ""
 
 
 def _measured(best: Winner) -> str:
@@ -297,7 +297,7 @@ def _file_of(root: Path, file: Path | None) -> Path:
 
     path = file or root / FILE_NAME
     if not path.exists() and not path.is_symlink():
-        raise IntentError(f"there is no {path}; name the folder that has it with --tree, or write one with --from")
+        raise IntentError(f"{path} does not exist; name its directory with --tree, or write one with --from")
     return path
 
 
@@ -357,9 +357,9 @@ def _gone(intent: Intent, reading: Reading, symbols: frozenset[str] | None) -> I
 
     for one in filter(applies(symbols), intent.types):
         if not reading.layouts.variants(one.record):
-            yield f"{one.place}: {one.record} is gone, and its entry stays as it is"
+            yield f"{one.place}: {one.record} no longer exists; its entry is unchanged"
         for member in unknown_members(one, reading.layouts):
-            yield f"{one.place}: {member.member} of {one.record} is not there, and its name stays as it is"
+            yield f"{one.place}: {member.member} of {one.record} does not exist; its name is unchanged"
 
 
 def _by_hand(left: Sequence[Rewrite], before: Intent, after: Intent) -> Iterator[str]:
@@ -371,7 +371,7 @@ def _by_hand(left: Sequence[Rewrite], before: Intent, after: Intent) -> Iterator
         place, about = _entry(before if name in paths else after, one)
         value = ", ".join(one.value) if isinstance(one.value, tuple) else one.value
         keys = ".".join(part for part in one.path[1:] if isinstance(part, str))
-        yield f"{place}: {keys} of {about} stays as it is, for more than it would change; make it {value}"
+        yield f"{place}: {keys} of {about} is unchanged, because more than it would change; set it to {value}"
 
 
 def _entry(intent: Intent, one: Rewrite) -> tuple[str, str]:

@@ -42,19 +42,17 @@ class MapOptions:
     def refuse_idle(self, *, drawn: bool, alone: bool, access: bool, **others: object) -> None:
         """Raise ``click.UsageError`` for options that would change nothing, as on a map that stands ``alone``."""
         if self.profile is None and (self.snapshot or self.trust):
-            raise click.UsageError(
-                "--snapshot, --by-symbol and --assume-same-layout are about a profile; give --profile"
-            )
+            raise click.UsageError("--snapshot, --by-symbol and --assume-same-layout need a profile; give --profile")
         if self.profile is None and is_given("section"):
-            raise click.UsageError("--section is which report of a profile; give --profile")
+            raise click.UsageError("--section needs a profile; give --profile")
         if not drawn and self.phase is not None:
-            raise click.UsageError("--phase is where an object is drawn; give --profile, or --format map")
+            raise click.UsageError("--phase needs a drawing; give --profile, or --format map")
         if access and self.profile:
-            raise click.UsageError("--access tells what the code can do, --profile what it was seen to do; give one")
+            raise click.UsageError("--access and --profile exclude each other; give one")
         idle = [f"--{name}" for name, value in others.items() if value]
         if idle and alone:
             raise click.UsageError(
-                f"{' and '.join(idle)} cannot be drawn on a map; leave out that, or --profile and --format"
+                f"{' and '.join(idle)} cannot be combined with a map; leave it out, or leave out --profile and --format"
             )
 
 
@@ -189,7 +187,7 @@ def _heats(
         return heats
     touched = sorted((pair for pair in heats if pair[1].spots), key=lambda pair: -pair[1].contended)
     if not touched:
-        raise NothingToSuggest(f"nobody was seen to touch any of these records in {profile}; see linesmith hot")
+        raise NothingToSuggest(f"no access to any of these records in {profile}; see linesmith hot")
     return touched[: maps.MOST_MAPS]
 
 

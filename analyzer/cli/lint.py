@@ -58,17 +58,19 @@ class VersionOptions:
         Raises ``click.UsageError`` for options that do not go together.
         """
         if "" in (self.base_ref, self.head_ref):
-            raise click.UsageError("a revision is empty, as it is where a command that should name it failed; name one")
+            raise click.UsageError("a revision is empty (did a command substitution fail?); name one")
         given = bool(self.base_ref or self.head_ref or self.patches)
         if given and any(builds):
-            raise click.UsageError("--base-ref and --patch judge sources, ELF, --base and --head builds; give one kind")
+            raise click.UsageError(
+                "--base-ref and --patch check sources; ELF, --base and --head check builds; give one kind"
+            )
         if self.patches and (self.base_ref or self.head_ref):
-            raise click.UsageError("--patch and --base-ref both say what the change is; give one of them")
+            raise click.UsageError("--patch and --base-ref exclude each other; give one of them")
         if self.head_ref and not self.base_ref:
-            raise click.UsageError("--head-ref names the change, but nothing what was before; add --base-ref REV")
+            raise click.UsageError("--head-ref needs a base to compare with; add --base-ref REV")
         if not given and any(map(is_given, ("build", "cflags", "deadline", "on"))):
             raise click.UsageError(
-                "--build, --cflags, --deadline and --on tell how to compile sources; add --base-ref REV or --patch FILE"
+                "--build, --cflags, --deadline and --on apply to sources; add --base-ref REV or --patch FILE"
             )
         return given
 
@@ -141,7 +143,10 @@ class FormatAndFile(click.ParamType[tuple[str, Path]]):
             return value
         form, _, file = value.partition("=")
         if form not in FORMATS or not file:
-            words = f"{value} is no FORMAT=FILE; write it like sarif=lint.sarif, with one of {', '.join(FORMATS)}"
+            words = (
+                f"{value} is not of the form FORMAT=FILE; write it like sarif=lint.sarif, with one of"
+                f" {', '.join(FORMATS)}"
+            )
             self.fail(words, param, ctx)
         return form, Path(file)
 
@@ -241,7 +246,7 @@ def command(
     request = lint_inputs.LintRequest(tree, kconfig, machine, judging, types)
     if sources.are_given(*elves, base, head):
         if profile is not None or access:
-            raise click.UsageError("--profile and --access are of builds; give them with --base and --head")
+            raise click.UsageError("--profile and --access apply to builds; give them with --base and --head")
         result, settings = lint_inputs.of_sources(sources, request)
     else:
         result, settings = lint_inputs.of_builds(elves, base, head, request, profile, followed=access)
@@ -293,7 +298,7 @@ def _write_baseline(text: str, file: Path) -> None:
             _baseline(file)
         files.replace_file(file, visible(text).encode())
     except BaselineError:
-        raise OutputError(f"{file} is there and is no baseline, so it stays as it is; name another file") from None
+        raise OutputError(f"{file} exists and is not a baseline, so it is not replaced; name another file") from None
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror}; name another file") from None
 

@@ -156,9 +156,7 @@ def of_builds(
     if profile is not None:
         settings = _profiled(settings, base or new, profile)
     if followed and base is None:
-        raise click.UsageError(
-            "--access tells of members that came together; give two builds, --base OLD and --head NEW"
-        )
+        raise click.UsageError("--access compares two builds; give --base OLD and --head NEW")
     make_side = partial(_followed_side if followed else side, request.machine)
     return judged(_linted(base, new, settings, make_side), settings), settings
 
@@ -166,12 +164,12 @@ def of_builds(
 def _what_to_give(alone: Sequence[Path], base: Path | None, head: Path | None) -> str:
     given = [*([base] if base else []), *alone, *([head] if head else [])]
     if len(given) == 2:
-        return f"two builds are compared as options; give --base {given[0]} --head {given[1]}"
+        return f"two builds are given as options; use --base {given[0]} --head {given[1]}"
     if not alone and base is not None:
-        return f"--base {base} is what was before, but nothing is compared with it; add --head NEW"
+        return f"--base {base} needs a build to compare with; add --head NEW"
     if not alone and head is not None:
-        return f"--head {head} is compared with what was before; add --base OLD, or give it alone as ELF"
-    return "give one build, ELF, or two of them as --base OLD and --head NEW"
+        return f"--head {head} needs a build to compare with; add --base OLD, or give it alone as ELF"
+    return "give one build (ELF), or two builds (--base OLD --head NEW)"
 
 
 def _linted(
@@ -202,7 +200,10 @@ def _linted(
 
 def _limits(reading: Reading) -> Iterator[str]:
     if reading.reader == "BTF":
-        yield "BTF states no alignments and no places, so no alignment that was lost is told; give builds with DWARF"
+        yield (
+            "BTF has no alignment attributes and no source lines, so lost alignments are not reported; give builds"
+            " with DWARF"
+        )
 
 
 def _differences(base: Reading, head: Reading) -> Iterator[str]:
@@ -211,7 +212,7 @@ def _differences(base: Reading, head: Reading) -> Iterator[str]:
     known = _ANY_MACHINE not in (old.machine, new.machine)
     if (known and old.machine != new.machine) or old.little_endian != new.little_endian:
         machines = f"{old.machine} and {new.machine}"
-        yield f"the builds are for {machines}, so much differs that no change made; build both alike"
+        yield f"the builds are for {machines}, so they differ by more than the change; build both for the same machine"
 
 
 def _followed_side(machine: MachineOptions, reading: Reading) -> LintedBuild:
@@ -235,7 +236,8 @@ def _profiled(settings: LintSettings, elf: Path, profile: Path) -> LintSettings:
     shown = tuple(_shown(elf, profile))
     if not shown:
         remark(
-            f"{profile.name} shows no member of a record in {elf.name} and so guards nothing; is it of another program?"
+            f"{profile.name} has no access to a record of {elf.name}, so no member is protected; is it a profile of"
+            " another program?"
         )
     added = tuple(one for one in shown if one.record not in said)
     return replace(settings, intent=replace(settings.intent, types=(*settings.intent.types, *added)))

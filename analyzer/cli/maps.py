@@ -44,14 +44,14 @@ def chosen_format(requested: str | None, destination: Path | None) -> str:
     picture = _PICTURES.get(suffix)
     given = is_given("format_")
     if suffix in _OTHER_PICTURES and not given:
-        raise click.UsageError(f"no {suffix} is drawn; name a file that ends in .svg or .png with -o")
+        raise click.UsageError(f"cannot draw {suffix}; name a file that ends in .svg or .png with -o")
     return (requested if given or not picture else picture) or "text"
 
 
 def refuse_many(count: int, what: str = "records") -> None:
     """Raise ``click.UsageError`` for more maps than anybody looks at."""
     if count > MOST_MAPS:
-        raise click.UsageError(f"{count:,} {what} would be drawn, at most {MOST_MAPS} can be; name a TYPE")
+        raise click.UsageError(f"{count:,} {what} exceed the limit of {MOST_MAPS} maps; name a TYPE")
 
 
 def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: Path | None) -> None:

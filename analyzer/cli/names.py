@@ -41,9 +41,9 @@ class Name(click.types.StringParamType):
         """The name; fails where it is empty, which would ask for everything."""
         name: str = super().convert(value, param, ctx)
         if not name.strip():
-            self.fail("the name is empty, as where a variable of the shell is not set; write one", param, ctx)
+            self.fail("the name is empty (is a shell variable unset?); give a name", param, ctx)
         if name[0] in _DASHES:
-            self.fail(f"{name} begins with a dash of printed text; type it as --{name.lstrip(_DASHES)}", param, ctx)
+            self.fail(f"{name} begins with a typographic dash; type it as --{name.lstrip(_DASHES)}", param, ctx)
         return name
 
 

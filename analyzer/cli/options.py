@@ -288,7 +288,7 @@ class _CountType(click.ParamType):  # type: ignore[type-arg]
         if value == "all":
             return -1
         if not str(value).isdecimal():
-            self.fail(f"{value!r} is no number of objects; give one, or 'all'.", param, ctx)
+            self.fail(f"{value!r} is not a number of objects; give one, or 'all'.", param, ctx)
         return int(str(value))
 
 

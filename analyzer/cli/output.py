@@ -57,7 +57,7 @@ def deliver_parts(parts: Iterable[bytes], destination: Path, options: Collection
 def _without_folder(destination: Path) -> str:
     """That the folder is missing that it would be in, and what to do; empty where it is there."""
     folder = destination.parent
-    return "" if folder.is_dir() else f"the folder {folder} is not there; make it, or name another file"
+    return "" if folder.is_dir() else f"the directory {folder} does not exist; create it, or name another file"
 
 
 def _named(options: Collection[str]) -> str:
@@ -89,7 +89,7 @@ def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:
     with existing.open("rb") as file:
         begin = file.read(len(_OUR_PAGE))
     if begin.startswith(_BINARY):
-        raise OutputError(f"{existing} is an ELF or BTF file and stays as it is; {another}")
+        raise OutputError(f"{existing} is an ELF or BTF file and is not replaced; {another}")
     for name, value in click.get_current_context().params.items():
         if name not in options:
             for one in value if isinstance(value, tuple) else (value,):
@@ -100,10 +100,10 @@ def _refuse_to_destroy(existing: Path, options: Collection[str]) -> None:
 def _refuse_input(existing: Path, given: Path, begin: bytes, another: str) -> None:
     """Raise ``OutputError`` where the command reads ``existing`` as ``given``, or in a folder that is given."""
     if given.is_file() and existing.samefile(given):
-        raise OutputError(f"{existing} is what this command reads and stays as it is; {another}")
+        raise OutputError(f"{existing} is an input of this command and is not replaced; {another}")
     inside = given.is_dir() and existing.resolve().is_relative_to(given.resolve())
     if inside and existing.suffix not in _REPLACED_IN_A_TREE and begin != _OUR_PAGE:
-        raise OutputError(f"{existing} belongs to {given}, which is only read; {another}")
+        raise OutputError(f"{existing} belongs to {given}, which is not modified; {another}")
 
 
 # How loud it is.

@@ -74,7 +74,7 @@ def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str,
     found = [_GROUP.fullmatch(one) for one in given]
     for one, text in zip(found, given, strict=True):
         if one is None:
-            raise click.BadParameter(f"{text!r} is no group; write NAME=MEMBER,MEMBER")
+            raise click.BadParameter(f"{text!r} is not a group; write NAME=MEMBER,MEMBER")
     return tuple((one[1], *one[2].split(",")) for one in found if one)
 
 
@@ -164,7 +164,7 @@ def command(
     request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
     # What would be in the way at the end only: no place to write to, or a commit that is not there.
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
-        raise click.UsageError("--format json gives one file; name one with -o, not a folder")
+        raise click.UsageError("--format json writes one file; name a file with -o, not a directory")
     mailing.check(tree)
     _check_tree(elf, sources)
     with interruptible():

@@ -80,7 +80,7 @@ class Scanned:
     def tell(self) -> None:
         """Say that the scan failed, if it did."""
         if self.reason:
-            remark(f"code that relies on the order was not looked for: {self.reason}")
+            remark(f"not scanned for code that relies on the member order: {self.reason}")
 
 
 def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[SourceScan, ...]:
@@ -142,7 +142,7 @@ def _names(layouts: Iterable[Layout]) -> tuple[str, ...]:
 
 def _refuse_build_alone(build: Path | None) -> None:
     if build is not None and is_given("build"):
-        raise click.UsageError("--build is a build of the sources that --tree names; give both")
+        raise click.UsageError("--build needs the sources of the build; give --tree as well")
 
 
 # What proposals may rest on.
@@ -315,5 +315,5 @@ def _unknown(choice: str, candidates: Sequence[Candidate], free: Sequence[Candid
     there = [f"{candidate_name(one)} ({short_change(one)})" for one in candidates]
     gone = next((short_change(one) for one in free if candidate_name(one) == choice), "")
     more = [f"{len(there) - MOST_LISTED} more"] if len(there) > MOST_LISTED else []
-    why = f"what the source tells rules out {choice} ({gone})" if gone else f"no candidate is called {choice} here"
-    return f"{why}; there are: {', '.join([*there[:MOST_LISTED], *more])}"
+    why = f"the source rules out {choice} ({gone})" if gone else f"there is no candidate {choice} here"
+    return f"{why}; candidates: {', '.join([*there[:MOST_LISTED], *more])}"

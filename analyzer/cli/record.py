@@ -244,14 +244,14 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
     if given["cpus"] % given["nodes"]:
         raise click.UsageError(f"--smp {given['cpus']} cannot be divided among --numa {given['nodes']}")
     if given["last"] and not given["first"]:
-        raise click.UsageError("--to needs --from: a region that ends must begin")
+        raise click.UsageError("--to needs --from")
     if given["kernel"] is None and any(map(is_given, _OF_A_KERNEL)):
-        raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} go with a --kernel to boot")
+        raise click.UsageError(f"{', '.join(_OF_A_KERNEL.values())} need a --kernel to boot")
     if given["kernel"] is not None and machine in ("qemu-user", "perf"):
-        raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave --kernel away")
+        raise click.UsageError(f"--on {machine} runs under the kernel of this machine; leave out --kernel")
     least, size = _WAYS * given["line_bytes"], given["cache_bytes"]
     if size and (size < least or size & (size - 1)):
-        raise click.UsageError(f"--cache is a power of two from {least} bytes on, such as 32K or 1M")
+        raise click.UsageError(f"--cache must be a power of two of at least {least} bytes, such as 32K or 1M")
     guest = None
     if given["kernel"] is not None:
         named = {one.name: given[one.name] for one in fields(Guest) if one.name in given}
@@ -277,7 +277,7 @@ def choose(machine: str, order: Order) -> Recorder:
     if machine != "auto":
         return recorder(machine)
     if not order.guest and shutil.which(order.command[0]) is None:
-        raise NotRecorded(f"{order.command[0]} is not found or cannot be run; name its path behind --")
+        raise NotRecorded(f"{order.command[0]} is not found or cannot be run; give its path after --")
     reasons = [kvm_verdict()] if order.guest else []
     for name in ("qemu",) if order.guest else _RECORDERS:
         found = recorder(name)
@@ -287,7 +287,7 @@ def choose(machine: str, order: Order) -> Recorder:
             remark(f"recording on {name}{passed_over}")
             return found
         reasons.append(f"not on {name}: {obstacle}")
-    raise NotRecorded(f"nothing here can record: {'; '.join(reasons)}")
+    raise NotRecorded(f"no recorder works on this machine: {'; '.join(reasons)}")
 
 
 def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
@@ -300,7 +300,7 @@ def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     vmlinux = order.guest.vmlinux if order.guest else None
     refuse_unnamed_objects(vmlinux, snapshot_source(_SNAPSHOT_SOURCE))
-    with scratch("linesmith-record-", "no temporary directory can be made") as folder, interruptible():
+    with scratch("linesmith-record-", "cannot create a temporary directory") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
         recorded = recorder.record(replace(order, trace=trace), folder, _tell)
         if recorded.memory is not None:
@@ -333,9 +333,9 @@ def _simulated(profile: Profile) -> Iterator[str]:
     taken = sum(line.taken or 0 for line in profile.lines)
     counts = profile.recording.counts if profile.recording else ()
     dropped = ", ".join(f"{name} {value}" for name, value in counts if name.startswith("dropped_") and value)
-    yield f"{len(profile.lines)} contended lines, {_hitm(profile)} HITM loads, {taken} lines taken by stores"
+    yield f"{len(profile.lines)} contended lines, {_hitm(profile)} HITM loads, {taken} lines invalidated by stores"
     if not profile.lines:
-        yield "note: no two CPUs met on a line in the region; what child processes do is not followed"
+        yield "note: no cache line was shared by two CPUs in the region; child processes are not recorded"
     if apart:
         yield f"{len(apart)} of them of {', '.join(sorted(set(apart.values())))}: emulation makes them hotter"
     yield f"dropped: {dropped or 'nothing'}"

@@ -151,21 +151,19 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
     """The run directory, or the files of a profile; raises ``click.UsageError`` for anything else."""
     if inputs[0].is_dir():
         if len(inputs) > 1 or elf:
-            raise click.UsageError(f"{inputs[0]} is a directory, so it must be the RUN, and that alone is to be given")
-        _refuse(_OF_PROFILES, "is about a PROFILE, not about a RUN; leave it away")
+            raise click.UsageError(f"{inputs[0]} is a directory, so it must be a RUN; give the RUN alone")
+        _refuse(_OF_PROFILES, "applies to a PROFILE, not to a RUN; leave it out")
         return inputs[0]
     files = (elf, *inputs) if elf else inputs
     if len(files) == 1:
         raise click.UsageError(
-            f"{files[0]} is no run directory; for a profile, name the program or kernel it is of as well: ELF PROFILE"
+            f"{files[0]} is not a run directory; for a profile, give the program or kernel as well: ELF PROFILE"
         )
     if len(files) > 2 or files[1].is_dir():
-        raise click.UsageError("a report is of one RUN, or of one PROFILE with its ELF: ELF PROFILE")
-    _refuse(_OF_RUNS, "is about a RUN, not about a PROFILE; leave it away")
+        raise click.UsageError("give one RUN, or one PROFILE with its ELF: ELF PROFILE")
+    _refuse(_OF_RUNS, "applies to a RUN, not to a PROFILE; leave it out")
     if html is None:
-        raise click.UsageError(
-            "the report of a profile is a page, so name it with --html FILE; `linesmith hot` and `suggest` print text"
-        )
+        raise click.UsageError("a profile needs --html FILE; `linesmith hot` and `suggest` print text")
     return PageRequest(files[0], files[1], html)
 
 
@@ -188,18 +186,18 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
 
 def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
     """What nobody gave, so that nobody looked at it."""
-    yield "whether any of this is faster: nothing was built or run; linesmith bench measures a patch, tune searches"
+    yield "run time: nothing was built or run; linesmith bench measures a patch, tune searches"
     if of_profile.trace is None:
-        yield "what a replay says of the candidates: there is no trace of this profile (--trace)"
+        yield "replay of the candidates: there is no trace of this profile (--trace)"
     if of_profile.sources.tree is None:
         yield (
-            "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not looked "
-            "for (--tree)"
+            "the sources: #if blocks, offset assertions, initialisers by position and memset ranges were not scanned"
+            " (--tree)"
         )
     if not of_profile.basis.configurations:
-        yield "other configurations and machines: only this build was looked at (--configuration)"
+        yield "other configurations and architectures: only this build was checked (--configuration)"
     if of_profile.basis.machine.slabinfo is None:
-        yield "slab caches of a running kernel: theirs are computed or assumed (--slabinfo)"
+        yield "slab caches of a running kernel: their properties are computed or assumed (--slabinfo)"
 
 
 def _refuse(names: tuple[str, ...], complaint: str) -> None:

@@ -68,11 +68,11 @@ class RunOptions:
         Raises ``click.UsageError`` for what is another's.
         """
         if self.executor == "local" and (self.scheduler or self.machines):
-            raise click.UsageError("--scheduler and --machines go with --executor dask")
+            raise click.UsageError("--scheduler and --machines need --executor dask")
         if self.executor == "dask" and not self.scheduler:
-            raise click.UsageError("--executor dask needs its scheduler: --scheduler tcp://HOST:PORT")
+            raise click.UsageError("--executor dask needs --scheduler tcp://HOST:PORT")
         if self.executor == "dask" and self.workers is not None:
-            raise click.UsageError("--workers goes with --executor local; dask's workers are started beside it")
+            raise click.UsageError("--workers needs --executor local; workers of dask are started separately")
         given = {"scheduler": self.scheduler or None, "bench": self.machines or None, "workers": self.workers}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -140,7 +140,7 @@ def at_work(plan_file: Path, place: RunPlace) -> Iterator[tuple[RunDirectory, Po
                 yield run, pool
         except (KeyboardInterrupt, click.Abort):
             words = [word for word in sys.argv[1:] if word != "--resume"]
-            click.echo(f"\nlinesmith: interrupted; go on with: linesmith {shlex.join(words)} --resume", err=True)
+            click.echo(f"\nlinesmith: interrupted; continue with: linesmith {shlex.join(words)} --resume", err=True)
             raise click.Abort from None
 
 
@@ -155,8 +155,8 @@ def _run_directory(plan_file: Path, place: RunPlace) -> RunDirectory:
         return run
     run.close()
     raise JournalError(
-        f"{plan_file} is not the plan that {place.folder} was begun with (kept there as tune.toml); give that one, "
-        "or leave --resume away where nothing was measured yet, or begin another run with --run"
+        f"{plan_file} is not the plan of {place.folder} (its tune.toml); give that plan, or leave out --resume if"
+        " nothing was measured yet, or start another run with --run"
     )
 
 
@@ -176,7 +176,7 @@ def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:
     names = [variant.name for variant in variants]
     for name in names:
         if names.count(name) > 1 or name == BASELINE.name:
-            raise PlanError(f"two variants would be called {name}; rename one of the patches")
+            raise PlanError(f"two variants have the name {name}; rename one of the patches")
     return variants
 
 
@@ -249,7 +249,7 @@ def keep(result: Result, folder: Path) -> None:
         try:
             files.replace_file(folder / name, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
-            raise OutputError(f"cannot write {folder / name}: {error.strerror}; make room there") from error
+            raise OutputError(f"cannot write {folder / name}: {error.strerror}; free space there") from error
 
 
 def show_results(result: Result, format_: str, output: Path | None) -> None:

@@ -130,7 +130,7 @@ def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], deadline: 
             for sentence in complaints(tree, files, whole):
                 remark(sentence)
     except DeadlinePassed:
-        remark(f"the tree's checkpatch.pl did not end: {deadline.passed}")
+        remark(f"the tree's checkpatch.pl did not finish: {deadline.passed}")
         return False
     return True
 
@@ -140,7 +140,7 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot make {folder}: {error.strerror}; name another folder with -o") from None
+        raise OutputError(f"cannot create {folder}: {error.strerror}; name another directory with -o") from None
     for file in files:
         deliver(file.content, folder / file.name)
         click.echo(visible(str(folder / file.name)))
@@ -149,7 +149,7 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
 def _addresses(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     for one in given:
         if not _ADDRESS.fullmatch(one):
-            raise click.BadParameter(f"{one!r} is no address of the web; give it whole, with https://")
+            raise click.BadParameter(f"{one!r} is not a URL; give the full URL, with https://")
     return given
 
 
@@ -272,7 +272,7 @@ def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, s
             name = name.removeprefix(f"{tag} ")
         record, dot, member = name.partition(".")
         if not (dot and record.isidentifier() and member.isidentifier()):
-            raise click.BadParameter(f"{given!r} is no {form}; write it like {example}")
+            raise click.BadParameter(f"{given!r} is not a {form}; write it like {example}")
         return record, member
 
     return split

@@ -170,13 +170,13 @@ def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], C
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); make it a file you may read") from error
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); change its permissions") from error
     text = _toml(content, path)
     for name, table in text.values.items():
         if not isinstance(table, dict):
-            _refuse(text, (name,), f"{name} stands in no table; put it below [{DEFAULTS}]")
+            _refuse(text, (name,), f"{name} is not in a table; move it below [{DEFAULTS}]")
         if name != DEFAULTS and name not in commands:
-            _refuse(text, (name,), f"there is no command {name}; call tables like commands, or {DEFAULTS} for all")
+            _refuse(text, (name,), f"there is no command {name}; name tables after commands, or {DEFAULTS} for all")
     return _checked(text, text.values, lambda table: _USER_SETTINGS if table == DEFAULTS else names_of(table))
 
 
@@ -210,16 +210,16 @@ def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[s
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
-            _refuse(text, (table,), f"{table} is no table; write it as [{table}]")
+            _refuse(text, (table,), f"{table} is not a table; write it as [{table}]")
         known = names_of(table) if content else ()
         for name, value in content.items():
             if name not in known:
                 can = ", ".join(sorted(known)) or "nothing"
-                _refuse(text, (table, name), f"{name} cannot be set here; what can is {can}")
+                _refuse(text, (table, name), f"{name} cannot be set here; valid names are {can}")
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                _refuse(text, (table, name), f"{name} is no text or number; give one, as on the command line")
+                _refuse(text, (table, name), f"{name} is neither text nor a number; write it as on the command line")
             if isinstance(value, float) and name not in _FRACTIONS:
-                _refuse(text, (table, name), f"{name} is no whole number; write one, or a text in quotes ('6.10')")
+                _refuse(text, (table, name), f"{name} is not an integer; write an integer, or text in quotes ('6.10')")
             values[table, name] = Value(value, f"{text.shown}:{text.line((table, name))}")
     return SettingsFile(values)
 

@@ -35,7 +35,7 @@ class PowerOfTwo(click.IntRange):
         """The number in range; fails on any other."""
         number = super().convert(value, param, ctx)
         if number & (number - 1):
-            self.fail(f"{number} is no power of two.", param, ctx)
+            self.fail(f"{number} is not a power of two.", param, ctx)
         return number
 
 
@@ -62,17 +62,17 @@ def _structure_change(
     """The change; raises ``click.UsageError`` for options that do not make one."""
     member, sign, size = (shrink or "").partition("=")
     if shrink is not None and not (member and size.isdecimal() and 0 < int(size) < 1 << 20):
-        raise click.UsageError(f"--shrink {shrink} names no member and size; write it like --shrink vm_lock=8")
+        raise click.UsageError(f"--shrink {shrink} does not name a member and a size; write it like --shrink vm_lock=8")
     names = [tuple(name.strip() for name in (text or "").split(",") if name.strip()) for text in (cold, without)]
     change = StructureChange(pull_in or "", push_out or "", member, int(size) if sign else None, *names)
     if (change.cold or change.without) and not change.asked:
-        raise click.UsageError("--cold and --without go with --pull-in, --push-out or --shrink, which say what changes")
+        raise click.UsageError("--cold and --without need --pull-in, --push-out or --shrink")
     if change.cold and not change.pull_in:
-        raise click.UsageError("--cold goes with --pull-in: it names what moves behind the object that is pulled in")
+        raise click.UsageError("--cold needs --pull-in: it names members to place after the embedded object")
     if change.pull_in and change.shrink not in ("", change.pull_in):
-        raise click.UsageError("--pull-in and --shrink name different members; ask for one change after the other")
+        raise click.UsageError("--pull-in and --shrink name different members; give one change at a time")
     if change.push_out and (change.pull_in or change.shrink):
-        raise click.UsageError("--push-out goes without --pull-in and --shrink; ask for one change after the other")
+        raise click.UsageError("--push-out excludes --pull-in and --shrink; give one change at a time")
     return change
 
 
@@ -134,8 +134,8 @@ def command(
     asked = CacheOptions(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
     if kmalloc and asked != CacheOptions(kmalloc=True):
         raise click.UsageError(
-            "--kmalloc takes the general cache as it is; give it without --cache, --align, --hwcache-align, "
-            "--by-rcu and --constructor"
+            "--kmalloc uses the general caches; give it without --cache, --align, --hwcache-align, --by-rcu and"
+            " --constructor"
         )
     if change.asked:
         text = changed_record(elf, types, change, asked, machine, format_, text_columns(output))
@@ -181,7 +181,7 @@ def changed_record(
     chosen = select(reading.layouts, types)
     if len(chosen) != 1:
         found = f"{' '.join(types)} names {len(chosen)} records"
-        raise click.UsageError(f"a change is asked for of one TYPE, and {found}; name one")
+        raise click.UsageError(f"these options need one TYPE, and {found}; name one")
     known = kernel_of(elf, reading.identity, machine)
     layout = without(chosen[0], change.without) if change.without else chosen[0]
     advice = tuple(_advice(elf, reading, layout, change, Allocation(known.kernel, Containment(reading.layouts), asked)))

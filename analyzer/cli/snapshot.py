@@ -60,12 +60,12 @@ def take(elf: Path, profile: Path, memory: Path, output: Path) -> str:
     check_destinations([output], ("output",))
     addresses = frozenset().union(*map(_addresses, read_profiles(profile)))
     if not addresses:
-        raise SnapshotError(f"{profile} has no addresses; give one that perf recorded on the machine of the memory")
+        raise SnapshotError(f"{profile} has no addresses; give one recorded on the same machine")
     snapshot = snapshot_source(_SOURCE).read(memory, elf, addresses)
     deliver(encode(snapshot), output)
     known = _known(addresses, snapshot)
     rows = [
-        f"{known:,} of {len(addresses):,} addresses lie in known objects",
+        f"{known:,} of {len(addresses):,} addresses are in known objects",
         *(f"note: {remark}" for remark in snapshot.remarks),
         f"snapshot: {output}",
     ]
@@ -80,14 +80,14 @@ def with_snapshot(profile: Profile, path: Path, elf: ElfIdentity) -> Profile:
     snapshot = read_snapshot(path)
     if snapshot.build_id and elf.build_id and snapshot.build_id != elf.build_id:
         raise SnapshotError(
-            f"{path} is of the kernel with build-id {snapshot.build_id}, but {elf.path} has {elf.build_id}; "
-            "give the ELF file of the same build"
+            f"{path} is a snapshot of build-id {snapshot.build_id}, but {elf.path} has {elf.build_id}; give the ELF"
+            " file of the same build"
         )
     addresses = _addresses(profile)
     if not _known(addresses, snapshot):
         raise SnapshotError(
-            f"{path} knows none of the {len(addresses):,} addresses of {profile.source}; "
-            "take one before the machine boots again"
+            f"{path} has none of the {len(addresses):,} addresses of {profile.source}; take a snapshot before the"
+            " machine reboots"
         )
     return replace(profile, areas=snapshot.areas, remarks=(*profile.remarks, *map(Remark, snapshot.remarks)))
 

@@ -251,10 +251,10 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
     from linesmith.tuner.structure.replayed import judged_shards
 
     if type_ is None or trace is None:
-        raise click.UsageError("--shard needs --type, the record of the members, and a trace, the accesses to replay")
+        raise click.UsageError("--shard needs --type and a trace")
     members = tuple(name.strip() for name in shard.split(",") if name.strip())
     if not members:
-        raise click.UsageError("--shard names no member; give those of a lock and what it protects")
+        raise click.UsageError("--shard names no member; give the lock and the members that it protects")
     record = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
     judgement = judged_shards(record, sharding, found.profile, found.reading.layouts, trace)

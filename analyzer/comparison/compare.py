@@ -270,18 +270,18 @@ def cautions(
     recordings = [one.recording for one in profiles]
     if recordings[0] and recordings[1]:
         yield (
-            "counts are exact, but two runs of one command differ: rows are taken for changed from five times the "
-            f"deviation of unchanged ones on, whose variance is {looked.scatter:.1f} times the count, and more at locks"
+            "counts are exact, but two runs of one command differ: a row counts as changed from five standard"
+            f" deviations of unchanged rows, whose variance is {looked.scatter:.1f} times the count, more at locks"
         )
         differ = recordings[0].command[1:] != recordings[1].command[1:]
         if differ and looked.unit != OPERATIONS:
-            yield "the commands differ: --operations N,M compares runs that do more or less"
+            yield "the commands differ: use --operations N,M if one did more work"
     else:
         yield from _about_samples(looked)
     if profiles[0].display != profiles[1].display:
         yield "one profile counts HITM and the other peer snoops: their counts cannot be compared"
     if any(line.nominal for one in profiles for line in one.lines):
-        yield "a text without counts has shares only: its counts are as of 10,000 a line, and intervals mean nothing"
+        yield "a text without counts has shares only: counts assume 10,000 per line, and intervals mean nothing"
     for when, one, side in zip(("before", "after"), both, sides, strict=True):
         if missing := sum(map(unlisted, one.profile.lines)):
             accesses = "access stands" if missing == 1 else "accesses stand"
@@ -291,18 +291,18 @@ def cautions(
         if one.set_apart:
             hot = sum(line.contended for line in one.set_apart)
             lines = f"{len(one.set_apart):,} lines with {hot:,} contended accesses"
-            yield f"{when}: {lines} are set apart and not compared, for emulation makes them hot"
+            yield f"{when}: {lines} are not compared, because emulation makes them hot"
 
 
 def _about_samples(looked: Exposure) -> Iterator[str]:
     if not looked.unit:
         yield (
-            "neither report says how many samples were taken: counts are compared as if both had looked equally long; "
-            "less contention and fewer samples look alike"
+            "neither report has the number of samples: counts are compared as if both were sampled for the same"
+            " time; less contention and fewer samples look the same"
         )
     if looked.scatter:
         yield (
-            f"members differ by {looked.scatter:.1%} between the profiles beyond what counting leaves to chance; the "
-            "intervals allow for that"
+            f"members differ by {looked.scatter:.1%} between the profiles beyond the counting error; the intervals"
+            " include that"
         )
-    yield "contended loads are not time: a faster run can have more of them; only a benchmark tells"
+    yield "contended loads are not time: a faster run can have more of them; only a benchmark measures speed"

@@ -37,7 +37,7 @@ MILLISECONDS = 400
 RECORD_SECONDS = 60
 _RECORDED = "recorded.profile"
 _WRITTEN = """\
-{profile} has the form of a perf c2c report. Its figures were written for this example; they were not recorded: \
+{profile} is in the form of a perf c2c report. Its figures were written for this example, not recorded: \
 {reasons}.
 
 """
@@ -84,10 +84,10 @@ class ThreadPlacement(Enum):
 
     CORES = "each thread on a core of its own"
     SIBLINGS = (
-        "only one core is at hand, so the threads run on two siblings of it; siblings share their first-level "
-        "cache and may show nothing"
+        "only one core is available, so the threads run on its two siblings; they share the first-level cache and"
+        " may show no difference"
     )
-    ONE_CPU = "only one CPU is at hand, so the threads take turns and no line travels; nothing can be seen here"
+    ONE_CPU = "only one CPU is available, so the threads take turns and no cache line moves; no difference can show"
 
 
 @dataclass(frozen=True, slots=True)

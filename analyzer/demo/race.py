@@ -53,8 +53,8 @@ class RaceVerdict(Enum):
 _ANSWERS = {
     RaceVerdict.BETTER: "The change helps here: {ratio:.2f} times the lookups per second.",
     RaceVerdict.WORSE: "The change does not help here: only {ratio:.2f} times the lookups per second.",
-    RaceVerdict.NO_DIFFERENCE: "No difference of the lookups was seen here.",
-    RaceVerdict.TOO_NOISY: "The lookups differ too much from run to run to tell; try again on an idle machine.",
+    RaceVerdict.NO_DIFFERENCE: "No difference in lookups per second.",
+    RaceVerdict.TOO_NOISY: "The runs differ too much for a result; try again on an idle machine.",
 }
 
 
@@ -88,7 +88,7 @@ def run(executable: Path, choice: CpuChoice, milliseconds: int) -> Throughput:
     try:
         ended = child.run(child.Command(argv, executable.parent, RUN_SECONDS))
     except ToolMissing as error:
-        message = f"{executable} may not be run; set TMPDIR to a directory from which programs may be run"
+        message = f"{executable} cannot be run; set TMPDIR to a directory without noexec"
         raise VerificationFailed(message) from error
     if ended.status != 0:
         raise VerificationFailed(f"the example program ended with status {ended.status}: {ended.output.strip()}")
@@ -146,7 +146,7 @@ def race_text(run: Race) -> str:
         _ANSWERS[lookups.verdict].format(ratio=lookups.ratio),
     ]
     if run.choice.placement is not ThreadPlacement.CORES:
-        rows.append(f"Mind that {run.choice.placement.value}.")
+        rows.append(f"Note: {run.choice.placement.value}.")
     return "\n".join(rows) + "\n"
 
 

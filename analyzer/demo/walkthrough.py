@@ -109,7 +109,7 @@ def _announcement(choice: CpuChoice) -> str:
     seconds = 2 * ROUNDS * MILLISECONDS / 1000
     # Other work that runs already blurs the figures.
     load = os.getloadavg()[0]
-    busy = f"Other work is running (load average {load:.1f}), which blurs the figures.\n" if load >= 1 else ""
+    busy = f"Other work is running (load average {load:.1f}), which adds noise.\n" if load >= 1 else ""
     return f"""\
 Both versions now run in turns, {ROUNDS} times each, {seconds:.0f} s in all, one thread renewing and \
 {len(choice.cpus) - 1} looking up.

@@ -69,7 +69,7 @@ def cache(folder: Path) -> Check:
 
 def sources(tree: Path, build: Path) -> Iterator[Check]:
     """The tree and its configuration."""
-    purpose = "what `patch`, `encapsulate`, `inline`, `bench` and `tune` work on; only read"
+    purpose = "source tree for `patch`, `encapsulate`, `inline`, `bench` and `tune` (read-only)"
     workers = ("patch", "encapsulate", "inline", "bench", "tune")
     release = _release(tree)
     if not release:
@@ -82,7 +82,7 @@ def sources(tree: Path, build: Path) -> Iterator[Check]:
     )
     config = build / ".config"
     place = f"-C {shlex.quote(str(tree))}" + (f" O={shlex.quote(str(build.absolute()))}" if build != tree else "")
-    purpose = "says what a build has: commands compile under it"
+    purpose = "configuration of the build: commands compile with it"
     if config.is_file():
         yield Check(AREA, "configuration", Readiness.READY, str(config.resolve()), purpose)
     else:
@@ -100,7 +100,7 @@ def running_kernel(distribution: Distribution, release: str) -> Check:
     packaged = "debian" in distribution.words[:1] and Path(f"/boot/vmlinuz-{release}").is_file()
     remedy = distribution.install(f"linux-image-{release}-dbg") if packaged else ""
     if _BTF.is_file():
-        said = f"{_BTF}: layouts alone, no lines of source and no code"
+        said = f"{_BTF}: layouts only, no source lines and no code"
         return Check(AREA, "running kernel", Readiness.LIMITED, said, purpose, remedy)
     return Check(AREA, "running kernel", Readiness.MISSING, f"no debug information of {release}", purpose, remedy)
 

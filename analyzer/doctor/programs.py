@@ -120,7 +120,7 @@ _MACHINES = (
 PROGRAMS = (
     Tool(CHANGE, "C compiler", ("gcc", "clang", "cc"), "gcc", "confirms patches by compiling them", _RECOMPILED),
     Tool(CHANGE, "coccinelle", ("spatch",), "coccinelle", "edits all users of a member", ("encapsulate", "inline")),
-    Tool(CHANGE, "git", ("git",), "git", "reads revisions, and names who to send patches to"),
+    Tool(CHANGE, "git", ("git",), "git", "reads revisions, and lists who to send patches to"),
     Tool(CHANGE, "perl", ("perl",), "perl", "runs the tree's own checkpatch.pl on patches"),
     Tool(CHANGE, "clang", ("clang", "clang-19"), "clang", "trees that are configured for clang, and `--matrix`"),
     *(
@@ -152,7 +152,7 @@ def check(program: Tool, distribution: Distribution) -> Check:
     done = ended(name, program.option)
     if done is None or done.status < 0:
         remedy = distribution.install(program.package)
-        return _made(program, Readiness.MISSING, f"{name} is there and does not run", remedy)
+        return _made(program, Readiness.MISSING, f"{name} is installed but does not run", remedy)
     return _made(program, Readiness.READY, f"{name} {release_in(done)}".strip(), "")
 
 

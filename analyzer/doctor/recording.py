@@ -30,7 +30,7 @@ _SECONDS = 20
 _EVENTS = (
     ("cpu/events/mem-loads", "Intel's load latency event: loads that hit a modified line elsewhere (HITM)"),
     ("cpu_core/events/mem-loads", "Intel's load latency event: loads that hit a modified line elsewhere (HITM)"),
-    ("ibs_op", "AMD's IBS: HITM where the processor tells it, otherwise which cache a load came from"),
+    ("ibs_op", "AMD's IBS: HITM if the processor reports it, otherwise which cache a load came from"),
     ("arm_spe_0", "Arm's SPE: loads that came from another CPU's cache"),
 )
 _PURPOSE_OF_PMU = "`record --on perf`, `perf c2c record`"
@@ -68,7 +68,7 @@ def _pmu(perf: str | None, distribution: Distribution) -> Check:
             # The processor says that it is not a real one. See proc_cpuinfo(5).
             virtual = "hypervisor" in Path("/proc/cpuinfo").read_text("ascii", "replace").partition("\n\n")[0]
         place = "a virtual machine" if virtual else "this processor"
-        said = f"no event with addresses of data ({place}); `record` emulates instead"
+        said = f"no event with data addresses ({place}); `record` emulates instead"
         return Check(AREA, PMU, Readiness.MISSING, said, _PURPOSE_OF_PMU)
     if perf is None:
         return Check(AREA, PMU, Readiness.LIMITED, f"{event}, but no perf", _PURPOSE_OF_PMU)
@@ -95,7 +95,7 @@ def emulation_checks(distribution: Distribution) -> Iterator[Check]:
     programs = Tool(
         EMULATION_AREA, PROGRAMS_ONLY, (f"qemu-{machine}",), "qemu-user", "records programs (`record --on qemu-user`)"
     )
-    shell = Tool(EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "is the userland of guests", (), "--help")
+    shell = Tool(EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "userland of guests", (), "--help")
     yield check(whole, distribution)
     yield check(programs, distribution)
     yield _plugin()
@@ -104,7 +104,7 @@ def emulation_checks(distribution: Distribution) -> Iterator[Check]:
 
 
 def _plugin() -> Check:
-    purpose = "counts the misses of emulated caches: what `record` needs without a PMU"
+    purpose = "counts the misses of simulated caches: needed by `record` without a PMU"
     try:
         plugin_file()
     except ToolMissing:
@@ -135,4 +135,4 @@ def recording_check(others: Sequence[Check]) -> Check:
     if ways:
         return Check("record", "recorder", Readiness.READY, f"--on {', '.join(ways)}", purpose, "", ("record",))
     remedy = next((one.remedy for one in others if one.name == PROGRAMS_ONLY), "")
-    return Check("record", "recorder", Readiness.MISSING, "nothing can record", purpose, remedy, ("record",))
+    return Check("record", "recorder", Readiness.MISSING, "no recorder works", purpose, remedy, ("record",))

@@ -48,7 +48,7 @@ def unknown_types(intents: Iterable[TypeIntent], layouts: Layouts) -> Iterator[V
     for one in intents:
         if not layouts.variants(one.record):
             near = offer(one.record, layouts.names()) if next(offers) < _MOST_OFFERS else ""
-            yield problem(one, STALE, Severity.WARNING, f"no struct or union is called so{near}")
+            yield problem(one, STALE, Severity.WARNING, f"no such type in the debug information{near}")
 
 
 def unknown_members(intent: TypeIntent, layouts: Layouts) -> Iterator[Violation]:
@@ -57,7 +57,7 @@ def unknown_members(intent: TypeIntent, layouts: Layouts) -> Iterator[Violation]
     for path in members_of(intent) if records else ():
         if not any(named(record, layouts, path) for record in records):
             names = [each.path for record in records for each in nameable(record, layouts)]
-            message = f"is not there{offer(path, names)}"
+            message = f"does not exist{offer(path, names)}"
             yield problem(intent, STALE, Severity.WARNING, message, path, records[0].title)
 
 
@@ -80,7 +80,7 @@ def contradictions(intent: Intent) -> Iterator[Violation]:
     for one in intent.types:
         known = first.setdefault((one.record, frozenset(one.configuration)), one)
         if known is not one:
-            message = f"there is another entry for the same configuration in {known.place}; join them"
+            message = f"another entry for the same configuration is in {known.place}; merge them"
             yield problem(one, CONTRADICTION, Severity.ERROR, message)
 
 
@@ -112,7 +112,9 @@ def _groups(intent: TypeIntent) -> Iterator[str]:
         mine, theirs = set(first.members), set(second.members)
         both = sorted(mine & theirs)
         if both and not (mine <= theirs or theirs <= mine):
-            yield f"{both[0]} cannot be in the groups {first.name} and {second.name}, for neither holds the other"
+            yield (
+                f"{both[0]} cannot be in both groups {first.name} and {second.name}, because neither contains the other"
+            )
     for group in intent.groups:
         read = [name for name in group.members if name in intent.read_mostly]
         written = [name for name in group.members if name in intent.write_hot]
@@ -136,7 +138,7 @@ def _too_large(group: MemberGroup, record: Layout, layouts: Layouts) -> Iterator
     found = (named(record, layouts, path) for path in group.members)
     size = len({byte for one in found if one for byte in range(one.offset, min(one.end, record.size))})
     if group.bytes and size > group.bytes:
-        yield f"the members of group {group.name} have {size} bytes, {group.bytes} are wanted"
+        yield f"the members of group {group.name} have {size} bytes, {group.bytes} are intended"
     if group.lines and size > group.lines * CACHE_LINE_BYTES:
         lines = "1 line holds" if group.lines == 1 else f"{group.lines} lines hold"
         yield f"the members of group {group.name} have {size} bytes, {lines} {group.lines * CACHE_LINE_BYTES}"
@@ -166,8 +168,8 @@ def undecided(intent: Intent, configuration: frozenset[str] | None) -> tuple[str
         symbols = ((it.removeprefix("!"), "not set" if it.startswith("!") else "set") for it in one.configuration)
         conditions = (f"{symbol} is {state}" for symbol, state in symbols)
         found.append(
-            f"{one.place}: what is wanted of {one.record} where {' and '.join(conditions)} was not checked, because "
-            "the configuration of the build is not known; name its .config"
+            f"{one.place}: the entry of {one.record} for {' and '.join(conditions)} was not checked, because the"
+            " configuration of the build is not known; give --kconfig"
         )
     return tuple(found)
 
@@ -176,7 +178,7 @@ def read_symbols(kconfig: Path) -> frozenset[str]:
     """The symbols that a file sets; raises ``IntentError`` where it is no ``.config``, which names them all."""
     text = kconfig.read_text("utf-8", "replace")
     if text.strip() and "CONFIG_" not in text:
-        raise IntentError(f"{kconfig} is no .config: it names no CONFIG_ symbol; give that of the build")
+        raise IntentError(f"{kconfig} is not a .config: it names no CONFIG_ symbol; give the .config of the build")
     return symbols_in(text)
 
 

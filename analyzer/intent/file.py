@@ -121,7 +121,7 @@ def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
     try:
         text = known.decode()
     except UnicodeDecodeError:
-        raise IntentError(f"{path} is no UTF-8; save it as UTF-8, or name another file") from None
+        raise IntentError(f"{path} is not valid UTF-8; save it as UTF-8, or name another file") from None
     put(path, _added(text, wanted, str(path)))
 
 
@@ -144,14 +144,14 @@ def _added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
         if set(one.configuration) == set(other.configuration):
             line = other.place.rpartition(":")[2]
             raise IntentError(
-                f"{shown}:{line}: {one.record} has an entry, which stays as it is; write the new one elsewhere with "
-                "-o, and take from it by hand what is better"
+                f"{shown}:{line}: {one.record} has an entry, which is not changed; write the new one to another file"
+                " with -o, and merge by hand"
             )
     ending = "" if not text or text.endswith("\n") else "\n"
     parting = "\n" if text.strip() else ""
     result = f"{text}{ending}{parting}" + "\n".join(map(_written_type, wanted))
     # What a file says in inline tables cannot be gone on with behind its end.
-    refusal, remedy = f"{shown}: nothing can be added behind its end", "write each type as a table `[[type]]` there"
+    refusal, remedy = f"{shown}: cannot append to it", "write each type as a table `[[type]]` there"
     try:
         count = len(intent_in(result, shown).types)
     except IntentError as error:
@@ -189,7 +189,7 @@ def rewritten(text: str, rewrites: Iterable[Rewrite], shown: str) -> Rewritten:
     for one, (begin, end) in sorted(done.items(), key=lambda item: item[1], reverse=True):
         result = f"{result[:begin]}{_spelt(str(one.path[-1]), one.value)}{result[end:]}"
     if not _is_said(result, done, shown):
-        raise IntentError(f"{shown}: it is written in a way that cannot be changed here; mend it by hand, see --check")
+        raise IntentError(f"{shown}: cannot be updated automatically; edit it by hand, see --check")
     return Rewritten(result, tuple(one for one in spans if one not in done))
 
 

@@ -186,7 +186,7 @@ class _IntentTable:
     def refuse(self, sentence: str, key: str = "") -> NoReturn:
         """Raise ``IntentError`` with the line of ``key``, or of the table."""
         line = self.file.line((*self.path, key) if key else self.path)
-        raise IntentError(f"{self.file.shown}:{line}: {sentence}; docs/intent.md lists what may stand there")
+        raise IntentError(f"{self.file.shown}:{line}: {sentence}; docs/intent.md lists the valid keys")
 
     def only(self, *keys: str) -> None:
         """Refuse keys that are none of ``keys``."""
@@ -196,7 +196,7 @@ class _IntentTable:
 
                 near = get_close_matches(key, keys, 1)
                 meant = f" (did you mean `{near[0]}`?)" if near else ""
-                self.refuse(f"there is no {_shortened(key)} here{meant}", key)
+                self.refuse(f"unknown key {_shortened(key)}{meant}", key)
 
     def text(self, key: str, required: str = "") -> str:
         """One line of text, empty where there is none; ``required`` says what it is for where it must be there."""
@@ -211,7 +211,7 @@ class _IntentTable:
         """A text that ``form`` matches wholly; ``what`` it is goes into the message."""
         value = self.text(key, required)
         if value and not form.fullmatch(value):
-            self.refuse(f"`{key}` is {what}, and {_shortened(value)} is none", key)
+            self.refuse(f"`{key}` must be {what}, not {_shortened(value)}", key)
         return value
 
     def texts(self, key: str, what: str, form: re.Pattern[str]) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ class _IntentTable:
             self.refuse(f"`{key}` has {len(values)} entries, more than the {MOST_NAMES} that are allowed", key)
         for value in values:
             if not form.fullmatch(value):
-                self.refuse(f"`{key}` is a list of {what}, and {_shortened(value)} is none", key)
+                self.refuse(f"`{key}` must be a list of {what}, not {_shortened(value)}", key)
         return tuple(dict.fromkeys(values))
 
     def members(self, key: str) -> tuple[str, ...]:

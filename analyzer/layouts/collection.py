@@ -143,14 +143,14 @@ def nearest_names(layouts: Layouts, text: str) -> list[str]:
 
 def _not_found(layouts: Layouts, text: str) -> str:
     if text in _KINDS:
-        return f"{text!r} alone names no record; put it and the name in quotes, as in '{text} name', or leave it out"
+        return f"{text!r} is not a record name; quote both words, as in '{text} name', or leave it out"
     if near := nearest_names(layouts, text):
         offer = f"did you mean {', '.join(near)}?"
     elif len(known := layouts.names()) <= MOST_LISTED:
         offer = f"it has {', '.join(known)}" if known else "it has none at all"
     else:
-        offer = "patterns such as 'tcp_*' show what there is"
-    return f"no struct or union is called {text!r} in the debug information; {offer}"
+        offer = "a pattern such as 'tcp_*' lists types"
+    return f"no type {text!r} in the debug information; {offer}"
 
 
 def flaw(layouts: Iterable[Layout]) -> str | None:
@@ -168,7 +168,7 @@ def flaw(layouts: Iterable[Layout]) -> str | None:
         held.append(tuple(member.record for member in layout.members if member.record is not None))
     for number, inner in enumerate(held):
         if any(not 0 <= one < len(held) for one in inner):
-            return f"record {number} has a member of a record that is not there"
+            return f"record {number} has a member whose type does not exist"
     return "a record holds itself by value" if _has_ring(held) else None
 
 

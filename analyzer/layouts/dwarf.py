@@ -29,7 +29,7 @@ MOST_THREADS = 8
 LONGEST_BUILD_ID = 64
 # Bytes of the error that the program which reads an object may report; a path is at most 4096 of them.
 LONGEST_REPORT = 1 << 15
-_UNUSABLE = "the program that reads the object's debug information could not make sense of it; the object is damaged"
+_UNUSABLE = "cannot parse the debug information; the file is damaged"
 _NATIVE_ERRORS = {kind.__name__: kind for kind in (errors.ElfError, errors.DebugInfoMissing, errors.DebugInfoDamaged)}
 
 
@@ -68,14 +68,14 @@ class Reading:
 def identify(path: Path) -> ElfIdentity:
     """What the file is, from its headers; raises ``ElfError``, of a saved index too."""
     if is_saved(path):
-        raise errors.ElfError(f"{path} is a saved index, which has layouts alone; this needs the build itself")
+        raise errors.ElfError(f"{path} is a saved index, which has layouts only; give the ELF file")
     return _identified(path)
 
 
 def _identified(path: Path) -> ElfIdentity:
     if any("\udc80" <= letter <= "\udcff" for letter in str(path)):  # how Python keeps bytes that are no UTF-8
         shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-        raise errors.ElfError(f"{shown}: the name is no UTF-8; give the file by another name (a link to it)")
+        raise errors.ElfError(f"{shown}: the file name is not valid UTF-8; use another name (a link)")
     with _native_errors():
         return msgspec.json.decode(_native.identify(str(path)), type=ElfIdentity)
 
@@ -163,7 +163,7 @@ def table_from_reader(output: bytes, status: int) -> LayoutTable:
     try:
         layouts = [msgspec.json.decode(line, type=Layout) for line in output.splitlines()]
     except (UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
-        raise errors.DebugInfoDamaged(f"{_UNUSABLE}: it wrote what is no record") from error
+        raise errors.DebugInfoDamaged(f"{_UNUSABLE}: invalid output") from error
     wrong = flaw(layouts)
     if wrong is not None:
         raise errors.DebugInfoDamaged(f"{_UNUSABLE}: {wrong}")
@@ -240,11 +240,11 @@ def cache_place(identity: ElfIdentity, reader: str) -> CachePlace:
 def keep_or_remark(place: CachePlace, save: Callable[[Path], None]) -> tuple[str, ...]:
     """Have ``save`` keep something in the directory of ``place``; a failure is a remark for the user."""
     if place.directory is None:
-        return (f"the index could not be kept, so the next run reads everything again: {place.refusal}",)
+        return (f"cannot save the index, so the next run reads everything again: {place.refusal}",)
     try:
         save(place.directory)
     except OSError as error:
         reason = error.strerror or str(error)
-        said = f"the index could not be kept in {place.directory} ({reason}), so the next run reads everything again"
+        said = f"cannot save the index in {place.directory} ({reason}), so the next run reads everything again"
         return (f"{said}; set LINESMITH_CACHE_DIR to a directory that can be written",)
     return ()

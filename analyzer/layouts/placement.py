@@ -132,11 +132,11 @@ def lay_out(layout: Layout, members: tuple[Member, ...]) -> Layout:
 def refusal(layout: Layout) -> str | None:
     """Why the members of ``layout`` cannot be placed by these rules, or ``None`` when its own order reproduces it."""
     if layout.kind is RecordKind.UNION:
-        return "the members of a union share one place, so none can be moved"
+        return "the members of a union share one offset, so none can be moved"
     placement = place(layout.members, layout.alignment)
     for member, start in zip(layout.members, placement.starts, strict=True):
         if start != member.first_bit:
-            return _cause(layout) or f"{member.name or 'an anonymous member'} is not where C's rules put it"
+            return _cause(layout) or f"{member.name or 'an anonymous member'} is not at the offset that C's rules give"
     if placement.size != layout.size:
         return _cause(layout) or f"its size is {layout.size} bytes where C's rules give {placement.size}"
     return None

@@ -251,7 +251,8 @@ def content(saved: SavedIndex, layouts: IndexedLayouts) -> bytes:
 def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
     """What ``content`` was made of, the identity with the path of this file; raises ``ElfError``."""
     damaged = (
-        f"{path} is a saved index that is cut off, damaged, or of another version; make it with `linesmith index -o`"
+        f"{path} is a saved index that is truncated, damaged, or of another version; write it again with `linesmith"
+        " index -o`"
     )
     try:
         line, _, rest = path.read_bytes()[len(MAGIC) :].partition(b"\n")
@@ -267,5 +268,5 @@ def read_saved(path: Path) -> tuple[SavedIndex, IndexedLayouts]:
     except (OSError, UnicodeDecodeError, RecursionError, msgspec.MsgspecError) as error:
         raise ElfError(damaged) from error
     if wrong is not None:
-        raise ElfError(f"{path} is a saved index that is damaged: {wrong}; make it again with `linesmith index -o`")
+        raise ElfError(f"{path} is a damaged index: {wrong}; write it again with `linesmith index -o`")
     return msgspec.structs.replace(saved, identity=replace(saved.identity, path=str(path))), layouts

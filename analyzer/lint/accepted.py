@@ -60,14 +60,14 @@ class _BaselineFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_baseline(content: bytes, name: str) -> Baseline:
     """What the JSON in ``content`` accepts; ``name`` is what errors call it. Raises ``BaselineError``."""
     if len(content) > MOST_BYTES:
-        raise BaselineError(f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a baseline; write it anew")
+        raise BaselineError(f"{name} is larger than {MOST_BYTES >> 20} MiB, too large for a baseline; write it again")
     try:
         document = msgspec.json.decode(content, type=_BaselineFile)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BaselineError(f"{name} is no baseline: {error}; write one with --write-baseline") from None
+        raise BaselineError(f"{name} is not a baseline: {error}; write one with --write-baseline") from None
     if document.linesmith_baseline != VERSION:
         said = f"{name} is a baseline of version {document.linesmith_baseline}, and {VERSION} is what can be read"
-        raise BaselineError(f"{said}; write it anew with --write-baseline")
+        raise BaselineError(f"{said}; write it again with --write-baseline")
     return Baseline(name, {(one.rule, one.type, one.member, one.subject): one.reason for one in document.accepted})
 
 

@@ -35,7 +35,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no number: ``reason`` is a sentence, ``log`` a path relative to the run directory, or empty."""
+    """Why there is not a number: ``reason`` is a sentence, ``log`` a path relative to the run directory, or empty."""
 
     kind: FailureKind
     reason: str

@@ -272,7 +272,7 @@ def line_maps_png(maps: Sequence[LineMap]) -> bytes:
     blank = paint(svg_string=_BLANK.format(""))
     family = next((one for one in FAMILIES if paint(svg_string=_BLANK.format(_LETTER.format(one))) != blank), None)
     if family is None:
-        raise ToolMissing("no font was found to write a PNG with; install one (apt install fonts-dejavu-core)")
+        raise ToolMissing("no font for PNG found; install one (apt install fonts-dejavu-core)")
     return paint(svg_string=line_maps_svg(maps, LIGHT_STYLE), zoom=zoom, monospace_family=family)
 
 

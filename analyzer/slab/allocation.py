@@ -66,7 +66,7 @@ def cache_of(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) -
     own = own_cache(layout, kernel, asked)
     if own is not None:
         return own
-    return _general(layout, kernel, SlabBasis.ASSUMED, "no cache of its own is known, so kmalloc() is assumed")
+    return _general(layout, kernel, SlabBasis.ASSUMED, "no dedicated cache is known, so kmalloc() is assumed")
 
 
 def own_cache(layout: Layout, kernel: Kernel, asked: CacheOptions = NO_OPTIONS) -> SlabCache | None:
@@ -146,7 +146,7 @@ def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
     if serving is not None:
         return _known(layout, serving, kernel)
     if not candidates:
-        reason = "no cache of that name is known, so it is taken to ask for nothing"
+        reason = "no cache of that name is known, so no flags are assumed"
         return _computed(_request(layout, CacheOptions(name)), kernel, SlabBasis.ASSUMED, reason)
     other = candidates[0]
     reason = f"as {other.function}() creates it for {other.record}, but with the size of {layout.name}"
@@ -179,7 +179,7 @@ def _known(layout: Layout, known: KnownCache, kernel: Kernel) -> SlabCache:
         CacheFlags.INNER_FREE_POINTER in flags,
     )
     if CacheFlags.GROWS in flags:
-        reason = f"{known.function}() adds to the record what depends on the machine, which is not counted"
+        reason = f"{known.function}() adds machine-dependent bytes to the record, which are not counted"
         return _computed(request, kernel, SlabBasis.ASSUMED, reason)
     return _computed(request, kernel, SlabBasis.COMPUTED, f"as {known.function}() creates it")
 

@@ -99,7 +99,7 @@ def measured_caches(path: Path, page_bytes: int) -> Mapping[str, SlabCache]:
     }
     if not sound:
         raise SlabFactsError(
-            f"{path} describes no slab cache; give /sys/kernel/slab or the output of grep -s . /sys/kernel/slab/*/*"
+            f"{path} has no slab cache; give /sys/kernel/slab or the output of grep -s . /sys/kernel/slab/*/*"
         )
     return sound
 

@@ -70,7 +70,7 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuil
     """
     made = build or tree
     if not made.is_dir():
-        raise TreeError(f"{made} is no directory; --build takes the O= directory of a kernel build")
+        raise TreeError(f"{made} is not a directory; --build needs the build directory (O=) of a kernel")
     configuration = own_configuration(tree, build)
     arch = architecture(configuration, tree)
     recorded = _recorded(made, arch)

@@ -62,7 +62,7 @@ def read_configuration(path: Path) -> KernelConfiguration:
     """
     try:
         if path.stat().st_size > _MOST_BYTES or not path.is_file():
-            raise TreeError(f"{path} is no kernel configuration: it is no file, or larger than {_MOST_BYTES >> 20} MiB")
+            raise TreeError(f"{path} is not a kernel configuration: not a file, or larger than {_MOST_BYTES >> 20} MiB")
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         message = f"{path} cannot be read ({error.strerror}); configure the tree first, for example with make defconfig"
@@ -70,7 +70,9 @@ def read_configuration(path: Path) -> KernelConfiguration:
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         if not _LINE.fullmatch(line.rstrip("\r")):
-            raise TreeError(f"{path}:{number} is no line that kconfig writes, so make does not get it; configure anew")
+            raise TreeError(
+                f"{path}:{number} is not a line written by kconfig, so it is not passed to make; configure again"
+            )
     return KernelConfiguration(path, text, values(text))
 
 
@@ -84,7 +86,9 @@ def own_configuration(tree: Path, build: Path | None) -> KernelConfiguration:
         message = f"{build or tree} has no .config; run make defconfig there, or name the build directory with --build"
         raise TreeError(message)
     if build is None and not path.resolve().is_relative_to(tree.resolve()):
-        raise TreeError(f"{path} is a link that leads out of the tree, and is not read; name a configuration instead")
+        raise TreeError(
+            f"{path} is a symbolic link to a file outside the tree, which is not read; name a configuration instead"
+        )
     return read_configuration(path)
 
 
@@ -183,7 +187,7 @@ def toolchain(configuration: KernelConfiguration, architecture: str, machine: st
     found = next((name for name in dict.fromkeys((wanted, f"{prefix}gcc")) if shutil.which(name)), None)
     if found is None:
         package = f"gcc-{prefix.rstrip('-')}" if prefix else "gcc"
-        raise ToolMissing(f"{wanted} is not installed, and {configuration.path} asks for it; install {package}")
+        raise ToolMissing(f"{wanted} is not installed, but {configuration.path} needs it; install {package}")
     remarks = () if found == wanted else (f"the configuration was made with {wanted}; {found} was used",)
     crossing = (f"CROSS_COMPILE={prefix}",) if prefix else ()
     return Toolchain(found, (*crossing, f"CC={found}"), remarks)
@@ -194,10 +198,10 @@ def _clang(configuration: KernelConfiguration) -> Toolchain:
     names = (f"clang-{major}", "clang") if major else ("clang",)
     found = next((name for name in names if shutil.which(name)), None)
     if found is None:
-        raise ToolMissing(f"clang is not installed, and {configuration.path} asks for it; install {names[0]}")
+        raise ToolMissing(f"clang is not installed, but {configuration.path} needs it; install {names[0]}")
     suffix = found.removeprefix("clang")
     if not configuration.has("LD_IS_LLD"):
         return Toolchain(found, (f"CC={found}",))
     if not shutil.which(f"ld.lld{suffix}"):
-        raise ToolMissing(f"ld.lld{suffix} is not installed, and {configuration.path} asks for it; install lld{suffix}")
+        raise ToolMissing(f"ld.lld{suffix} is not installed, but {configuration.path} needs it; install lld{suffix}")
     return Toolchain(found, (f"LLVM={suffix or 1}",))

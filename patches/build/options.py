@@ -252,13 +252,13 @@ def _compiler(word: str, origin: Path, directory: Path, outside: Sequence[Path])
     path = Path(word)
     if not _COMPILER.fullmatch(path.name):
         raise TreeError(
-            f"{origin}: the recorded command runs {word!r}, which is no C compiler known here; it was not run"
+            f"{origin}: the recorded command runs {word!r}, which is not a known C compiler; it was not run"
         )
     if "/" not in word:
         return word
     place = (directory / path).resolve()
     if any(place.is_relative_to(tree.resolve()) for tree in outside):
-        raise TreeError(f"{origin}: the recorded compiler {word!r} lies inside the tree; it was not run")
+        raise TreeError(f"{origin}: the recorded compiler {word!r} is inside the tree; it was not run")
     if not any(place.is_relative_to(folder) for folder in program_folders()):
         where = "lies in no folder of programs; it was not run: add its folder to PATH"
         raise TreeError(f"{origin}: the recorded compiler {word!r} {where}")

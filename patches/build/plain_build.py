@@ -36,13 +36,15 @@ def entries(database: Path) -> tuple[CompileEntry, ...]:
     """Every compilation of the file; raises ``TreeError`` for one that is too large or cannot be read."""
     try:
         if database.stat().st_size > _MOST_BYTES:
-            raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; make one of fewer units")
+            raise TreeError(f"{database} is larger than {_MOST_BYTES >> 20} MiB; write one with fewer units")
         text = source_bytes(database.parent, database.name, _MOST_BYTES)
         if text is None:
-            raise TreeError(f"{database} is no file, or a link out of its folder, and is not read; name its own folder")
+            raise TreeError(
+                f"{database} is not a file, or is a link out of its directory, and is not read; name its real directory"
+            )
         return msgspec.json.decode(text, type=tuple[CompileEntry, ...])
     except (OSError, RecursionError, msgspec.DecodeError) as error:
-        raise TreeError(f"{database} cannot be read ({error}); make it anew") from error
+        raise TreeError(f"{database} cannot be read ({error}); write it again") from error
 
 
 def seen_by_compilers(tree: Tree) -> tuple[Path, ...]:
@@ -71,9 +73,9 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     try:
         known = entries(database)
     except TreeError as error:
-        raise TreeError(f"{error}, or name the options with --cflags") from error
+        raise TreeError(f"{error}, or give the options with --cflags") from error
     if not known:
-        raise TreeError(f"{database} names no compilation; make it anew or name the options with --cflags")
+        raise TreeError(f"{database} has no compilation; write it again or give the options with --cflags")
     entry = max(known, key=lambda one: _nearness(one, unit or file, file))
     words = list(entry.arguments) or _split(entry.command)
     # The compiler is run as recorded within the tree or the build, else in the folder of the database.

@@ -286,7 +286,7 @@ def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
                 _dry_run(one, said)
                 found = dict(_units(one, said))
                 if not found:
-                    raise TreeError(f"make names no unit that it would compile for {one.tree}; see {said}")
+                    raise TreeError(f"make lists no unit to compile for {one.tree}; see {said}")
                 said.unlink()
                 files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
     commands = msgspec.json.decode(zlib.decompress(one.units.read_bytes()), type=dict[str, str])

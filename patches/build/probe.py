@@ -51,7 +51,7 @@ def check_reads(command: Command, list_to: Path) -> None:
     listed = rule.partition(":")[2].replace("\\ ", "\\").split()
     outside = next((file for file in listed if not _within(command.directory / file, known)), None)
     if outside is not None:
-        raise VerificationFailed(f"it includes {outside}, which is neither of the tree nor of the compiler")
+        raise VerificationFailed(f"it includes {outside}, which belongs neither to the tree nor to the compiler")
 
 
 def _within(file: Path, known: Sequence[Path]) -> bool:

@@ -95,9 +95,7 @@ def declaration_in(type_: str, layout: Layout, tree: Tree) -> Iterator[Declared]
     """
     try:
         if not tree.root.is_dir():
-            raise TreeError(
-                f"{tree.root} is no directory; --tree takes the root of the sources the ELF file was built from"
-            )
+            raise TreeError(f"{tree.root} is not a directory; --tree needs the root of the sources of the ELF file")
         declared = declaration(tree.root, type_, layout)
         if is_user_abi(declared.file):
             reason = f"{type_} is shared with user space, so its members must stay"

@@ -147,7 +147,7 @@ def _check_order(candidate: Candidate, found: Layout) -> None:
     if got != wanted:
         name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
         raise VerificationFailed(
-            f"in the tree's configuration the patched {candidate.type} has `{name}` in another place than intended"
+            f"in the tree's configuration the patched {candidate.type} has `{name}` at another offset than intended"
         )
 
 

@@ -244,9 +244,7 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
         reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
         reason = next(reasons, "no unit sees the change").rstrip(".")
         remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
-        raise VerificationFailed(
-            f"there is no patch, since nothing that it changes could be compiled ({reason}); {remedy}"
-        )
+        raise VerificationFailed(f"no patch written: nothing that it changes could be compiled ({reason}); {remedy}")
     units = never_compiled(made.series, checks)
     left = paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""
     series = with_results(made.series, checks, (paragraphs(checks, made.declared.title), left))

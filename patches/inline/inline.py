@@ -135,7 +135,7 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     """
     if all(one.failed for one in checks):
         first = f"under {checks[0].title}: {checks[0].failed}" if checks else "no configuration is known"
-        raise VerificationFailed(f"no patch is given out, since nothing could be compiled to confirm it, {first}")
+        raise VerificationFailed(f"no patch written: nothing could be compiled to verify it, {first}")
     missed = tuple(broken(checks))
     if missed or not inlined.series.steps:
         return replace(inlined, missed=(*inlined.missed, *missed))

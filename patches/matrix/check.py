@@ -41,9 +41,7 @@ def check_names(tree: Tree, file: str, requested: Sequence[str], shown: Path | N
         one for one in requested if one not in known and not (is_kernel_code(tree.root, file) and Path(one).is_file())
     ]
     if unknown:
-        raise TreeError(
-            f"there is no configuration {unknown[0]!r} for {shown or tree.root}; known are {', '.join(known)}"
-        )
+        raise TreeError(f"there is no configuration {unknown[0]!r} for {shown or tree.root}; known: {', '.join(known)}")
 
 
 def check(

@@ -88,7 +88,7 @@ def kernel_environment(name: str, tree: Tree, cpus: int, progress: Progress) -> 
     for symbol, on in recipe.needs:
         if configured.has(symbol) is not on:
             how = "off" if on else "on"
-            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies ask for that")
+            raise TreeError(f"make olddefconfig leaves CONFIG_{symbol} {how}: its dependencies require that")
     # Symbols of the fragment that did not come on.
     asked = [line.removeprefix("CONFIG_").removesuffix("=y") for line in recipe.fragment if line.endswith("=y")]
     off = [symbol for symbol in asked if not configured.has(symbol)]

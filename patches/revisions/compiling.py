@@ -107,7 +107,7 @@ def compiled_in_both(how: Compiling, one: Counterpart) -> BothVersions | str:
             continue
         return BothVersions(one.new, before, after, one.old != one.new)
     if complaints:
-        raise VerificationFailed(f"in {versions.head}, {complaints[0]}; mend that, then its layouts can be judged")
+        raise VerificationFailed(f"in {versions.head}, {complaints[0]}; fix that, so that its layouts can be checked")
     return _compiled_after(how, one.new, f"in {versions.base}, {reason}")
 
 

@@ -110,12 +110,12 @@ class Git:
         ended = self._ended(("rev-parse", "--git-dir"))
         if ended.status:
             said = ended.errors.strip()[:_COMPLAINT_BYTES]
-            raise TreeError(f"{self.top} is in no repository that git reads ({said}); --tree takes a git checkout here")
+            raise TreeError(f"{self.top} is not in a git repository ({said}); --tree needs a git checkout")
 
     def commit(self, name: str) -> str:
         """The commit that a user calls ``name``; raises ``TreeError`` where there is none."""
         if name.startswith("-") or not name:
-            raise TreeError(f"{name!r} names no revision of {self.top}; give a branch, a tag or a commit")
+            raise TreeError(f"{name!r} is not a revision of {self.top}; give a branch, a tag or a commit")
         found = self._lines("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if not found:
             raise TreeError(f"{self.top} has no revision {name!r}; fetch it, with its history, or name another")

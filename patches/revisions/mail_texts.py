@@ -119,7 +119,7 @@ def _leaves(part: MailPart, levels: int) -> Iterator[MailPart]:
         yield part
         return
     if not levels:
-        raise Damaged(f"its parts lie more than {_MOST_LEVELS} deep in each other")
+        raise Damaged(f"its parts are nested more than {_MOST_LEVELS} deep")
     start = None
     for line in re.finditer(rb"^--%b(--)?[ \t\r]*(?:\n|\Z)" % re.escape(part.boundary), part.body, re.MULTILINE):
         if start is not None:
@@ -160,7 +160,7 @@ def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
     if len(content) > _MOST_BYTES:
         raise PatchRefused(f"{name} is larger than {_MOST_BYTES >> 20} MiB; give the patch alone")
     if content.startswith(_COMPRESSED):
-        raise PatchRefused(f"{name} is compressed; give what is in it, - is standard input")
+        raise PatchRefused(f"{name} is compressed; decompress it, '-' is standard input")
     if content.startswith(_WIDE):
         raise PatchRefused(f"{name} is UTF-16, as some shells redirect; let `git format-patch -o DIR` write the file")
     mails = tuple(_mails(name, with_own_line_ends(content)))
@@ -192,7 +192,7 @@ def _mails(name: str, text: bytes) -> Iterator[bytes]:
             behind = places[at] if at < len(places) else 0
             mails.append(start)
         if len(mails) > _MOST_MAILS:
-            raise PatchRefused(f"{name} has more than {_MOST_MAILS:,} mails; give those of the series alone")
+            raise PatchRefused(f"{name} has more than {_MOST_MAILS:,} mails; give only those of the series")
     # What stands in front of the first mail, if anything, is one only where it has parts.
     if len(mails) > 1 and not _MAIL.match(text) and part_of(text[: mails[1]]).boundary is None:
         del mails[0]

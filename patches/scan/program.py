@@ -97,7 +97,7 @@ def question(unit: Unit, outside: tuple[Path, ...]) -> bytes:
     try:
         return msgspec.json.encode(asked) + b"\n"
     except UnicodeEncodeError as error:
-        raise TreeError(f"{unit.origin}: the recorded command is no text in UTF-8") from error
+        raise TreeError(f"{unit.origin}: the recorded command is not valid UTF-8") from error
 
 
 @cache
@@ -188,7 +188,7 @@ def answer(line: bytes) -> UnitAnswer:
     try:
         return _ANSWER.decode(line)
     except msgspec.MsgspecError as error:
-        raise ScanFailed(f"the program that parses sources answered what cannot be read ({error})") from error
+        raise ScanFailed(f"the program that parses sources gave an invalid answer ({error})") from error
 
 
 def record_of(part: bytes) -> str:

@@ -113,7 +113,7 @@ def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Dat
     own = tuple(_of_tree(units, tree, made))
     if not own:
         raise ScanFailed(
-            f"{title} are of other sources ({units[0].file}) than {tree}; give --tree the sources that were built"
+            f"{title} belong to other sources ({units[0].file}) than {tree}; give --tree the sources that were built"
         )
     generated = (build,) if build else (tree / "include" / "generated", *(tree / "arch").glob("*/include/generated"))
     return Database(tree.resolve(), made.resolve(), own, title, builds=generated)
@@ -127,7 +127,7 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
             raise ScanFailed(f"{build or tree} has no compiled objects; build the kernel there")
         known = unit_commands(made.preparation, tell)
     except TreeError as error:
-        raise ScanFailed(f"there is nothing that says how {tree} is compiled: {error}") from error
+        raise ScanFailed(f"cannot find how {tree} is compiled: {error}") from error
     image, origin = made.preparation.image, known.directory / "Makefile"
     units = (Unit(f"{image}/{unit}", known.directory, command, origin) for unit, command in known.commands.items())
     builds = (known.directory, image)

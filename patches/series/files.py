@@ -102,9 +102,7 @@ def _named(tree: Path, commit: str) -> str:
     asked = ("log", "-1", "--no-show-signature", f"--abbrev={_ABBREVIATED}", '--format=%h ("%s")', "--end-of-options")
     found = known.answer(*asked, commit, "--") if known else ""
     if not found:
-        raise TreeError(
-            f'{tree} has no commit {commit!r}; --fixes takes one of its history, or HASH ("subject") as it is'
-        )
+        raise TreeError(f'{tree} has no commit {commit!r}; --fixes needs a commit of its history, or HASH ("subject")')
     return found
 
 
@@ -136,7 +134,7 @@ def patch_files(
 def _check(steps: Sequence[SeriesStep], tree: Path) -> None:
     """Raise ``TreeError`` where a step does not begin with what the one before it, or the tree, has."""
     if not steps or not all(step.changes for step in steps):
-        raise TreeError(f"there is nothing to change in {tree}, so there is no patch to write")
+        raise TreeError(f"nothing to change in {tree}")
     known: dict[str, bytes | None] = {}
     for change in (change for step in steps for change in step.changes):
         if change.file not in known:

@@ -73,7 +73,9 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
     if not layout.name:
         remedy = f"the record of {name} has no name in the source; give it one and build again"
     elif recorded is not None:
-        remedy = f"that file is in the tree, so a macro generates the record, which cannot be patched; or {remedy}"
+        remedy = (
+            f"that file is in the tree, so a macro generates the record, which is out of range patched; or {remedy}"
+        )
     said = f" (the debug information says {layout.place})" if layout.file else ""
     said += "".join(f"; {one}" for one in unread[:_SHOWN])
     raise DeclarationNotFound(f"{tree} declares no record {name} with the members of the ELF file{said}; {remedy}")

@@ -72,7 +72,7 @@ def _opened(root: Path, file: str | os.PathLike[str]) -> int:
     # An absolute link may lead to a place below the root after all.
     place = Path(os.path.realpath(root / file))
     if not place.is_relative_to(root.resolve()):
-        raise OSError(errno.EXDEV, "it lies outside of the tree", str(place))
+        raise OSError(errno.EXDEV, "it is outside the tree", str(place))
     return os.open(place, _HOW | os.O_NOFOLLOW)
 
 

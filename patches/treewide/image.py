@@ -82,7 +82,7 @@ class TreeImage:
 def tree_image(tree: Path) -> Iterator[TreeImage]:
     """An image that lasts as long as the block; raises ``TreeError`` where ``tree`` cannot be read."""
     if not tree.is_dir():
-        raise TreeError(f"{tree} is no directory; --tree takes the root of the sources")
+        raise TreeError(f"{tree} is not a directory; --tree needs the root of the sources")
     with scratch() as folder:
         yield TreeImage(tree, folder / "tree")
 
@@ -90,7 +90,7 @@ def tree_image(tree: Path) -> Iterator[TreeImage]:
 def _content(root: Path, file: str) -> bytes:
     content = source_bytes(root, file)
     if content is None:
-        raise FileNotFoundError(errno.ENOENT, "it is no file of the tree, or larger than 32 MiB", file)
+        raise FileNotFoundError(errno.ENOENT, "it is not a file of the tree, or is larger than 32 MiB", file)
     return content
 
 

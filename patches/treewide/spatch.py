@@ -155,7 +155,7 @@ def _check(rules: Path) -> None:
     if ended.status:
         lines = [line.strip() for line in ended.output.splitlines() if not _ABOUT_ITSELF.match(line)]
         said = " ".join(" ".join(lines).replace(str(rules), "rules").split())[:_MOST_OF_A_MESSAGE]
-        raise SemanticPatchFailed(f"spatch does not take the semantic patch ({said}); check the names in it")
+        raise SemanticPatchFailed(f"spatch rejects the semantic patch ({said}); check its names")
 
 
 def include_folders(tree: Path, file: str) -> tuple[str, ...]:

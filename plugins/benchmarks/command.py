@@ -76,7 +76,7 @@ def wanted_of(options: BenchmarkOptions) -> tuple[OutputNumber, ...]:
 def _wanted(options: BenchmarkOptions, name: str, pattern: str) -> OutputNumber:
     if not _NAME.fullmatch(name):
         raise BenchmarkUnknown(
-            f"the benchmark {options.benchmark} cannot call a metric {shown(name)}; give a name of letters and digits"
+            f"the benchmark {options.benchmark} has an invalid metric name {shown(name)}; use letters and digits"
         )
 
     def own(setting: str) -> str:
@@ -113,7 +113,7 @@ class CommandBenchmark:
         wall = (Metric(SECONDS, "s", Better.LOWER),) if options.switch("wall") else ()
         metrics = (*(each.metric for each in wanted_of(options)), *wall)
         if len({metric.name for metric in metrics}) < len(metrics):
-            raise BenchmarkUnknown(f"the benchmark {self.name} has two metrics called {SECONDS}; rename the pattern's")
+            raise BenchmarkUnknown(f"the benchmark {self.name} has two metrics {SECONDS}; rename the pattern's")
         return metrics
 
     def obstacle(self, settings: Settings) -> str | None:

@@ -65,14 +65,14 @@ def number(benchmark: str, what: str, word: str, text: str) -> float:
     if _THOUSANDS.fullmatch(plain):
         plain = plain.replace(",", "")
     if not _NUMBER.fullmatch(plain):
-        raise nonsense(benchmark, f"{what} is {printable(word)[:_WORD_CHARACTERS]!r}, which is no number", text)
+        raise nonsense(benchmark, f"{what} is {printable(word)[:_WORD_CHARACTERS]!r}, which is not a number", text)
     return sound(benchmark, what, float(plain), text)
 
 
 def sound(benchmark: str, what: str, value: float, text: str) -> float:
     """``value``, if it is above 0, finite and no absurdity; raises ``BenchmarkNonsense``."""
     if not math.isfinite(value) or not 0 < value <= MOST:
-        raise nonsense(benchmark, f"{what} is {value:g}, which cannot be", text)
+        raise nonsense(benchmark, f"{what} is {value:g}, which is out of range", text)
     return value
 
 
@@ -114,12 +114,12 @@ def checked(benchmark: str, pattern: str) -> str:
         compiled = re.compile(pattern, re.MULTILINE)
     except (re.error, RecursionError, OverflowError) as error:
         raise BenchmarkUnknown(
-            f"the pattern {shown(pattern)} of the benchmark {benchmark} is no regular expression of Python: {error}"
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} is not a Python regular expression: {error}"
         ) from error
     if GROUP not in compiled.groupindex and compiled.groups != 1:
         raise BenchmarkUnknown(
-            f"the pattern {shown(pattern)} of the benchmark {benchmark} does not say where the number is: "
-            f"put (?P<{GROUP}>...) around it"
+            f"the pattern {shown(pattern)} of the benchmark {benchmark} has no group for the number: put"
+            f" (?P<{GROUP}>...) around it"
         )
     return pattern
 

@@ -148,7 +148,7 @@ class PerfBench:
         """The suite's words; raises ``BenchmarkUnknown`` for a setting that it does not have."""
         for name in ("loops", "seconds", "size"):
             if name in options.settings and f"{{{name}}}" not in suite.words:
-                raise options.refuse(name, "none, for this suite has no such thing")
+                raise options.refuse(name, "nothing, because this suite has no such setting")
         loops = options.whole("loops", suite.loops or 1, 1, 10**12)
         size = options.text("size", "1MB")
         if not _SIZE.fullmatch(size):

@@ -164,8 +164,7 @@ def directory(options: BenchmarkOptions, what: str) -> Path:
     """The folder that the user has; raises ``BenchmarkUnknown`` when none is named."""
     if DIRECTORY not in options.settings:
         raise BenchmarkUnknown(
-            f"the benchmark {options.benchmark} does not come with linesmith; "
-            f'say where it is with {DIRECTORY} = "{what}"'
+            f'the benchmark {options.benchmark} is not part of linesmith; set its place with {DIRECTORY} = "{what}"'
         )
     return Path(os.path.abspath(Path(options.text(DIRECTORY)).expanduser()))  # noqa: PTH100 - links keep their names
 

@@ -137,7 +137,7 @@ class UnixBench:
         counts = [match for match in map(_COUNT.fullmatch, (line.strip()[:80] for line in text.splitlines())) if match]
         bases = {int(match[2]) for match in counts}
         if len(counts) != crew.workers or len(bases) != 1:
-            raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies told what they counted", text)
+            raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies reported a count", text)
         total = sum(float(match[1]) for match in counts)
         base = bases.pop()
         return sound(self.name, "the score", total / crew.seconds * base if base else total, text)

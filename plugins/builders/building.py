@@ -137,7 +137,7 @@ def run(command: BuildCommand, log: Path, deadline: float, lock: int) -> int:
     if ended is None:
         return -signal.SIGKILL
     if ended.late:
-        raise BuildFailed(f"the build did not end in its time and was stopped; give it more; see {log}")
+        raise BuildFailed(f"the build did not finish in time and was stopped; raise its time limit; see {log}")
     return ended.status
 
 
@@ -261,7 +261,7 @@ def _writing(what: str) -> Iterator[None]:
     except OSError as error:
         place = error.filename or what
         if error.errno in files.FULL:
-            raise DiskFull(f"no space is left for {place}; free some and resume") from error
+            raise DiskFull(f"no space left for {place}; free some and resume") from error
         raise OutputError(f"{place} cannot be written ({error.strerror}); choose another folder") from error
 
 

@@ -64,7 +64,7 @@ def read(patch: str) -> tuple[FileDiff, ...]:
     """Every file diff of the text, in order; what stands around them is passed over. Raises ``PatchRefused``."""
     diffs = tuple(_diffs(patch.removesuffix("\n").split("\n")))
     if not diffs:
-        raise PatchRefused("the patch holds no unified diff; give one as `git diff` or `diff -u` writes it")
+        raise PatchRefused("the patch holds no unified diff; give the output of `git diff` or `diff -u`")
     return diffs
 
 
@@ -142,7 +142,9 @@ def _renamed(headers: dict[str, str]) -> bool:
 def _executable(headers: dict[str, str], name: str) -> bool | None:
     modes = [headers[word] for word in ("new file mode", "new mode", "deleted file mode") if word in headers]
     if any(mode not in _PLAIN for mode in modes):
-        raise PatchRefused(f"the patch makes {name} something else than a plain file; only plain files can be patched")
+        raise PatchRefused(
+            f"the patch makes {name} something other than a regular file; only regular files can be patched"
+        )
     return _PLAIN[modes[0]] if modes else None
 
 
@@ -151,7 +153,7 @@ def _hunks(lines: Sequence[str], place: int, name: str) -> tuple[tuple[Hunk, ...
     while place < len(lines) and (head := _RANGE.match(lines[place])):
         hunk, place = _hunk(lines, place + 1, head)
         if hunk is None:
-            raise PatchRefused(f"hunk {len(hunks) + 1} of {name} is damaged; make the patch again")
+            raise PatchRefused(f"hunk {len(hunks) + 1} of {name} is damaged; create the patch again")
         hunks.append(hunk)
     return tuple(hunks), place
 
@@ -199,7 +201,7 @@ def _name(text: str) -> str | None:
 def _inside(name: str) -> str:
     """The path, which stays within the tree."""
     if not name or "\0" in name or any(part in ("", ".", "..", ".git") for part in name.split("/")):
-        raise PatchRefused(f"the patch names {name!r}, which is no path within the tree; write a/PATH and b/PATH")
+        raise PatchRefused(f"the patch names {name!r}, which is not a path within the tree; write a/PATH and b/PATH")
     return name
 
 
@@ -252,12 +254,12 @@ def _apply(diff: FileDiff, changed: dict[str, Plain | None], tree: Reader) -> No
         old = diff.new  # x.orig as the old name often stands for the new name's own file
     before = current(old) if old else None
     if old and before is None:
-        raise PatchRefused(f"the patch changes {old}, which the tree does not have; give the tree that it is for")
+        raise PatchRefused(f"the patch changes {old}, which the tree does not have; give the tree that it applies to")
     if diff.new and diff.new != old and current(diff.new) is not None:
-        raise PatchRefused(f"the patch makes {diff.new}, which the tree has already; is it applied there?")
+        raise PatchRefused(f"the patch creates {diff.new}, which already exists; is the patch applied?")
     content = _patched(before.content if before else b"", diff)
     if diff.new is None and content:
-        raise PatchRefused(f"the patch removes {old}, which has more lines than it names; make the patch again")
+        raise PatchRefused(f"the patch removes {old}, which has more lines than it lists; create the patch again")
     if old and old != diff.new and not diff.stays:
         changed[old] = None
     if diff.new:
@@ -278,8 +280,8 @@ def _patched(content: bytes, diff: FileDiff) -> bytes:
         place = _place(lines, hunk, expected, used)
         if place is None:
             raise PatchRefused(
-                f"hunk {number} of {diff.name} (line {hunk.start}) does not apply: its lines are not there; "
-                "make the patch for this state of the tree"
+                f"hunk {number} of {diff.name} (line {hunk.start}) does not apply: the tree has other lines there;"
+                " rebase the patch"
             )
         result += lines[used:place]
         result += hunk.after

@@ -77,7 +77,7 @@ def patched(census: Census, patches: tuple[str, ...], appended: Mapping[str, str
     for path, text in appended.items():
         before = changed[path] if path in changed else plain(path)
         if before is None:
-            raise TreeError(f"{census.tree} has no {path}, which a placebo of it changes; go without placebos")
+            raise TreeError(f"{census.tree} has no {path}, which a placebo changes; run without placebos")
         changed[path] = Plain(before.content + text.encode(), before.executable)
     return changed
 

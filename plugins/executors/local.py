@@ -147,7 +147,7 @@ class LocalExecutor:
         """Workers with the warm folders ``folder``/0, /1 ...; raises ``ExecutorFailed`` for a strange setting."""
         workers = settings.get("workers", max(1, min(4, (os.cpu_count() or 1) // 2)))
         if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= _MOST_WORKERS:
-            raise ExecutorFailed(f"workers = {workers!r} is no number from 1 to {_MOST_WORKERS}; give --workers N")
+            raise ExecutorFailed(f"workers = {workers!r} is not a number from 1 to {_MOST_WORKERS}; give --workers N")
         pool = LocalPool(folder, workers)
         try:
             yield pool
@@ -178,7 +178,7 @@ class LocalPool:
         future: Future[T] = Future()
         with self._changed:
             if self._closed:
-                raise ExecutorFailed("the workers have been sent home already; open the executor again")
+                raise ExecutorFailed("the workers have ended; open the executor again")
             self._waiting.append(_LocalTask(function, needs, future))
             self._changed.notify_all()
         return future

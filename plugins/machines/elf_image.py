@@ -53,7 +53,7 @@ def read_elf(path: Path) -> ElfImage:
         try:
             return _image(file)
         except ValueError as error:
-            raise ElfError(f"{path} is a damaged ELF file ({error}); give one that is whole") from error
+            raise ElfError(f"{path} is a damaged ELF file ({error}); give an intact file") from error
 
 
 def opened(path: Path) -> ElfFile:
@@ -64,14 +64,14 @@ def opened(path: Path) -> ElfFile:
         raise ElfError(f"{path} cannot be read as an ELF file ({error}); give another") from error
     if not file.is_elf:
         file.data.close()
-        raise ElfError(f"{path} is no ELF file; give a program or a vmlinux")
+        raise ElfError(f"{path} is not an ELF file; give a program or a vmlinux")
     return file
 
 
 def _image(file: ElfFile) -> ElfImage:
     path = file.path
     if not file.is_little_endian_64:
-        raise ElfError(f"{path} is not 64-bit little-endian, which is what can be simulated; give another build")
+        raise ElfError(f"{path} is not 64-bit little-endian, so it cannot be simulated; give another build")
     kind, machine = file.kind_and_machine
     if machine not in _MACHINES:
         raise ElfError(f"{path} is for ELF machine {machine}, but x86-64 and aarch64 are simulated; give another build")
@@ -143,7 +143,9 @@ def _interpreters(script: Path) -> Iterator[Path]:
 
 def _existing(path: Path, wanted_by: Path) -> Path:
     if not path.is_file():
-        raise ToolMissing(f"{wanted_by} needs {path}, which is not here; install it or put it into an --overlay folder")
+        raise ToolMissing(
+            f"{wanted_by} needs {path}, which is not installed; install it or add it to an --overlay directory"
+        )
     return path
 
 

@@ -55,7 +55,7 @@ def steps_done(
             raise GuestOutOfMemory(f"{starved}; give the machine more memory; then {error}") from error
         raise
     if starved := console.starved():
-        raise GuestOutOfMemory(f"{starved}; give the machine more memory; all it said is in {console.log}")
+        raise GuestOutOfMemory(f"{starved}; give the machine more memory; its output is in {console.log}")
     return done
 
 

@@ -247,7 +247,7 @@ def _busybox(machine: str, overlay: Path | None) -> Path:
                 return path
     if machine == os.uname().machine:
         raise ToolMissing(
-            "the guest's shell is a static busybox, which is not here; install the package busybox-static"
+            "the guest's shell is a static busybox, which is not installed; install the package busybox-static"
         )
     raise ToolMissing(
         f"the guest's shell is a static busybox for {machine}; put one at bin/busybox into a folder and name that by "

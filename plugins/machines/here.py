@@ -81,13 +81,13 @@ def settings_of(site: Site, kind: type[T]) -> T:
     for name, value in site.settings:
         if name not in known:
             names = ", ".join(sorted(known)) or "none"
-            raise PlanError(f"the machine {site.name} knows no setting {name} (it knows {names}); correct the plan")
+            raise PlanError(f"the machine {site.name} has no setting {name} (it has {names}); correct the plan")
         plain, words = _KINDS[known[name]]
         values[name] = _split(value) if plain is tuple and isinstance(value, str) else value
         # TOML's true is no number.
         if type(values[name]) is not plain or (isinstance(value, int) and value < 0):
             raise PlanError(
-                f"the setting {name} of the machine {site.name} is {value!r}, but has to be {words}; correct it"
+                f"the setting {name} of the machine {site.name} is {value!r}, but must be {words}; correct it"
             )
     return kind(**values)
 
@@ -166,9 +166,9 @@ def _done(step: Step, number: int, built: Built, scratch: Path, seconds: float) 
     name, rest = name_of(step, number), f"what it had printed is in {output} and {errors}"
     status = ended.status if ended.status >= 0 else _SIGNALLED - ended.status
     if ended.late:
-        raise GuestHung(f"{name} was not done after {seconds:.0f} s and was killed; {rest}")
+        raise GuestHung(f"{name} was killed after {seconds:.0f} s; {rest}")
     if ended.too_long:
         raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB and was killed; {rest}")
     if ended.starved and status:
-        raise GuestOutOfMemory(f"{name} ended with status {status} while the kernel killed for want of memory; {rest}")
+        raise GuestOutOfMemory(f"{name} ended with status {status} while the kernel was out of memory; {rest}")
     return Done(step, status, read_output(output), read_output(errors), ended.seconds)

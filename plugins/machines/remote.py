@@ -156,7 +156,9 @@ class _RemoteOrder:
         running = running_on(self.ssh, self.scratch)
         if running is None:
             why = self.ssh.call(("true",), b"", self.scratch, _COPY_SECONDS).complaint
-            raise GuestFailed(f"{self.ssh.host} cannot be reached: {why}; see that `ssh {self.ssh.host}` works unasked")
+            raise GuestFailed(
+                f"{self.ssh.host} cannot be reached: {why}; check that `ssh {self.ssh.host}` works without a prompt"
+            )
         return running
 
     def booted(self, before: RunningKernel) -> RunningKernel:
@@ -179,7 +181,7 @@ class _RemoteOrder:
         log.write_text(answer.output.decode("utf-8", "replace") + answer.errors, "utf-8")
         if answer.status and answer.connected:
             what = f"the boot command ended with status {answer.status}: {answer.complaint}"
-            raise GuestNotBooted(f"{what}; all it said is in {log}")
+            raise GuestNotBooted(f"{what}; its output is in {log}")
 
     def boot_script(self, root: str) -> str:
         """What is run there to boot, with kernels below ``root``."""
@@ -210,7 +212,7 @@ class _RemoteOrder:
             log = self.scratch / "kernel.log"
             log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
             if died := Console(log).death():
-                raise GuestPanicked(f"the kernel of {self.ssh.host} said: {died}; all it said is in {log}")
+                raise GuestPanicked(f"the kernel of {self.ssh.host} died: {died}; its output is in {log}")
         return session
 
     def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:

@@ -209,8 +209,8 @@ def kernel_to_boot(built: Built) -> KernelToBoot:
         raise GuestNotBooted(str(error)) from error
     if not (build_id or release):
         raise GuestNotBooted(
-            f"the build {built.key} has neither a vmlinux with a build-id nor a kernel with a release, so that nobody "
-            "could tell whether it has booted; keep vmlinux among its products"
+            f"the build {built.key} has neither a vmlinux with a build-id nor a kernel with a release, so its boot"
+            " cannot be verified; add vmlinux to its products"
         )
     return KernelToBoot(release, build_id)
 

@@ -152,7 +152,7 @@ class Transcript:
         here, there = time.monotonic() - self._here, ended.ended - self._there
         if abs(here - there) > _CLOCK_SECONDS + _CLOCK_SHARE * here:
             raise GuestFailed(
-                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its times are wrong; run it again"
+                f"{there:.1f} s passed on the machine's clock in {here:.1f} s: its clock is wrong; run it again"
             )
         output, errors = scratch / f"step-{number}.output", scratch / f"step-{number}.errors"
         for count, path in ((ended.output, output), (ended.errors, errors)):
@@ -166,7 +166,7 @@ class Transcript:
         line = self._talk.line(doing)
         words = line.split()
         if words[:3] != [self._nonce, word, str(number)]:
-            raise GuestFailed(f"the machine said {line[:80]!r} while {doing}; a step may write to no serial port")
+            raise GuestFailed(f"the machine said {line[:80]!r} while {doing}; a step must not write to a serial port")
         return words[3:]
 
 
@@ -189,7 +189,7 @@ class _StepEnd:
             first, last = float(began.replace(",", ".")), float(ended.replace(",", "."))
             return cls(int(status), first, last, int(starved), int(output), int(errors))
         except ValueError as error:
-            raise GuestFailed(f"the machine's message about {name} makes no sense ({' '.join(words)[:80]})") from error
+            raise GuestFailed(f"the machine's message about {name} is invalid ({' '.join(words)[:80]})") from error
 
     @property
     def seconds(self) -> float:
@@ -202,8 +202,8 @@ class _StepEnd:
             raise GuestFailed(f"{name} printed more than {MOST_BYTES >> 20} MiB; its beginning is in {path}")
         if self.starved and self.status:
             raise GuestOutOfMemory(
-                f"{name} ended with status {self.status} while the kernel killed for want of memory; give the machine "
-                f"more, or the step less to do; what it printed is in {path}"
+                f"{name} ended with status {self.status} while the kernel was out of memory; give the machine more,"
+                f" or the step less to do; what it printed is in {path}"
             )
 
 

@@ -249,8 +249,8 @@ def read_kernel(path: Path) -> KernelImage:
     if head[:4] == b"\x7fELF":
         return _elf_kernel(path)
     raise KernelNotBootable(
-        f"{path} is no kernel that can be booted; give --kernel the bzImage (x86-64: /boot/vmlinuz-*, or "
-        "arch/x86/boot/bzImage of a build) or the Image (aarch64)"
+        f"{path} is not a bootable kernel; give --kernel the bzImage (x86-64: /boot/vmlinuz-*, or"
+        " arch/x86/boot/bzImage of a build) or the Image (aarch64)"
     )
 
 

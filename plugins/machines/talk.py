@@ -121,7 +121,7 @@ class Wire:
         while b"\n" not in self._pending:
             self._pending += self._more(doing)
             if len(self._pending) > _MOST_BYTES:
-                raise GuestFailed(f"the machine sends without end while {doing}; see what it runs")
+                raise GuestFailed(f"the machine does not stop sending while {doing}; see what it runs")
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
 

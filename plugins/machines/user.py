@@ -91,7 +91,7 @@ def program_of(name: str) -> ElfImage:
     """The program called ``name``, found as a shell does; raises ``ToolMissing`` when it is none that can be run."""
     found = shutil.which(name)
     if found is None:
-        raise ToolMissing(f"the program {name} is not found or cannot be run; name its path behind --")
+        raise ToolMissing(f"the program {name} is not found or cannot be run; give its path after --")
     path = Path(found).resolve()
     if not is_elf(path):
         raise ToolMissing(f"{name} is a script; name the program that it runs, with its arguments, behind --")
@@ -191,7 +191,7 @@ class Border(Enum):
 def marker_program(machine: str, border: Border) -> bytes:
     """A static ELF executable for ``machine`` (``x86_64`` or ``aarch64``); raises ``ToolMissing`` for others."""
     if machine not in _MACHINE_NUMBERS:
-        raise ToolMissing(f"there is no marker for {machine}; record an x86_64 or aarch64 guest")
+        raise ToolMissing(f"the machine {machine} is not supported; record an x86_64 or aarch64 guest")
     if machine == "x86_64":
         # nopl 0x4c534d0X(%rax), which reads nothing; mov $60,%eax; xor %edi,%edi; syscall, which is exit(0).
         marker = b"\x0f\x1f\x80" + struct.pack("<I", 0x4C534D00 | border.value)

@@ -183,7 +183,7 @@ def decode_compact(data: bytes) -> Profile:
     unpacking = zlib.decompressobj()
     document = unpacking.decompress(memoryview(data)[begin:], MOST_BYTES)
     if not unpacking.eof or unpacking.unused_data:
-        raise ValueError("it is cut off, larger than any recorder makes it, or goes on behind its end")
+        raise ValueError("it is truncated, larger than any recorder makes it, or has data after its end")
     found = msgspec.msgpack.decode(document, type=ProfileColumns)
     profile = printable_profile(msgspec.json.decode(found.profile, type=Profile))
     return replace(profile, lines=tuple(_records(CacheLine, found.lines)))
@@ -209,13 +209,13 @@ def _values(field: ColumnField, column: Column, rows: int) -> Iterable[Any]:
         return _items(field, column, rows)
     lengths, items = _numbers(column, rows), column.items
     if items is None or int(lengths.sum()) != items.rows or (not field.many and lengths.max(initial=0) > 1):
-        raise ValueError(f"its column {field.name} is none of lists")
+        raise ValueError(f"its column {field.name} is not a list")
     if is_dataclass(field.kind):
         found = _records(field.kind, items)
     elif items.columns.keys() == {_ITEM}:
         found = _items(replace(field, may_be_none=False), items.columns[_ITEM], items.rows)
     else:
-        raise ValueError(f"its column {field.name} is none of lists")
+        raise ValueError(f"its column {field.name} is not a list")
     ends = accumulate(lengths.tolist(), initial=0)
     lists = (tuple(found[begin:end]) for begin, end in pairwise(ends))
     return lists if field.many else (one[0] if one else None for one in lists)
@@ -229,11 +229,11 @@ def _items(field: ColumnField, column: Column, rows: int) -> list[Any]:
     if is_float != (field.kind is float) or as_texts != (column.distinct is not None and kinds <= {str}):
         raise ValueError(f"its column {field.name} has values of another kind")
     if is_float and not np.isfinite(numbers).all():
-        raise ValueError(f"its column {field.name} has what is no number")
+        raise ValueError(f"its column {field.name} has what is not a number")
     found: NDArray[Any] = numbers.astype(bool) if field.kind is bool else numbers
     if column.distinct is not None:
         if numbers.max(initial=0) >= max(len(column.distinct), 1) or kinds - {str, field.kind}:
-            raise ValueError(f"its column {field.name} counts values that it lacks")
+            raise ValueError(f"its column {field.name} has fewer values than counted")
         if any(isinstance(one, int) and one < 0 for one in column.distinct):
             raise ValueError(f"its column {field.name} has a number below 0")
         distinct = (printable(one) if isinstance(one, str) else one for one in column.distinct)
@@ -250,5 +250,5 @@ def _items(field: ColumnField, column: Column, rows: int) -> list[Any]:
 
 def _numbers(column: Column, rows: int) -> NDArray[Any]:
     if column.width not in _TYPES or len(column.numbers) != rows * (column.width or 8):
-        raise ValueError("a column has not as many values as there are records")
+        raise ValueError("a column has another number of values than records")
     return np.frombuffer(column.numbers, _TYPES[column.width])

@@ -90,7 +90,7 @@ def encode_for(profile: Profile, name: Path) -> bytes:
     try:
         return compact.encode_compact(profile)
     except compact.DAMAGE as error:
-        raise ProfileError(f"{name} cannot hold this profile: {error}; name one that ends with {JSON}") from error
+        raise ProfileError(f"{name} cannot store this profile: {error}; name a file that ends with {JSON}") from error
 
 
 def _from_json(data: bytes, source: str) -> Profile:

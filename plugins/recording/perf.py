@@ -61,7 +61,7 @@ class PerfRecorder:
         with printing_to(order.output) as streams, child(_record(order, data), Path.cwd(), streams) as sampled:
             status = wait(sampled, order.command[0], order.seconds)
         if not data.is_file():
-            raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see what it said above")
+            raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see its output above")
         tell("reading the samples")
         return Recorded(profile=PerfData().read(data, "perf's recording")[0])
 

@@ -110,7 +110,7 @@ def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[
 
 def _address(function: str, guest: Guest) -> str:
     if guest.vmlinux is None:
-        raise NotRecorded(f"where {function} lies is told by --vmlinux; give the one that belongs to the kernel")
+        raise NotRecorded(f"finding {function} needs --vmlinux; give the vmlinux of the kernel")
     address = SymbolTable(code_symbols(guest.vmlinux)).address_of(function)
     if address is None:
         raise NotRecorded(f"{guest.vmlinux} has no function {function}; name one of /proc/kallsyms")

@@ -52,8 +52,8 @@ class QemuUserRecorder:
         if ran.status and not (scratch / RECORDING).is_file():
             how = f"was killed by signal {-ran.status}" if ran.status < 0 else f"ended with status {ran.status}"
             raise GuestFailed(
-                f"{order.command[0]} {how} before its recording was written; make it end by itself, or end the region "
-                "with --to"
+                f"{order.command[0]} {how} before its recording was written; let it end by itself, or end the region"
+                " with --to"
             )
         text = read_recording(scratch / RECORDING)
         return Recorded(_profile(order, program, ran, text))

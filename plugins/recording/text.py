@@ -110,7 +110,7 @@ def read_recording(path: Path) -> RecordingText:
                 _take(recording, words, f"{path}:{number}")
     except FileNotFoundError as error:
         raise NotRecorded("QEMU ended without a recording; the region of interest was never reached") from error
-    raise NotRecorded(f"{path} is cut off, its last row is not '{_END}'; make room on the disk and record again")
+    raise NotRecorded(f"{path} is truncated: its last row is not '{_END}'; free disk space and record again")
 
 
 def _take(recording: RecordingText, words: list[str], place: str) -> None:

@@ -46,7 +46,7 @@ class DrgnMemory:
         except (LookupError, AttributeError, ValueError, drgn.FaultError, drgn.BadDataError) as error:
             # Kernels move their records; drgn and this reader know them up to their own release.
             raise SnapshotError(
-                f"drgn {version('drgn')} cannot find its way in {memory} ({error}); a newer drgn may know this kernel"
+                f"drgn {version('drgn')} cannot read {memory} ({error}); a newer drgn may support this kernel"
             ) from error
 
 
@@ -76,7 +76,7 @@ def read_snapshot(path: Path) -> Snapshot:
     except OSError as error:
         raise SnapshotError(f"cannot read the snapshot {path}: {error.strerror}; name another file") from error
     if len(data) > _MOST_BYTES:
-        raise SnapshotError(f"{path} is larger than any snapshot; give what `linesmith snapshot` wrote")
+        raise SnapshotError(f"{path} is too large for a snapshot; give a file written by `linesmith snapshot`")
     return _decoded(data, path)
 
 
@@ -85,13 +85,13 @@ def _decoded(data: bytes, path: Path) -> Snapshot:
         version = msgspec.json.decode(data, type=_SnapshotHead).version
         if version != VERSION:
             raise SnapshotError(
-                f"{path} is a snapshot of linesmith in version {version}, but this linesmith reads version {VERSION}; "
-                "take it again, or use the linesmith that wrote it"
+                f"{path} has snapshot version {version}, but this linesmith reads version {VERSION}; take it again,"
+                " or use the linesmith that wrote it"
             )
         snapshot = msgspec.json.decode(data, type=_SnapshotDocument).snapshot
     except (msgspec.MsgspecError, RecursionError) as error:
         raise SnapshotError(
-            f"{path} is no snapshot, or a damaged one ({error}); give what `linesmith snapshot` wrote"
+            f"{path} is not a snapshot, or is damaged ({error}); give a file written by `linesmith snapshot`"
         ) from error
     areas = snapshot.areas
     if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _ADDRESSES for one in areas):

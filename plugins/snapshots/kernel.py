@@ -57,7 +57,7 @@ def _live() -> drgn.Program:
         program.set_kernel()
     except (OSError, ValueError) as error:
         raise SnapshotError(
-            f"cannot read the running kernel from {LIVE}: {error}; that takes root and CONFIG_PROC_KCORE"
+            f"cannot read the running kernel from {LIVE}: {error}; this needs root and CONFIG_PROC_KCORE"
         ) from error
     return program
 
@@ -72,7 +72,9 @@ def _dumped(memory: Path, kernel: MemoryFile) -> drgn.Program:
 
     with MemoryFile(memory) as dump:
         if dump.kind_and_machine[0] != _ET_CORE:
-            raise SnapshotError(f"{memory} is no memory dump but another ELF file; give what dump-guest-memory wrote")
+            raise SnapshotError(
+                f"{memory} is an ELF file but not a memory dump; give a file written by dump-guest-memory"
+            )
         text = vmcoreinfo_of(dump, kernel, find)
     program = drgn.Program(vmcoreinfo=text)
     try:
@@ -114,8 +116,8 @@ class MemoryFile(ElfFile):
     def _check(self) -> None:
         if not self.is_little_endian_64:
             raise SnapshotError(
-                f"{self.path} is no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one "
-                "(format elf), and a kernel build its vmlinux"
+                f"{self.path} is not a 64-bit little-endian ELF file; give a dump of QEMU's dump-guest-memory"
+                " (format elf) and a vmlinux"
             )
         try:
             end = max((segment.offset + segment.file_bytes for segment in self.segments), default=0)
@@ -150,9 +152,7 @@ def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile, symbols: SymbolTable) -
     """
     build_id = vmlinux.build_id
     if build_id is None:
-        raise SnapshotError(
-            f"{vmlinux.path} has no build-id; give the vmlinux of the dumped kernel, not stripped of it"
-        )
+        raise SnapshotError(f"{vmlinux.path} has no build-id; give the vmlinux of the dumped kernel, with its build-id")
     others = []
     for text in _texts_in(dump):
         found = value_of(text, "BUILD-ID")

@@ -82,10 +82,10 @@ def test_a_layout_with_accesses_obeys_its_schema(program: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        (("--type", "nod"), "no struct or union is called 'nod' in the debug information; did you mean node?"),
+        (("--type", "nod"), "no type 'nod' in the debug information; did you mean node?"),
         (("--type", "node", "--member", "cuont"), "linesmith: struct node has no member cuont; did you mean count?"),
-        (("--member", "count"), "linesmith access: --member is one of a record; add --type TYPE"),
-        (("--function", "wlak"), "no function is called 'wlak' in the code that was mapped; did you mean walk?"),
+        (("--member", "count"), "linesmith access: --member needs the record; add --type TYPE"),
+        (("--function", "wlak"), "no function 'wlak' in the analyzed code; did you mean walk?"),
         (("--address", "0x10"), "0x10 lies in no function whose code was mapped"),
         (("--address", "walk+one"), "'walk+one' is no address; write it as"),
         (("--type", "node", "--function", "walk"), "are different questions; ask one at a time"),

@@ -62,7 +62,7 @@ def test_what_is_no_record_has_a_type_and_no_member() -> None:
 
 @pytest.mark.parametrize("name", ["insort", "unused"])
 def test_an_unknown_function_is_told_with_near_names(name: str) -> None:
-    with pytest.raises(FunctionNotFound, match="no function is called '" + name):
+    with pytest.raises(FunctionNotFound, match="no function '" + name):
         accesses_in(name, MAP)
 
 

@@ -95,7 +95,7 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DebugInfoMissing, match="program"):
         read_accesses(compiled(tmp_path, SOURCE, "-O2", "-g0", name="program"))
     riscv = compiled(tmp_path, SOURCE, "-O2", *RISCV, compiler=CLANG)
-    with pytest.raises(CodeMissing, match="cannot be followed, only that for x86-64 and aarch64"):
+    with pytest.raises(CodeMissing, match="cannot be analyzed, only code for x86-64 and aarch64"):
         read_accesses(riscv)
     (tmp_path / "text").write_text("no code here")
     with pytest.raises(ElfError):

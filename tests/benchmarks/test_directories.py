@@ -83,7 +83,7 @@ def test_a_folder_with_spaces_is_one_word(tmp_path: Path, scratch: Path) -> None
 def test_copies_that_did_not_tell_are_missed() -> None:
     text = "benchmark copies\nworkers 2\noperations 2\nseconds 10\ncpu-seconds 1\nper-second 0.2\n"
     done = Done(Step(("copies",)), 0, text, "COUNT|5|60|lpm\n")
-    with pytest.raises(BenchmarkNonsense, match="1 of 2 copies told what they counted"):
+    with pytest.raises(BenchmarkNonsense, match="1 of 2 copies reported a count"):
         benchmark("unixbench").parse({"directory": "/opt", "test": "shell8"}, [done])
 
 
@@ -122,7 +122,7 @@ def test_seconds_of_warm_up_are_no_measurement() -> None:
         (
             "unixbench",
             {"test": "shell8"},
-            'does not come with linesmith; say where it is with directory = "/path/to/UnixBench"',
+            'is not part of linesmith; set its place with directory = "/path/to/UnixBench"',
         ),
         ("unixbench", {"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
         (

@@ -83,7 +83,7 @@ def test_a_program_that_is_not_here_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         (
             "perf-bench",
             {"suite": "futex wake", "loops": 3},
-            "loops = 3 is no setting .* give none, for this suite has no such thing",
+            "loops = 3 is no setting .* give nothing, because this suite has no such setting",
         ),
         ("perf-bench", {"suite": "mem memcpy", "size": "much"}, "give a size such as 64KB or 1MB"),
         ("stress-ng", {}, 'needs a stressor: give stressor = "exec"'),

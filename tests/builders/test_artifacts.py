@@ -95,7 +95,7 @@ def test_a_disk_that_is_full_leaves_no_artifact(tmp_path: Path) -> None:
         pytest.skip(f"no small file system can be mounted here: {ended.stderr}")
     first, second, kept, small = ended.stdout.splitlines()
     assert first == second
-    assert first.startswith("no space is left for ")
+    assert first.startswith("no space left for ")
     assert kept == "[]"
     assert small == "1"
 

@@ -74,7 +74,7 @@ APPLIED = {
     "the old name may be that of a backup": (CHANGED.replace("--- a/f", "--- a/f.orig\t2026-01-01"), TEN, {"f": FIVE}),
 }
 TWICE = CHANGED + CHANGED.partition("\n")[2].partition("\n")[2]
-NOT_THERE = "does not apply: its lines are not there; make the patch for this state of the tree"
+NOT_THERE = "does not apply: the tree has other lines there; rebase the patch"
 REFUSED = {
     "other context": (CHANGED, TEN.replace("line 6", "line 6 "), f"hunk 1 of f (line 4) {NOT_THERE}"),
     "hunks that overlap": (TWICE, TEN, "hunk 2 of f (line 4) does not apply"),
@@ -95,7 +95,7 @@ REFUSED = {
         "binary file",
     ),
     "a hunk that is cut off in a line": (CHANGED.removesuffix(" line 6\n"), TEN, "hunk 1 of f is damaged; make the"),
-    "a hunk that is cut off": (CHANGED.partition("-line 5")[0], TEN, "hunk 1 of f is damaged; make the patch again"),
+    "a hunk that is cut off": (CHANGED.partition("-line 5")[0], TEN, "hunk 1 of f is damaged; create the patch again"),
     "no patch": ("", TEN, "holds no unified diff"),
     "a text": ("nothing to see\n", TEN, "holds no unified diff"),
     "half a head": ("--- a/f\n", TEN, "holds no unified diff"),
@@ -147,7 +147,7 @@ def test_paths_out_of_the_tree(name: str) -> None:
 @pytest.mark.parametrize("mode", ["120000", "160000"])
 def test_no_links_are_made(mode: str) -> None:
     patch = f"diff --git a/l b/l\nnew file mode {mode}\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc\n"
-    assert refusal(patch) == "the patch makes l something else than a plain file; only plain files can be patched"
+    assert refusal(patch) == "the patch makes l something other than a regular file; only regular files can be patched"
 
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "-- c\n", "+++ d\n", "@@ -1 +1 @@\n"]), max_size=12)

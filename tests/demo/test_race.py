@@ -88,7 +88,7 @@ def test_a_gain_is_shown_with_its_spread() -> None:
 def test_noise_is_not_called_a_result_and_siblings_of_one_core_are_mentioned() -> None:
     assert "The lookups differ too much from run to run to tell" in told(EVEN, [60.0, 170.0] * 6)[-1]
     *_, answer, mind = told(EVEN, EVEN, ThreadPlacement.SIBLINGS)
-    assert answer == "No difference of the lookups was seen here."
+    assert answer == "No difference in lookups per second."
     assert "siblings share their first-level cache" in mind
 
 

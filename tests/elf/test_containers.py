@@ -74,7 +74,7 @@ def usage_error(file: Path) -> str:
 
 
 def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None:
-    expected = "linesmith layout: ELF: file 'FILE' does not exist; give the path of one that does"
+    expected = "linesmith layout: ELF: file 'FILE' does not exist; give an existing path"
     assert usage_error(tmp_path / "absent") == expected
     assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give the path of a file"
     os.mkfifo(tmp_path / "fifo")
@@ -86,7 +86,7 @@ def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None
 def test_unreadable_file(tmp_path: Path) -> None:
     file = tmp_path / "input"
     file.touch(0o000)
-    expected = "linesmith layout: ELF: file 'FILE' is not readable; give the path of one that you may read"
+    expected = "linesmith layout: ELF: file 'FILE' is not readable; give a path with read permission"
     assert usage_error(file) == expected
 
 
@@ -126,7 +126,7 @@ def test_names_of_files_that_are_no_utf8_or_would_steer_the_terminal(tmp_path: P
     file.write_bytes(compiled(tmp_path).read_bytes())
     refused = refusal(file)
     assert refused.error == "ElfError"
-    assert refused.sentence.endswith(r"na\xffme.o: the name is no UTF-8; give the file by another name (a link to it)")
+    assert refused.sentence.endswith("na\\xffme.o: the file name is not valid UTF-8; use another name (a link)")
     file = tmp_path / "red\x1b[31m\nlinesmith: all is well"
     file.write_bytes(b"no ELF file")
     assert refusal(file).sentence.endswith(r"red\u001b[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))

@@ -80,7 +80,7 @@ def test_notes_that_lie_over_one_another_end_the_reading(tmp_path: Path) -> None
     struct.pack_into("<H", header, 56, 1000)
     row = struct.pack("<IIQQQQQQ", 4, 4, 64, 0, 0, 1 << 20, 1 << 20, 4)
     (tmp_path / "core").write_bytes(bytes(header) + row * 1000)
-    with ElfFile(tmp_path / "core") as file, pytest.raises(ValueError, match="its notes overlap"):
+    with ElfFile(tmp_path / "core") as file, pytest.raises(ValueError, match="its notes overlap each other"):
         assert file.build_id
 
 

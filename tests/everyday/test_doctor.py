@@ -37,7 +37,7 @@ def program(folder: Path, name: str, content: bytes) -> Path:
     ("script", "readiness", "found"),
     [
         (b"#!/bin/sh\necho ccache version 4.7.5\n", "ready", "ccache 4.7.5"),
-        (b"#!/bin/sh\nkill -9 $$\n", "missing", "ccache is there and does not run"),
+        (b"#!/bin/sh\nkill -9 $$\n", "missing", "ccache is installed but does not run"),
     ],
 )
 def test_a_program_has_its_release_or_does_not_run(tmp_path: Path, script: bytes, readiness: str, found: str) -> None:

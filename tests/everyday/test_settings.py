@@ -96,7 +96,7 @@ def test_what_names_or_decides_the_work_cannot_be_set(home: Home) -> None:
         home.user.write_text(f'[defaults]\n{name} = "x"\n')
         done = home.run("config")
         assert done.returncode == 2
-        assert done.stderr.startswith(f"linesmith: {home.user}:2: {name} cannot be set here; what can is build, ")
+        assert done.stderr.startswith(f"linesmith: {home.user}:2: {name} cannot be set here; valid names are build, ")
     home.user.write_text("")
     assert "LINESMITH_" not in home.run("config", LINESMITH_OUTPUT="x", LINESMITH_ELF="y").stdout.partition("cache")[0]
 
@@ -105,7 +105,7 @@ def test_a_tree_can_set_no_path_no_command_and_no_verdict(home: Home) -> None:
     for name in ("build", "cache-dir", "cflags", "format", "machines", "slabinfo", "tree", "fail-on"):
         home.tree.write_text(f'[defaults]\n{name} = "/etc/passwd"\n')
         done = home.run("config")
-        said = f"linesmith: {home.tree}:2: {name} cannot be set here; what can is cpus, kernel, page-size\n"
+        said = f"linesmith: {home.tree}:2: {name} cannot be set here; valid names are cpus, kernel, page-size\n"
         assert (done.returncode, done.stderr) == (2, said)
 
 
@@ -134,17 +134,17 @@ def test_other_tables_of_a_tree_file_are_not_looked_at(home: Home) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("cpus = 4\n", ":1: cpus stands in no table; put it below [defaults]"),
-        ("[slabs]\ncpus = 4\n", ":1: there is no command slabs; call tables like commands, or defaults for all"),
-        ("[slab]\ncpus = [4]\n", ":2: cpus is no text or number; give one, as on the command line"),
-        ("[slab]\nkernel = 6.10\n", ":2: kernel is no whole number; write one, or a text in quotes ('6.10')"),
-        ("[slab]\ncpus = true\n", ":2: cpus is no text or number; give one, as on the command line"),
-        ('[layout]\ntree = "x"\n', ":2: tree cannot be set here; what can is deadline, format\n"),
+        ("cpus = 4\n", ":1: cpus is not in a table; move it below [defaults]"),
+        ("[slabs]\ncpus = 4\n", ":1: there is no command slabs; name tables after commands, or defaults for all"),
+        ("[slab]\ncpus = [4]\n", ":2: cpus is neither text nor a number; write it as on the command line"),
+        ("[slab]\nkernel = 6.10\n", ":2: kernel is not an integer; write an integer, or text in quotes ('6.10')"),
+        ("[slab]\ncpus = true\n", ":2: cpus is neither text nor a number; write it as on the command line"),
+        ('[layout]\ntree = "x"\n', ":2: tree cannot be set here; valid names are deadline, format\n"),
         (
             '[slab]\ncflags = "x"\n',
-            ":2: cflags cannot be set here; what can is cpus, format, kernel, page-size, slabinfo\n",
+            ":2: cflags cannot be set here; valid names are cpus, format, kernel, page-size, slabinfo\n",
         ),
-        ("[slab\n", ":1: this is no TOML: Expected ']' at the end of a table declaration; "),
+        ("[slab\n", ":1: not valid TOML: Expected ']' at the end of a table declaration; "),
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_place(home: Home, text: str, said: str) -> None:
@@ -179,7 +179,7 @@ def test_a_value_that_an_option_does_not_take_has_its_place(home: Home) -> None:
     (home.here / "elf").touch()
     said = f"{home.user}:2: --cpus: 0 is not in the range 1<=x<=65536; give one in that range"
     assert home.run("slab", "elf", "file").stderr == f"linesmith slab: {said}\n"
-    said = "LINESMITH_SLAB_CPUS: 'many' is no number; give one"
+    said = "LINESMITH_SLAB_CPUS: 'many' is not a number; give one"
     assert home.run("slab", "elf", "file", LINESMITH_SLAB_CPUS="many").stderr == f"linesmith slab: {said}\n"
 
 
@@ -214,8 +214,8 @@ def test_origins_are_left_out_unless_asked_for_and_variables_of_other_commands(h
         ((), {"LINESMITH_FROMAT": "json"}, "names no option that can be; did you mean LINESMITH_FORMAT?"),
         (("slab",), {"LINESMITH_SLAP_CPUS": "8"}, "names no option that can be; did you mean LINESMITH_SLAB_CPUS?"),
         ((), {"LINESMITH_XYZZY": "x"}, "names no option that can be; `linesmith config` lists the options"),
-        ((), {"LINESMITH_CPUS": ""}, "is empty and so sets nothing; give it a value, or unset it"),
-        (("diff",), {"LINESMITH_MINUTES": "9"}, "is set and diff does not take it; those that do are bench, tune"),
+        ((), {"LINESMITH_CPUS": ""}, "is set but empty; give it a value, or unset it"),
+        (("diff",), {"LINESMITH_MINUTES": "9"}, "is set but diff does not have it; it applies to bench, tune"),
     ],
 )
 def test_a_variable_that_changes_nothing_is_told_of(

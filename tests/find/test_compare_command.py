@@ -71,12 +71,12 @@ def test_the_json_obeys_the_schema_of_the_documentation(compared: Ran) -> None:
 
 def test_a_report_that_the_text_does_not_hold_is_refused(compared: Ran, mail: Path) -> None:
     status, _, errors = compared("--after-section", "3")
-    assert (status, "mail.txt holds 2 reports, so there is no --after-section 3" in errors) == (2, True)
+    assert (status, "mail.txt holds 2 reports, so --after-section 3 does not exist" in errors) == (2, True)
     mail.write_text(MAIL[: MAIL.index("After:")])
     shutil.rmtree(mail.parent / "cache", ignore_errors=True)
     status, _, errors = compared()
     assert status == 2
-    assert "mail.txt holds 1 report, so nothing is behind report 1 to compare it with" in errors
+    assert "mail.txt holds 1 report, and no other report follows report 1" in errors
     assert "a file named twice means two of its reports" in errors
     assert not (mail.parent / "cache").exists(), "told before anything is made"
 

@@ -103,7 +103,7 @@ def test_a_program_s_samples_are_not_looked_for_in_a_kernel(kernel: File) -> Non
     (access,) = sampled(BASE, BASE, Sampling()).lines[0].accesses
     line = CacheLine(1, BASE, (replace(access, kernel=False),), hitm_local=5, records=5)
     (remark,) = kernel.place(Profile("perf.data", "", "hitm", (line,), sampling=Sampling()), kernel=True).remarks
-    expected = "no sample on a shared line is of kernel code; give the program that was sampled, not "
+    expected = "no sample on a shared line is in kernel code; give the program that was sampled, not "
     assert remark.text.startswith(expected)
 
 

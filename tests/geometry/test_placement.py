@@ -68,7 +68,7 @@ LATE, TWO = struct("s", CHAR, replace(INT, name="late")), struct("s", INT, repla
         (replace(moved(LATE, 1, 1), size=5), "packed"),
         (replace(struct("s", INT, CHAR), size=5), "packed"),
         (moved(TWO, 1, 0), "j overlaps the member before it"),
-        (moved(struct("s", INT, CHAR, LONG), 1, 6), "c is not where C's rules put it"),
+        (moved(struct("s", INT, CHAR, LONG), 1, 6), "c is not at the offset that C's rules give"),
         (replace(struct("s", INT), size=32), "its size is 32 bytes where C's rules give 4"),
     ],
     ids=["a union", "packed", "packed at its end", "an overlap", "a hole without a rule", "a size without a rule"],
@@ -184,7 +184,7 @@ def test_an_alignment_that_the_producer_did_not_state_shows_by_the_hole() -> Non
     for layout, alignment in ((lock, 64), (field, None)):
         members = (layout.members[0], replace(layout.members[1], alignment=None), *layout.members[2:])
         silent = replace(layout, members=members)
-        assert refusal(silent) == f"{members[1].name} is not where C's rules put it"
+        assert refusal(silent) == f"{members[1].name} is not at the offset that C's rules give"
         inferred = with_inferred_alignment(silent)
         assert refusal(inferred) is None
         assert alignment in (None, inferred.members[1].alignment)

@@ -38,7 +38,7 @@ _VARYING = (
     (re.compile(r"/tmp/[\w.-]+"), "TMP"),  # noqa: S108 - a name in a text
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?"), "TIME"),
     (re.compile(r"^Date: .*$", re.MULTILINE), "Date: DATE"),
-    (re.compile(r"^linesmith: following the code of .*\n", re.MULTILINE), ""),
+    (re.compile("^linesmith: analyzing the code of .*\\n", re.MULTILINE), ""),
 )
 
 

@@ -49,8 +49,8 @@ def test_a_cache_directory_that_others_can_write_to_is_refused(cache: Path, give
     with pytest.raises(CacheError) as refused:
         cache_directory()
     assert str(refused.value) == (
-        f"others can write to the cache directory {cache}, so what it holds cannot be believed; "
-        f"remove what it holds and chmod 700 {cache}, or set LINESMITH_CACHE_DIR to another directory"
+        f"others can write to the cache directory {cache}, so its contents cannot be trusted; remove its contents"
+        f" and run chmod 700 {cache}, or set LINESMITH_CACHE_DIR to another directory"
     )
     assert mode(cache) == given
     cache.chmod(0o700)
@@ -111,7 +111,7 @@ def test_an_index_that_another_could_have_put_there_is_not_believed(tmp_path: Pa
     cache.chmod(0o777)
     done = linesmith("layout", elf, "pair", cache=cache)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "struct pair {")
-    assert "the index could not be kept, so the next run reads everything again: others can write" in done.stderr
+    assert "cannot save the index, so the next run reads everything again: others can write" in done.stderr
     assert index.read_bytes() == before
 
 

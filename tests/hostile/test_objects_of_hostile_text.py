@@ -133,7 +133,7 @@ WRONG_OUTPUT = {
     "nested without end": (b'{"x":' + b"[" * 100_000, "it wrote what is no record"),
     "two records of one id": (line(0) + line(0), "record 1 has the id 0"),
     "an impossible size": (line(0, size=1 << 60), "record 0 has an impossible size or alignment"),
-    "a member of no record": (line(0, member(7)), "record 0 has a member of a record that is not there"),
+    "a member of no record": (line(0, member(7)), "record 0 has a member whose type does not exist"),
     "a record that holds itself": (line(0, member(0)), "a record holds itself by value"),
     "a ring of records": (line(0, member(1)) + line(1, member(0)), "a record holds itself by value"),
 }

@@ -40,9 +40,9 @@ def refused(file: Path, *arguments: str) -> str:
     """What is wrong with the index."""
     done = limited("layout", file, *arguments, cache=file.parent / "cache")
     assert (done.returncode, done.stdout) == (2, "")
-    before, _, behind = done.stderr.partition(" is a saved index that is damaged: ")
+    before, _, behind = done.stderr.partition(" is a damaged index: ")
     assert before == f"linesmith: {file}"
-    return behind.removesuffix("; make it again with `linesmith index -o`\n")
+    return behind.removesuffix("; write it again with `linesmith index -o`\n")
 
 
 ITSELF, BEHIND = "a record holds itself by value", "member 0 of record 0 ends behind the record"
@@ -58,7 +58,7 @@ OPEN = member(offset=8, size=0, more=',"dimensions":[0],"flexible":true')
         ([record(0, member(held=0))], "r0 --expand", ITSELF),
         ([record(0, member(held=0))], "r0 --format json", ITSELF),
         ([record(0, member(held=1)), record(1, member(held=2)), record(2, member(held=0))], "r0 --expand", ITSELF),
-        ([record(0, member(held=1))], "", "record 0 has a member of a record that is not there"),
+        ([record(0, member(held=1))], "", "record 0 has a member whose type does not exist"),
         ([record(0, member(offset=4))], "", BEHIND),
         ([record(0, member(more=',"bit_offset":60,"bit_size":5'))], "", BEHIND),
     ],

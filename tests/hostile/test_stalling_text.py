@@ -131,7 +131,7 @@ def test_a_record_declared_more_than_64_times_is_said(tmp_path: Path) -> None:
 def test_a_configuration_with_a_key_of_many_parts_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "linesmith.toml").write_text("\n" + "a." * 20_000 + "a = 1\n")
     done = linesmith("config", cwd=tmp_path)
-    assert (done.returncode, ":2: nested more than 8 deep; write it flatter" in done.stderr) == (2, True)
+    assert (done.returncode, ":2: nested more than 8 deep; use fewer levels" in done.stderr) == (2, True)
 
 
 def test_a_name_that_no_file_can_have_is_included_by_nobody() -> None:

@@ -77,7 +77,7 @@ def test_a_patch_that_takes_too_long_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "tree" / "a.h").write_text(CACHE)
     (tmp_path / "p.patch").write_bytes(unified_diff(CACHE.encode(), (ENDLESS + GROWN).encode(), "a.h"))
     done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", tmp_path / "tree", "--deadline", "3")
-    assert done.stdout == "a.h:22: ERROR: the 3 s of --deadline were over; give more time\n"
+    assert done.stdout == "a.h:22: ERROR: the time limit of 3 s was reached; raise --deadline\n"
     assert done.returncode == 1
 
 
@@ -117,7 +117,7 @@ def test_each_configuration_that_is_named_has_the_time_for_itself(tmp_path: Path
     minimal, own = check(
         CHANGE, Tree(tree), MatrixRequest(("minimal", "tree"), deadlines=deadline.anew), lambda _: None
     )
-    assert (minimal.unjudged, minimal.failed) == ((S_H,), "the 4 s of --deadline were over; give more time")
+    assert (minimal.unjudged, minimal.failed) == ((S_H,), "the time limit of 4 s was reached; raise --deadline")
     assert (own.unjudged, own.failed, own.records[0].record) == ((), "", "s")
     assert not is_running("sleep", "6174")
 

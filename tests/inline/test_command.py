@@ -68,9 +68,7 @@ def test_no_patch_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: P
     (tree / "compile_commands.json").write_text(json.dumps([unit]))
     ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
     assert (ended.returncode, ended.stdout, (tmp_path / "area.patch").exists()) == (2, "", False)
-    assert ended.stderr.startswith(
-        "linesmith: no patch is given out, since nothing could be compiled to confirm it, under"
-    )
+    assert ended.stderr.startswith("linesmith: no patch written: nothing could be compiled to verify it, under")
     assert linesmith("inline", "area.lock", "--tree", tree, "--dry-run").returncode == 0
 
 
@@ -98,4 +96,4 @@ def test_json_has_the_uses_the_places_and_the_patches(tree: Path) -> None:
 def test_what_is_no_type_with_a_pointer_is_said(tree: Path, name: str) -> None:
     ended = linesmith("inline", name, "--tree", tree)
     assert ended.returncode == 2
-    assert f"'{name}' is no TYPE.POINTER; write it like vm_area_struct.vm_lock" in ended.stderr
+    assert f"'{name}' is not a TYPE.POINTER; write it like vm_area_struct.vm_lock" in ended.stderr

@@ -140,7 +140,7 @@ def test_without_a_configuration_only_what_always_holds_does_and_the_rest_is_tol
     assert [applies(None)(one) for one in intent.types] == [True, False]
     (said,) = undecided(intent, None)
     assert said == (
-        "linesmith.toml:3: what is wanted of inode where CONFIG_SMP is set and CONFIG_NUMA is not set was not checked, "
-        "because the configuration of the build is not known; name its .config"
+        "linesmith.toml:3: the entry of inode for CONFIG_SMP is set and CONFIG_NUMA is not set was not checked,"
+        " because the configuration of the build is not known; give --kconfig"
     )
     assert undecided(intent, frozenset()) == ()

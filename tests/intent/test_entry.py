@@ -85,7 +85,7 @@ PAIRS = ConflictPair("tail", "head", "head", 5), ConflictPair("tail", "ops", "op
 def grounds(layout: Layout = PIPE, *lines: Finding, **given: Any) -> Grounds:
     """What an intent of the record rests on: a line with ``head`` and ``ops``, which a change has kept apart."""
     line = replace(meeting(layout, "head", "ops", samples=150), contended=200)
-    usual = {"profile": "c2c.txt", "separated": (replace(APART, second="ops"),), "change": "kept apart by: care"}
+    usual = {"profile": "c2c.txt", "separated": (replace(APART, second="ops"),), "change": "separated by: care"}
     return Grounds(layout, LAYOUTS, lines or (line,), **{**usual, **given})
 
 
@@ -162,7 +162,7 @@ def doubted(doubt: str) -> Finding:
 def test_the_reason_has_the_figures(told: Grounds, weight: str, more: str) -> None:
     assert entry(told).reason == (
         f"c2c.txt: 1 line holds a struct pipe{weight}; head is written beside ops (in 75% of its contention){more}; "
-        "kept apart by: care"
+        "separated by: care"
     )
 
 

@@ -61,15 +61,15 @@ REFUSED = [
 ENTRY = '[[type]]\nname = "a"\nreason = "r"\n'
 MANY = ", ".join(f'"m{number}"' for number in range(513))
 GROUPS = "".join(f'[[type.group]]\nname = "g{number}"\nmembers = ["b"]\n' for number in range(65))
-DEEP = ":1: nested more than 8 deep; write it flatter"
+DEEP = ":1: nested more than 8 deep; use fewer levels"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         *REFUSED,
-        pytest.param("\ufeffa = 1", ":1: this is no TOML: Invalid statement; mend that line", id="a byte order mark"),
-        pytest.param("x = " + "9" * 5000, ":1: this is no TOML:", id="a number without end"),
+        pytest.param("\ufeffa = 1", ":1: not valid TOML: Invalid statement; fix that line", id="a byte order mark"),
+        pytest.param("x = " + "9" * 5000, ":1: not valid TOML:", id="a number without end"),
         # Nesting is refused before it is followed.
         pytest.param("x = " + "[" * 100_000, DEEP, id="deep lists"),
         pytest.param("a." * 250_000 + "a = 1", DEEP, id="a deep key"),

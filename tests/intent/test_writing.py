@@ -125,7 +125,7 @@ def test_a_file_that_is_not_there_is_made_and_an_entry_for_another_configuration
     ("text", "said"),
     [
         (f"# mine\n{ADDED}", r"linesmith\.toml:2: pipe has an entry, which stays as it is"),
-        ("[[type]\n", "this is no TOML"),
+        ("[[type]\n", "not valid TOML"),
         (
             'type = [{name = "inode", reason = "r"}]\n',
             "nothing can be added behind its end .*; write each type as a table",

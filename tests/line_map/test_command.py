@@ -58,7 +58,7 @@ def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same_but_severa
     assert done.returncode == 0
     assert "   0 |word   |\n" in done.stdout
     assert done.stderr.startswith("linesmith: no line of ")
-    assert done.stderr.endswith("was found to hold untouched; found: queue\n")
+    assert done.stderr.endswith("holds untouched; found: queue\n")
     done = layout(folder, "untouched", "idle", "--profile", folder / "report.txt")
     assert done.returncode == 0
     assert done.stdout.startswith("nobody was seen to touch any of these records in ")
@@ -166,8 +166,8 @@ def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--phase", "8"), "--phase is where an object is drawn; give --profile, or --format map"),
-        (("--section", "2"), "--section is which report of a profile; give --profile"),
+        (("--phase", "8"), "--phase needs a drawing; give --profile, or --format map"),
+        (("--section", "2"), "--section needs a profile; give --profile"),
         (("--by-symbol",), "are about a profile; give --profile"),
         (("--expand", "--format", "svg"), "--expand cannot be drawn on a map"),
         (("--access", "--profile", "-"), "--access tells what the code can do, --profile what it was seen to do"),

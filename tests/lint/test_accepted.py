@@ -54,7 +54,7 @@ def test_what_a_suppression_meets_is_accepted_for_its_reason(fields: dict[str, A
     assert accepted == ([(violation(), "being moved", "linesmith.toml:12")] if meets else [])
 
 
-UNKNOWN = "accepts nothing: no rule is called alignment-los; did you mean alignment-lost?"
+UNKNOWN = "accepts nothing: no rule alignment-los; did you mean alignment-lost?"
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ def test_a_baseline_is_one_sorted_line_a_violation() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "lint.json is no baseline: "),
-        (b"[" * 100_000, "lint.json is no baseline: "),
-        (b"\xff\xfe", "lint.json is no baseline: "),
+        (b"", "lint.json is not a baseline: "),
+        (b"[" * 100_000, "lint.json is not a baseline: "),
+        (b"\xff\xfe", "lint.json is not a baseline: "),
         (b'{"linesmith_baseline": 1, "accepted": [], "run": "rm"}', "unknown field `run`"),
         (b'{"linesmith_baseline": 1, "accepted": [{"rule": "x"}]}', "missing required field `type`"),
         (b'{"linesmith_baseline": 2, "accepted": []}', "a baseline of version 2, and 1 is what can be read"),

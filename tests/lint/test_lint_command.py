@@ -26,11 +26,11 @@ def lint(change: Change, *options: str | Path, wanted: str = "") -> subprocess.C
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "give one build, ELF, or two of them as --base OLD and --head NEW"),
+        ("", "give one build (ELF), or two builds (--base OLD --head NEW)"),
         ("--head {new}", "add --base OLD, or give it alone as ELF\n"),
         ("--base {old} {new}", "; give --base {old} --head {new}\n"),
         ("{old} --head {new}", "; give --base {old} --head {new}\n"),
-        ("--base {old} --head {new} --also xml=lint.xml", "xml=lint.xml is no FORMAT=FILE; write it like sarif="),
+        ("--base {old} --head {new} --also xml=lint.xml", "xml=lint.xml is not a FORMAT=FILE; write it like sarif="),
         ("--base {old} --head {new} --also sarif=none/lint.sarif", "cannot write"),
         ("--base {old} --head {new} --also json={old}", "{old}"),  # a build is never written over
         ("--base {old} --head {new} --also json=a --also sarif=a", "a"),  # two outputs are two files
@@ -65,7 +65,7 @@ def test_a_baseline_accepts_what_there_was_and_replaces_baselines_only(change: C
     assert lint(change, "--baseline", baseline, "--write-baseline", baseline).returncode == 0
     done = lint(change, "--write-baseline", change.tree / "linesmith.toml", wanted="# mine\n")
     assert done.returncode == 2
-    assert "is there and is no baseline, so it stays as it is" in done.stderr
+    assert "exists and is not a baseline, so it is not replaced" in done.stderr
     assert (change.tree / "linesmith.toml").read_text() == "# mine\n"
 
 

@@ -49,7 +49,7 @@ def test_what_somebody_wrote_of_a_record_holds_instead(example: Path, tmp_path: 
         (
             "{1}/other --profile {0}/bench.c2c",
             0,
-            "bench.c2c shows no member of a record in other and so guards nothing",
+            "bench.c2c has no access to a record of other, so no member is protected",
         ),
     ],
 )

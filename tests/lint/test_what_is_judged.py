@@ -51,7 +51,7 @@ def test_rules_are_turned_on_and_off_by_names_and_patterns(choices: tuple[str, .
 
 @pytest.mark.parametrize(("choice", "name"), [("| lock-mooved", "lock-mooved"), ("x* |", "x*")])
 def test_a_name_or_a_pattern_of_no_rule_is_refused(choice: str, name: str) -> None:
-    with pytest.raises(RuleUnknown, match=re.escape(f"no rule is called '{name}'")):
+    with pytest.raises(RuleUnknown, match=re.escape(f"no rule '{name}'")):
         chosen(choice)
 
 
@@ -74,7 +74,7 @@ def test_a_rule_is_explained_by_its_page_and_without_one_all_are_listed() -> Non
 def test_a_rule_nobody_knows_is_told_with_the_one_that_is_near(word: str, step: str) -> None:
     done = linesmith("explain", word)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"linesmith: no rule is called '{word}'; {step}\n"
+    assert done.stderr == f"linesmith: no rule '{word}'; {step}\n"
 
 
 TUNED = [one.strip().split("\n-> ") for one in Path(__file__).with_name("tuned.txt").read_text().split("\n\n")[1:]]

@@ -56,7 +56,7 @@ def test_names_keywords_typedefs_and_patterns_choose_records(elf: Path, names: l
 def test_an_unknown_type_offers_near_names(elf: Path, wanted: str) -> None:
     done = linesmith("layout", elf, wanted)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(f"linesmith: no struct or union is called '{wanted}'")
+    assert done.stderr.startswith(f"linesmith: no type '{wanted}'")
     assert "tcp_sock" in done.stderr
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_type_offers_near_names(elf: Path, wanted: str) -> None:
     [
         (["session_index", "worker"], "sesion_index", "did you mean session_index?"),
         (["queue", "worker"], "mutex", "it has queue, worker"),
-        ([f"r{n}" for n in range(99)], "mutex", "patterns such as 'tcp_*' show what there is"),
+        ([f"r{n}" for n in range(99)], "mutex", "a pattern such as 'tcp_*' lists types"),
         ([], "mutex", "it has none at all"),
         (["queue"], "struct", "put it and the name in quotes, as in 'struct name'"),
     ],

@@ -31,7 +31,7 @@ def test_what_a_command_reads_is_not_replaced_by_its_result(example: Path) -> No
     for words, said in (
         (
             ("hot", elf, profile, "-o", example / "." / "bench.c2c"),
-            f"linesmith: {profile} is what this command reads and stays as it is; name another file with -o\n",
+            f"linesmith: {profile} is an input of this command and is not replaced; name another file with -o\n",
         ),
         (
             ("lint", elf, "-o", twice, "--also", f"sarif={twice}"),
@@ -60,7 +60,10 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(example: Path, words
         command = [str(LINESMITH), *words]
         done = subprocess.run(command, cwd=example, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "linesmith: standard output: No space left on device; make room or access there\n"
+    assert (
+        done.stderr
+        == "linesmith: standard output: No space left on device; free space there or change its permissions\n"
+    )
 
 
 def test_a_profile_comes_from_standard_input(example: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
             "echo no such entry >&2; exit 4",
             {},
             "",
-            r"the boot command ended with status 4: no such entry; all it said is in .*/boot\.log",
+            "the boot command ended with status 4: no such entry; its output is in .*/boot\\.log",
         ),
     ],
 )

@@ -36,14 +36,14 @@ def vng(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 OBSTACLES = {
-    "the machine qemu knows no setting colour (it knows accelerator,": site("qemu", colour="red"),
+    "the machine qemu has no setting colour (it has accelerator,": site("qemu", colour="red"),
     "the accelerator xen is unknown; name one of auto, kvm, tcg": site("qemu", accelerator="xen"),
-    "the setting words of the machine qemu is 3, but has to be words": site("qemu", words=3),
-    "the setting kaslr of the machine qemu is 'no', but has to be true": site("qemu", kaslr="no"),
-    "the setting seed of the machine qemu is -1, but has to be a whole": site("qemu", seed=-1),
-    "the setting seed of the machine qemu is True, but has to be a whole": site("qemu", seed=True),
+    "the setting words of the machine qemu is 3, but must be words": site("qemu", words=3),
+    "the setting kaslr of the machine qemu is 'no', but must be true": site("qemu", kaslr="no"),
+    "the setting seed of the machine qemu is -1, but must be a whole": site("qemu", seed=-1),
+    "the setting seed of the machine qemu is True, but must be a whole": site("qemu", seed=True),
     "3 CPUs cannot be shared evenly by 2 nodes": Site("qemu", cpus=3, nodes=2),
-    "the machine here knows no setting words (it knows none); correct the plan": site("here", words="quiet"),
+    "the machine here has no setting words (it has none); correct the plan": site("here", words="quiet"),
     "the machine here has its own files; an overlay is for machines that boot": Site("here", overlay=Path()),
     "no host was named; give [machine] a host": site("ssh"),
 }
@@ -78,7 +78,7 @@ def test_a_host_that_cannot_be_reached_is_an_obstacle(sshd: Sshd) -> None:
         (Site("virtme-ng"), None),
         (Site("virtme-ng", nodes=2), "the machine virtme-ng has one node here; choose qemu for more"),
         (Site("virtme-ng", overlay=Path("/")), "the machine virtme-ng has this host's files; an overlay is for the"),
-        (site("virtme-ng", seed=1), "the machine virtme-ng knows no setting seed"),
+        (site("virtme-ng", seed=1), "the machine virtme-ng has no setting seed"),
     ],
 )
 def test_obstacles_of_virtme(asked: Site, why: str | None) -> None:

@@ -79,7 +79,7 @@ def test_a_configuration_that_cannot_be_had_is_named_with_the_reason(tmp_path: P
     (tree / "Makefile").write_text(makefile)
     assert [(one.failed, one.records) for one in checked(tree, "arm64", "uniprocessor")] == [
         ("the tree has no architecture arm64", ()),
-        ("make olddefconfig leaves CONFIG_SMP on: its dependencies ask for that", ()),
+        ("make olddefconfig leaves CONFIG_SMP on: its dependencies require that", ()),
     ]
 
 

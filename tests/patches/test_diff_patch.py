@@ -72,7 +72,7 @@ def test_only_records_that_grow_or_do_not_compile_are_complaints(tmp_path: Path)
     tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER})
     done = check(tree, diff(tmp_path, MOVED))
     assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr == b"linesmith: no record that the patch declares otherwise grows\n"
+    assert done.stderr == b"linesmith: no record that the patch changes grows\n"
     done = check(tree, diff(tmp_path, BROKEN))
     assert done.returncode == 1
     assert b"src/cache.h:1: ERROR: " in done.stdout

@@ -160,7 +160,7 @@ def test_what_is_no_lone_call_of_a_compiler_is_refused(tmp_path: Path, command: 
 
 
 def test_a_compiler_inside_the_tree_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="lies inside the tree; it was not run"):
+    with pytest.raises(TreeError, match="is inside the tree; it was not run"):
         read(tmp_path, f"{tmp_path}/bin/gcc -c a.c")
 
 

@@ -153,7 +153,7 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
     done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"what the source tells rules out {free[0]['name']} (move guard " in done.stderr
+    assert f"the source rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; there are: {bound[0]['name']} (" in done.stderr
     assert taken("bbbbb").stderr.startswith("linesmith: no candidate is called bbbbb here; there are: ")
 

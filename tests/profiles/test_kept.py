@@ -121,14 +121,14 @@ def test_the_mark_of_an_older_document_is_left_aside(tmp_path: Path) -> None:
         (lambda it: _columns(it).pop("rank"), "its columns are not those of a CacheLine"),
         (lambda it: _columns(it).update(colour=Column(1, b"a")), "its columns are not those of a CacheLine"),
         (lambda it: setattr(it.lines, "rows", 1 << 40), "its columns are not those of a CacheLine"),
-        (lambda it: setattr(it.lines, "rows", 2), "a column has not as many values as there are records"),
+        (lambda it: setattr(it.lines, "rows", 2), "a column has another number of values than records"),
         (lambda it: _columns(it).update(rank=Column(3, b"abc")), "has not as many values"),
         (lambda it: _columns(it).update(rank=Column(1, b"\0", ("a",))), "column rank has values of another kind"),
-        (lambda it: _columns(it).update(rank=Column(1, b"\1", (1,))), "column rank counts values that it lacks"),
+        (lambda it: _columns(it).update(rank=Column(1, b"\1", (1,))), "column rank has fewer values than counted"),
         (lambda it: _columns(it).update(rank=Column(1, b"\0", (-1,))), "column rank has a number below 0"),
         (lambda it: _columns(it).update(rank=Column(1, b"\1", absent=b"\0")), "its column rank lacks a value"),
-        (lambda it: _columns(it).update(accesses=Column(1, b"\1")), "its column accesses is none of lists"),
-        (lambda it: setattr(_columns(it)["accesses"], "numbers", b"\1"), "its column accesses is none of lists"),
+        (lambda it: _columns(it).update(accesses=Column(1, b"\1")), "its column accesses is not a list"),
+        (lambda it: setattr(_columns(it)["accesses"], "numbers", b"\1"), "its column accesses is not a list"),
     ],
 )
 def test_a_changed_file_is_refused(change: Callable[[ProfileColumns], None], told: str, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: 
 
 def test_numbers_that_no_column_holds_are_refused() -> None:
     for rank in (1 << 70, -1):
-        with pytest.raises(ProfileError, match=r"x cannot hold this profile: .*; name one that ends with \.json"):
+        with pytest.raises(ProfileError, match="x cannot store this profile: .*; name a file that ends with \\.json"):
             encode_for(replace(PROFILE, lines=(replace(LINE, rank=rank),)), Path("x"))
 
 

@@ -81,7 +81,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
         ("import a_module_that_is_nowhere", "ModuleNotFoundError"),
         ("Reader = None", "TypeError"),
-        ("class Reader: pass", "is no profile reader"),
+        ("class Reader: pass", "is not a profile reader"),
     ],
 )
 def test_broken_plugin_is_a_sentence_and_hinders_no_other(

@@ -97,12 +97,12 @@ def test_the_run_directory_keeps_reports_that_can_be_read_again(finished: Path) 
 
 
 def test_a_run_that_is_there_goes_on_only_with_what_it_was_begun_for(finished: Path) -> None:
-    begun = "holds a run already; go on with it by --resume, or choose another --run\n"
+    begun = "already holds a run; continue it with --resume, or choose another --run\n"
     assert refusal(bench(finished, "faster")).endswith(begun)
-    other = "this run was begun as a bench of faster and is not a bench of broken; choose another --run"
+    other = "this run was started as a bench of faster, not as a bench of broken; choose another --run"
     assert other in refusal(bench(finished, "broken", "--resume"))
     finished.write_text(_PLAN.replace("warm_up = 0", "warm_up = 1"))
-    assert "is not the plan that" in refusal(bench(finished, "faster", "--resume"))
+    assert "is not the plan of" in refusal(bench(finished, "faster", "--resume"))
     finished.write_text(_PLAN)
     assert bench(finished, "faster", "--resume").returncode == 0
 
@@ -159,9 +159,9 @@ def test_a_dry_run_shows_what_is_run_and_leaves_the_run_to_be_begun(plan: Path) 
 def test_what_cannot_be_measured_is_told_before_anything_is_built(plan: Path, dry: tuple[str, ...]) -> None:
     why = "no patch can be measured: garbage: the patch holds no unified diff"
     assert why in refusal(bench(plan, "garbage", *dry))
-    assert "two variants would be called faster" in refusal(bench(plan, "faster", "faster", *dry))
+    assert "two variants have the name faster" in refusal(bench(plan, "faster", "faster", *dry))
     plan.write_text(_PLAN.replace("{answer}", "{anwser}"))
-    why = "benchmark command: {anwser} is no product of the build; name one of {answer}, or"
+    why = "benchmark command: {anwser} is not a product of the build; name one of {answer}, or"
     assert why in refusal(bench(plan, "faster", *dry))
     assert not list(plan.with_suffix(".run").glob("artifacts/*"))
 
@@ -169,9 +169,9 @@ def test_what_cannot_be_measured_is_told_before_anything_is_built(plan: Path, dr
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("--executor", "dask"), "--executor dask needs its scheduler: --scheduler tcp://HOST:PORT"),
-        (("--executor", "cloud"), "no executor is called cloud"),
-        (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler and --machines go with --executor dask"),
+        (("--executor", "dask"), "--executor dask needs --scheduler tcp://HOST:PORT"),
+        (("--executor", "cloud"), "no executor has the name cloud"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler and --machines need --executor dask"),
     ],
 )
 def test_an_executor_that_cannot_be_used_leaves_the_run_to_be_begun(
@@ -182,4 +182,4 @@ def test_an_executor_that_cannot_be_used_leaves_the_run_to_be_begun(
 
 
 def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
-    assert f"{tmp_path} holds no run" in refusal(linesmith("report", tmp_path))
+    assert f"{tmp_path} is not a run directory" in refusal(linesmith("report", tmp_path))

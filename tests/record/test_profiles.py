@@ -110,7 +110,7 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
     [
         ("", "does not begin with 'linesmith-recording 2'; record again with this linesmith"),
         (TEXT.replace("recording 2", "recording 1"), "does not begin with 'linesmith-recording 2'"),
-        (TEXT.removesuffix("end\n"), "is cut off, its last row is not 'end'; make room on the disk"),
+        (TEXT.removesuffix("end\n"), "is truncated: its last row is not 'end'; free disk space"),
         (TEXT.replace("line ", "lime "), r"recording:16 cannot be understood \(no row of this kind\)"),
         (TEXT.replace("L 0 5", "L 0"), r"recording:17 cannot be understood"),
         (TEXT.replace("k 40", "k forty"), r"recording:16 cannot be understood \(invalid literal"),

@@ -27,7 +27,7 @@ NO_QEMU = "qemu-system-x86_64 is not installed; install the package qemu-system-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no kernel", "kernel is no kernel that can be booted; give --kernel the bzImage"),
+        (b"no kernel", "kernel is not a bootable kernel; give --kernel the bzImage"),
         (DAMAGED, "cannot be read (Error -3 while decompressing data"),
         (CUT_OFF, "qemu-system-x86_64 is not installed"),
         (BZIMAGE, f"linesmith: {NO_QEMU}"),
@@ -48,9 +48,9 @@ def test_what_cannot_be_booted(
 def test_without_any_recorder_each_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal("-o", tmp_path / "profile", "--", "/bin/true") == (
-        "linesmith: nothing here can record: not on perf: perf is not installed (package linux-perf); not on "
-        "qemu-user: qemu-x86_64 is not installed; install the package qemu-user; not on qemu: no kernel to boot was "
-        "named (--kernel)\n"
+        "linesmith: no recorder works on this machine: not on perf: perf is not installed (package linux-perf); not"
+        " on qemu-user: qemu-x86_64 is not installed; install the package qemu-user; not on qemu: no kernel to boot"
+        " was named (--kernel)\n"
     )
 
 
@@ -67,7 +67,10 @@ OUT = ("-o", "FOLDER/profile", "--", "/bin/true")
         ),
         (
             ("--on", "ptrace", *OUT),
-            "no recorder is called ptrace (installed: perf, qemu, qemu-user); name one of those or reinstall linesmith",
+            (
+                "no recorder has the name ptrace (installed: perf, qemu, qemu-user); name one of those or reinstall"
+                " linesmith"
+            ),
         ),
         (
             ("--on", "qemu", "--kernel", "FOLDER/bzImage", *OUT[:-1], "no-such-thing"),
@@ -75,27 +78,30 @@ OUT = ("-o", "FOLDER/profile", "--", "/bin/true")
         ),
         (
             ("--on", "qemu", "--kernel", "FOLDER/bzImage", "-o", "FOLDER/bzImage", "--", "true"),
-            "is what this command reads and stays as it is; name another file with -o",
+            "is an input of this command and is not replaced; name another file with -o",
         ),
         (
             ("--on", "qemu-user", "-o", "FOLDER/absent/profile", "--", "/bin/true"),
-            "cannot write FOLDER/absent/profile: the folder FOLDER/absent is not there; make it, or name another file",
+            (
+                "cannot write FOLDER/absent/profile: the directory FOLDER/absent does not exist; create it, or name"
+                " another file"
+            ),
         ),
         (
             ("--on", "qemu-user", "--trace", "FOLDER/one", "-o", "FOLDER/one", "--", "/bin/true"),
             "FOLDER/one would be written twice; name different files\n",
         ),
-        ((*OUT[:-1], "./nosuch"), "./nosuch is not found or cannot be run; name its path behind --\n"),
+        ((*OUT[:-1], "./nosuch"), "./nosuch is not found or cannot be run; give its path after --\n"),
         (("--smp", "4", "--numa", "3", *OUT), "--smp 4 cannot be divided among --numa 3"),
-        (("--to", "f", *OUT), "--to needs --from: a region that ends must begin"),
+        (("--to", "f", *OUT), "--to needs --from"),
         (
             ("--append", "x", *OUT),
-            "--vmlinux, --smp, --numa, --memory, --initrd, --overlay, --append go with a --kernel to boot",
+            "--vmlinux, --smp, --numa, --memory, --initrd, --overlay, --append need a --kernel to boot",
         ),
-        (("--smp", "4", *OUT), "--append go with a --kernel to boot"),
-        (("--cache", "33K", *OUT), "--cache is a power of two from 512 bytes on, such as 32K or 1M"),
-        (("--cache", "512", "--line-bytes", "128", *OUT), "--cache is a power of two from 1024 bytes on"),
-        (("--memory", "much", *OUT), "'much' is no size; write 512M or 2G"),
+        (("--smp", "4", *OUT), "--append need a --kernel to boot"),
+        (("--cache", "33K", *OUT), "--cache must be a power of two of at least 512 bytes, such as 32K or 1M"),
+        (("--cache", "512", "--line-bytes", "128", *OUT), "--cache must be a power of two of at least 1024 bytes"),
+        (("--memory", "much", *OUT), "'much' is not a size; write 512M or 2G"),
         (("--on", "perf", "--kernel", "/usr/bin/git", *OUT), "--on perf runs under the kernel of this machine"),
     ],
 )

@@ -141,7 +141,7 @@ def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(e
     moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))
     assert replays(example, recording, "--trace", moved) == (True, "")
     nowhere = (
-        f"linesmith: the trace is not replayed: {place_of_trace(recording)}, the trace of {recording}, is not there; "
+        f"linesmith: no replay of the trace: {place_of_trace(recording)}, the trace of {recording}, is not there; "
     )
     assert replays(example, recording) == (False, f"{nowhere}name its place with --trace\n")
 
@@ -154,9 +154,7 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
         write_trace(place, CONFLICT + ELSEWHERE, (0, 0))
     replayed, said = replays(example, recording)
     assert (replayed, said.count("\n")) == (False, 1)
-    assert (
-        f"the trace is not replayed: {place} is not the trace of {recording}: it is of another recording, or " in said
-    )
+    assert f"no replay of the trace: {place} is not the trace of {recording}: it is of another recording, or " in said
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
@@ -201,8 +199,8 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
     [
         ("--shard guard", "--shard needs --type, the record of the members, and a trace"),
         ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
-        ("--type session_index --shard ,", "--shard names no member; give those of a lock and what it protects"),
-        ("--type session_index --shard guard", "are on one node and would use one copy; say --by cpu"),
+        ("--type session_index --shard ,", "--shard names no member; give the lock and the members that it protects"),
+        ("--type session_index --shard guard", "are on one node and would use one copy; use --by cpu"),
     ],
 )
 def test_copies_of_what_is_not_there_are_refused(example: Path, tmp_path: Path, words: str, sentence: str) -> None:

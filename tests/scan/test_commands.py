@@ -86,7 +86,7 @@ box: the build at hand compiled no unit that uses it; only text was searched
 def test_a_tree_without_a_database_or_a_name_is_one_sentence(tree: Path, tmp_path: Path) -> None:
     done = source_of(tree, "--build", tmp_path)
     assert done.returncode == 2
-    assert "--build is a build of the sources that --tree names; give both" in done.stderr
+    assert "--build needs the sources of the build; give --tree as well" in done.stderr
     (tree / "compile_commands.json").unlink()
     done = source_of(tree, "--tree", tree)
     assert done.returncode == 2
@@ -151,5 +151,5 @@ def test_a_tree_that_is_set_for_all_commands_need_not_be_that_of_the_profiled_pr
     words = "suggest", demo / "bench", demo / "bench.c2c"
     done = linesmith(*words, env={**os.environ, "LINESMITH_TREE": str(tmp_path)})
     assert done.returncode == 0
-    assert done.stderr.startswith(f"linesmith: code that relies on the order was not looked for: {tmp_path} has")
+    assert done.stderr.startswith(f"linesmith: not scanned for code that relies on the member order: {tmp_path} has")
     assert linesmith(*words, "--tree", tmp_path).returncode == 2

@@ -42,7 +42,7 @@ def test_two_types_are_told_apart_and_together(kernel: Path) -> None:
     assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == expected.read_text()
 
 
-ASSUMED = "assumed: no cache of that name is known, so it is taken to ask for nothing\n"
+ASSUMED = "assumed: no cache of that name is known, so no flags are assumed\n"
 COMPUTED = "computed from the cache's flags: as inode_init() creates it"
 
 
@@ -54,7 +54,7 @@ COMPUTED = "computed from the cache's flags: as inode_init() creates it"
             "place     inode.i_data, 40 bytes into each object",
             "cache ext4_inode_cache, computed from the cache's flags: as init_inodecache() creates it",
             "place     ext4_inode_info.vfs_inode.i_data, 144 bytes into each object"]),
-        ("private", ["cache kmalloc-128, assumed: no cache of its own is known, so kmalloc() is assumed"]),
+        ("private", ["cache kmalloc-128, assumed: no dedicated cache is known, so kmalloc() is assumed"]),
         ("private", ["Linux 6.12 (assumed), 64 CPUs"]),  # there is no banner
         ("private --hwcache-align --constructor --cache private_cache",
             ["cache private_cache, computed as asked for: by the options given",
@@ -68,7 +68,7 @@ COMPUTED = "computed from the cache's flags: as inode_init() creates it"
             ["cache inode_cache, assumed: as inode_init() creates it for inode, but with the size of private\n",
             "100 bytes, aligned to 8, 112 apart; free pointer behind the object, at 104"]),
         ("private --cache nosuch", [f"cache nosuch, {ASSUMED}"]),
-        ("mm_struct", ["cache mm_struct, assumed: mm_cache_init() adds to the record"]),
+        ("mm_struct", ["cache mm_struct, assumed: mm_cache_init() adds machine-dependent bytes"]),
     ],
 )  # fmt: skip
 def test_what_is_said_of_a_cache(arguments: str, shown: list[str], kernel: Path) -> None:
@@ -166,11 +166,11 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("no_such",), "no struct or union is called 'no_such' in the debug"),
-        (("private", "--kernel", "new"), "--kernel new is no release; write it like 6.12"),
+        (("no_such",), "no type 'no_such' in the debug"),
+        (("private", "--kernel", "new"), "--kernel new is not a release; write it like 6.12"),
         (("private", "--cpus", "0"), "0 is not in the range"),
         (("private", "--align", "48"), "48 is no power of two"),
-        (("private", "--kmalloc", "--align", "64"), "--kmalloc takes the general cache as it is; give it without"),
+        (("private", "--kmalloc", "--align", "64"), "--kmalloc uses the general caches; give it without"),
         (("private", "--kmalloc", "--cache", "private_cache"), "--kmalloc takes the general cache as it is"),
     ],
 )
@@ -187,7 +187,7 @@ def test_facts_that_describe_no_cache_are_refused(kernel: Path, tmp_path: Path, 
     (tmp_path / "facts").write_bytes(damage)
     run = linesmith("slab", kernel, "private", "--slabinfo", tmp_path / "facts")
     assert (run.returncode, run.stdout) == (2, "")
-    assert "describes no slab cache; give /sys/kernel/slab or the output of grep" in run.stderr
+    assert "has no slab cache; give /sys/kernel/slab or the output of grep" in run.stderr
 
 
 def _linked(folder: Path, source: str) -> Path:

@@ -159,7 +159,7 @@ def test_vmlinux_without_a_build_id(tmp_path: Path) -> None:
 
 
 def test_readers_that_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SnapshotError, match=r"no reader of memory is called crash \(installed: drgn\)"):
+    with pytest.raises(SnapshotError, match=r"no reader of memory has the name crash \(installed: drgn\)"):
         snapshot_source("crash")
     monkeypatch.setitem(sys.modules, "drgn", None)
     # The reader loads without drgn, too.

@@ -81,7 +81,7 @@ ONE_FACT = f"a table tells one fact, one of {KINDS}"
         ('apart = ["a", "b"]\nbytes = 0', "`bytes` is a number of bytes above 0, not 0"),
         ('first = "a"\nbytes = 64', "`bytes` is the line that members are `apart` on; `first` has none"),
         ('size = "small"', '`size` is a number of bytes, "now", "page" or "slab", not \'small\''),
-        ("size = 8\nbytes = 8", "`size` has the bytes itself, so `bytes` says nothing here"),
+        ("size = 8\nbytes = 8", "`bytes` has no effect with `size`"),
         ("size = true", "`size` is a number of bytes above 0, not True"),
         ('first = "a"\nreason = 3', "`reason` is one line of text, not 3"),
     ],
@@ -101,7 +101,7 @@ def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) ->
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[[s]\n", r"facts.toml:1: this is no TOML: .*; mend that line"),
+        (b"[[s]\n", "facts.toml:1: not valid TOML: .*; fix that line"),
         (None, r"cannot read .*facts.toml: No such file or directory; name a TOML file"),
         (b"\x7fELF\xff", "facts.toml:1: a byte that is no UTF-8"),
     ],

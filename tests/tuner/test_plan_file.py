@@ -67,7 +67,7 @@ def test_keys_that_are_not_ours_are_settings_of_the_plugin(plan_file: Path) -> N
     ("text", "message"),
     [
         (PROGRAM + '[record]\nprofile = "c2c.txt"\n', "[record] profile = 'c2c.txt': there is no file"),
-        (PROGRAM + "[budget]\ntrials = 0\n", "[budget] `trials` = 0 is too little; it is at least 1"),
+        (PROGRAM + "[budget]\ntrials = 0\n", "[budget] `trials` = 0 is too small; the minimum is 1"),
         (
             PROGRAM + "[budget]\ntrails = 3\n",
             "[budget] has no `trails` (did you mean trials?); it may have trials, minutes",
@@ -93,10 +93,10 @@ def test_keys_that_are_not_ours_are_settings_of_the_plugin(plan_file: Path) -> N
         ),
         (
             PROGRAM + 'guard = true\n[record]\ncommand = "x"\n',
-            "every [[benchmark]] is a guard, so none decides; leave `guard` away from one",
+            "every [[benchmark]] is a guard, so none decides; remove `guard` from one",
         ),
         (PROGRAM + '[search]\nladder = ["benchmark", "estimate"]\n', ".*in this order"),
-        ("tree server", "this is no TOML"),
+        ("tree server", "not valid TOML"),
     ],
 )
 def test_what_a_plan_cannot_mean_is_told_with_its_place(plan_file: Path, text: str, message: str) -> None:

@@ -125,7 +125,10 @@ def test_nothing_is_put_behind_an_array_without_end() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (lambda: pulled("vm_file"), "vm_file of struct vm_area_struct is no pointer to a record whose layout is known"),
+        (
+            lambda: pulled("vm_file"),
+            "vm_file of struct vm_area_struct is not a pointer to a record with a known layout",
+        ),
         (lambda: pulled("nobody"), "struct vm_area_struct has no member nobody; its members are vm_start, vm_mm"),
         (lambda: pulled("lock"), "struct vm_area_struct has no member lock; did you mean vm_lock"),
         (lambda: [without(MANY, ("nosuch",))], r"its members are m0, .*, m11 and 3 more$"),
@@ -221,10 +224,10 @@ def test_gcc_lays_the_changed_record_out_alike(
     [
         ("--cold shared", "--cold and --without go with --pull-in, --push-out or --shrink"),
         ("--shrink vm_lock=4 --cold shared", "--cold goes with --pull-in"),
-        ("--shrink vm_lock", "--shrink vm_lock names no member and size; write it like --shrink vm_lock=8"),
+        ("--shrink vm_lock", "--shrink vm_lock does not name a member and a size; write it like --shrink vm_lock=8"),
         ("--pull-in vm_lock --shrink shared=8", "--pull-in and --shrink name different members"),
         ("--push-out shared --shrink shared=8", "--push-out goes without --pull-in and --shrink"),
-        ("--pull-in vm_pgoff", "vm_pgoff of struct vm_area_struct is no pointer to a record whose layout is known"),
+        ("--pull-in vm_pgoff", "vm_pgoff of struct vm_area_struct is not a pointer to a record with a known layout"),
         ("--push-out nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_end"),
         ("vma_lock --push-out lock", "a change is asked for of one TYPE"),
     ],

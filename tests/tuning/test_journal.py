@@ -113,7 +113,7 @@ def test_a_run_in_which_nothing_was_measured_is_begun_again_with_what_was_built(
 
 
 def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(JournalError, match=f"^{tmp_path}/run holds no run yet; begin it without --resume"):
+    with pytest.raises(JournalError, match=f"^{tmp_path}/run holds no run yet; start it without --resume"):
         RunDirectory.open(tmp_path / "tree" / ".." / "run")
 
 

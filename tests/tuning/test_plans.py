@@ -70,15 +70,15 @@ def test_work_for_a_set_time_is_not_simulated_and_that_is_said(tmp_path: Path) -
 
 
 def test_the_time_of_an_emulated_machine_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "there is no KVM here")
+    monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "unknown key KVM")
     complete = completed(plan_in('[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED, tmp_path))
     assert complete.plan.search.ladder == _SIMULATED
-    assert complete.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")
+    assert complete.remarks[0].startswith("the benchmarks decide nothing: unknown key KVM")
 
 
 _RECORD = 'command = "{queue} work"'
 _WRONG = {
-    "elf": (f'elf = "quue"\n{_RECORD}', PlanError, r"elf = 'quue' is no product of the build; name one of queue$"),
+    "elf": (f'elf = "quue"\n{_RECORD}', PlanError, "elf = 'quue' is not a product of the build; name one of queue$"),
     "name": ('command = "{quue} work"', PlanError, r"\[record\]: \{quue\} is no product of the build"),
     "program": ('command = "no-such-program"', ToolMissing, "the program no-such-program is not found"),
     "profile": ('profile = "tree/queue.c"', ProfileError, "is no profile that an installed reader knows"),
@@ -105,8 +105,8 @@ def test_other_braces_are_left_alone(word: str) -> None:
 
 def test_a_name_that_is_no_product_is_told_with_those_that_are() -> None:
     assert stray([Step(("{sever}", "4"))], ("server", "libq.so")) == (
-        "{sever} is no product of the build; name one of {server}, {libq.so}, or put blanks into braces that mean "
-        "something else: { sever }"
+        "{sever} is not a product of the build; name one of {server}, {libq.so}, or put blanks into braces that mean"
+        " something else: { sever }"
     )
 
 
@@ -185,5 +185,5 @@ def test_the_profile_of_a_run_is_its_recording_or_lies_where_the_plan_says(tmp_p
         assert run_profile(run) == profile
     (run / "tune.toml").write_text("[source")
     assert run_profile(run) is None
-    with pytest.raises(JournalError, match="holds no run"):
+    with pytest.raises(JournalError, match="is not a run directory"):
         run_profile(tmp_path)

@@ -85,7 +85,7 @@ def test_preparations_are_run_as_they_are(built: Built, tmp_path: Path) -> None:
 def test_a_program_has_its_environment_and_is_one_that_is_built(built: Built, tmp_path: Path) -> None:
     step = Step(("{count}", "1"), environment=(("MODE", "fast"),))
     assert planned_order(built, EVIDENCE, [step], 1, tmp_path).environment == (("MODE", "fast"),)
-    with pytest.raises(PlanError, match="elf = 'server' is no product of the build; name one of count"):
+    with pytest.raises(PlanError, match="elf = 'server' is not a product of the build; name one of count"):
         planned_order(built, replace(EVIDENCE, elf="server"), [step], 1, tmp_path)
 
 

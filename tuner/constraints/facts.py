@@ -61,12 +61,12 @@ def read_facts(path: Path) -> SourceFacts:
     except TomlError as error:
         raise ConstraintsError(str(error)) from error
     except ConstraintsError as error:
-        raise ConstraintsError(f"{path}: {error}; docs/constraints.md lists what facts there are") from error
+        raise ConstraintsError(f"{path}: {error}; docs/constraints.md lists the facts") from error
 
 
 def _of_record(name: str, tables: object, origin: str) -> tuple[str, tuple[SourceFact, ...]]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ConstraintsError(f"facts of a record stand in tables of its name, `[[{name}]]`")
+        raise ConstraintsError(f"write facts of a record in tables with its name, `[[{name}]]`")
     facts = tuple(_fact(f"[[{name}]] number {at}", table, origin) for at, table in enumerate(tables, 1))
     return name.removeprefix("struct ").strip(), facts
 
@@ -77,7 +77,7 @@ def _fact(place: str, table: Mapping[str, object], origin: str) -> SourceFact:
     words = [key for key in _KINDS if key in table]
     if len(words) != 1:
         said = " and ".join(f"`{word}`" for word in words) or "nothing"
-        raise ConstraintsError(f"{place} says {said}; a table tells one fact, one of {', '.join(_KINDS)}")
+        raise ConstraintsError(f"{place} has {said}; a table holds one fact, one of {', '.join(_KINDS)}")
     word = words[0]
     kind, size = (_limit if word == "size" else _kind)(place, table)
     members = () if word == "size" else tuple(_names(place, word, table[word]))
@@ -111,7 +111,7 @@ def _limit(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | Non
     """The kind of a limit, and its bytes."""
     size = table["size"]
     if "bytes" in table:
-        raise ConstraintsError(f"{place}: `size` has the bytes itself, so `bytes` says nothing here")
+        raise ConstraintsError(f"{place}: `bytes` has no effect with `size`")
     if isinstance(size, str):
         if size not in _SIZES:
             raise ConstraintsError(f'{place}: `size` is a number of bytes, "now", "page" or "slab", not {size!r}')
@@ -149,12 +149,12 @@ def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
         variants = [(variant, layouts) for layouts in builds for variant in layouts.variants(record)]
         if not variants:
             near = _near(record, [name for layouts in builds for name in layouts.names()])
-            raise ConstraintsError(f"facts are told of struct {record}, which the ELF file does not have{near}")
+            raise ConstraintsError(f"there are facts for struct {record}, which the ELF file does not have{near}")
         names = dict.fromkeys(name for variant, layouts in variants for name in visible_places(variant, layouts))
         for member in (member for fact in known for member in fact.members):
             if member not in names:
                 near = _near(member, list(names))
-                raise ConstraintsError(f"facts are told of {record}.{member}, which the ELF file does not have{near}")
+                raise ConstraintsError(f"there are facts for {record}.{member}, which the ELF file does not have{near}")
 
 
 def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:

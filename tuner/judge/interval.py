@@ -65,8 +65,8 @@ def paired(samples: Iterable[Sample], baseline: str, variant: str) -> Paired:
     for sample in chosen:
         if not math.isfinite(sample.value) or sample.value < 0:
             raise BenchmarkNonsense(
-                f"{sample.benchmark} gave {sample.value} for {sample.metric} (variant {sample.variant}, block "
-                f"{sample.block}); only numbers from zero on can be compared, so check the benchmark's pattern"
+                f"{sample.benchmark} gave {sample.value} for {sample.metric} (variant {sample.variant}, block"
+                f" {sample.block}); only numbers >= 0 can be compared; check the benchmark's pattern"
             )
     base, head = boot_means(chosen, baseline), boot_means(chosen, variant)
     blocks = sorted({block for block, _ in base} & {block for block, _ in head})

@@ -50,10 +50,10 @@ def trace_of(recording: Recording | None, profile: Path, named: Path | None = No
     if not recorded or (named and not named.is_file()):
         return named
     if not trace.exists():
-        raise TraceError(f"{trace}, the trace of {profile}, is not there; name its place with --trace")
+        raise TraceError(f"{trace}, the trace of {profile}, does not exist; name it with --trace")
     if digest_of(trace) != recorded:
         raise TraceError(
-            f"{trace} is not the trace of {profile}: it is of another recording, or damaged; "
-            "name the right one with --trace, or record again"
+            f"{trace} is not the trace of {profile}: it belongs to another recording, or is damaged; name the right"
+            " one with --trace, or record again"
         )
     return trace

@@ -90,7 +90,7 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
     pairs = _matched(outer.members, changed.members)
     moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
     if len(moved) > MOST_PIECES:
-        raise NotSimulated(f"{outer.title} has {len(moved)} parts that move, more than can be simulated")
+        raise NotSimulated(f"{outer.title} has {len(moved)} movable parts, more than can be simulated")
     alignments = record_alignment(explained), record_alignment(changed)
     return Relocation(_merged(moved, outer.size, changed.size), outer.size, changed.size, *alignments)
 

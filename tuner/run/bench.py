@@ -90,7 +90,7 @@ def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, .
     """The variants as the journal has them: two patches that say the same are one."""
     for one in variants:
         if one.name.startswith(PLACEBO):
-            raise PlanError(f"a patch cannot be called {one.name}, as builds of equal layout are; rename it")
+            raise PlanError(f"the patch name {one.name} is reserved; rename the patch")
     with run.journal.transaction():
         keep_variant(run.journal, BASELINE)
         entered = [keep_variant(run.journal, one) for one in variants]

@@ -139,7 +139,7 @@ class Journal:
         strange = self.rows("PRAGMA foreign_key_check")
         if found != "ok" or strange:
             what = found if found != "ok" else f"a row of {strange[0][0]} belongs to nothing"
-            raise JournalError(f"{self.path} is damaged ({what}); restore it from a copy, or begin another run")
+            raise JournalError(f"{self.path} is damaged ({what}); restore it from a copy, or start another run")
 
     def rows(self, query: str, values: Sequence[Value] = ()) -> list[Row]:
         """All rows that answer a query."""
@@ -214,7 +214,7 @@ class Journal:
     def _refuse_foreign(self) -> None:
         ((application,),), ((version,),) = self.rows("PRAGMA application_id"), self.rows("PRAGMA user_version")
         if application != APPLICATION:
-            raise JournalError(f"{self.path} is no journal of linesmith; name another run directory")
+            raise JournalError(f"{self.path} is not a journal of linesmith; name another run directory")
         if version != VERSION:
             raise JournalError(
                 f"{self.path} is of version {version}, but this linesmith reads version {VERSION}; use the other"

@@ -189,7 +189,7 @@ def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) 
     if known:
         return _variant(known[0])
     if journal.rows("SELECT 1 FROM variants WHERE name = ?", (variant.name,)):
-        raise PlanError(f"the run has another variant called {variant.name}; rename the patch, or begin another run")
+        raise PlanError(f"the run has another variant named {variant.name}; rename the patch, or start another run")
     values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
     journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
     return variant

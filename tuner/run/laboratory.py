@@ -217,7 +217,7 @@ class Laboratory:
                 return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
-            raise DiskFull(f"no room is left for {task.name} ({reason}); free some and go on with --resume")
+            raise DiskFull(f"no space left for {task.name} ({reason}); free some and continue with --resume")
         return outcome
 
     async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
@@ -256,8 +256,8 @@ class Laboratory:
         self._sources = self._sources or now.sources
         if now.sources != self._sources or (isinstance(earlier, Built) and earlier.key != now.key):
             raise PlanError(
-                f"{self.recipe.tree}, its configuration or the compiler has changed since the run was begun; what was "
-                "measured would not belong together: put it back as it was, or begin another run with --run"
+                f"{self.recipe.tree}, its configuration or the compiler has changed since the run started, so"
+                " measurements would not be comparable: restore it, or start another run with --run"
             )
 
     def _enter(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:

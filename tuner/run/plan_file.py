@@ -168,7 +168,7 @@ def _recipe(table: Mapping[str, Any], folder: Path) -> Recipe:
     recipe = _converted({"builder": "", **table}, Recipe, folder, table_name="source")
     tree = recipe.tree
     if not tree.is_dir():
-        raise PlanError(f"[source] tree = {table['tree']!r}: {tree} is no directory; name the root of the sources")
+        raise PlanError(f"[source] tree = {table['tree']!r}: {tree} is not a directory; name the root of the sources")
     builder = recipe.builder or ("kbuild" if all((tree / name).is_file() for name in _KBUILD_FILES) else "command")
     if builder == "command" and not (recipe.command and recipe.products):
         raise PlanError("[source] needs `command`, which builds the tree, and `products`, the files to keep of it")
@@ -188,7 +188,7 @@ def _use(table: Mapping[str, Any], folder: Path) -> Use:
         own["threads"] = (threads,)
     use = _converted(own, Use, folder, f"[[benchmark]] {table.get('name', '')}".rstrip())
     if not use.threads or min(use.threads) < 1:
-        raise PlanError(f"[[benchmark]] {use.benchmark}: `threads` is a number from 1 on, or a list of them")
+        raise PlanError(f"[[benchmark]] {use.benchmark}: `threads` must be a number >= 1, or a list of numbers")
     return replace(use, settings=_settings(table, _OF_A_USE, f"[benchmark]] {use.benchmark}"))
 
 
@@ -254,11 +254,11 @@ def _check(plan: TunePlan) -> None:
     if order != sorted(set(order)):
         raise PlanError(f"[search] `ladder` lists some of {', '.join(Fidelity)}, each once, in this order")
     if plan.benchmarks and all(use.guard for use in plan.benchmarks):
-        raise PlanError("every [[benchmark]] is a guard, so none decides; leave `guard` away from one")
+        raise PlanError("every [[benchmark]] is a guard, so none decides; remove `guard` from one")
     if Fidelity.BENCHMARK in ladder and not plan.benchmarks:
         raise PlanError("a `benchmark` on the ladder needs a [[benchmark]]")
     if not 0.5 <= plan.rules.confidence < 1:
-        raise PlanError("[judge] `confidence` lies between 0.5 and 1; 0.98 is the default")
+        raise PlanError("[judge] `confidence` must be between 0.5 and 1; the default is 0.98")
     if not 2 <= plan.rules.least_blocks <= plan.rules.most_blocks:
         raise PlanError("[judge] `least_blocks` is at least 2 and at most `most_blocks`")
     if plan.site.nodes < 1 or plan.site.cpus < 1 or plan.site.cpus % plan.site.nodes:
@@ -288,7 +288,7 @@ def _check_ranges(plan: TunePlan) -> None:
         ]
     for name, value, bound in least:
         if not value >= bound:
-            raise PlanError(f"{name} = {value:g} is too little; it is at least {bound:g}")
+            raise PlanError(f"{name} = {value:g} is too small; the minimum is {bound:g}")
 
 
 def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
@@ -299,8 +299,8 @@ def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
         return None
     known = ", ".join(f"{{{name}}}" for name in products)
     return (
-        f"{{{unknown}}} is no product of the build; name one of {known}, or put blanks into braces that mean "
-        f"something else: {{ {unknown} }}"
+        f"{{{unknown}}} is not a product of the build; name one of {known}, or put blanks into braces that mean"
+        f" something else: {{ {unknown} }}"
     )
 
 
@@ -308,5 +308,5 @@ def byte_size(text: str) -> int:
     """The number of bytes; raises ``ValueError``, whose message says how to write one."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
-        raise ValueError(f"{text!r} is no size; write 512M or 2G")
+        raise ValueError(f"{text!r} is not a size; write 512M or 2G")
     return int(match[1]) << _SHIFTS[match[2].upper()]

@@ -64,8 +64,8 @@ def check_ladder(plan: TunePlan) -> None:
     """Raise ``PlanError`` when nothing on the ladder is measured, or there is nothing to simulate."""
     if not any(fidelity in COSTLY for fidelity in plan.search.ladder):
         raise PlanError(
-            "there is nothing that is measured; the plan needs a [[benchmark]], or a [record] with a `command`, "
-            "and one of their rungs (benchmark, simulate) where it has a `ladder`"
+            "the plan measures nothing; it needs a [[benchmark]], or a [record] with a `command`, and one of their"
+            " rungs (benchmark, simulate) if it has a `ladder`"
         )
     recorded = plan.evidence is not None and (plan.evidence.command or plan.evidence.use)
     if Fidelity.SIMULATION in plan.search.ladder and not recorded:

@@ -242,7 +242,7 @@ def winner(run: Path) -> Winner:
             raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
         plan = plan_of(run, journal)
         if plan.evidence is None:
-            raise JournalError(f"the run in {run} went out from no profile; name a profile instead")
+            raise JournalError(f"the run in {run} did not start from a profile; name a profile")
         profile = planned_profile(plan) or RunProfile(run / RECORDED)
         return Winner(
             result.title,
@@ -261,5 +261,5 @@ def winner(run: Path) -> Winner:
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
     built = build_of(journal, variant)
     if not isinstance(built, Built):
-        raise JournalError(f"the build of {variant} is not in {run} any more; name the profile instead")
+        raise JournalError(f"the build of {variant} is no longer in {run}; name the profile instead")
     return product_of(built, evidence)

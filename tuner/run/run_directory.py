@@ -29,7 +29,7 @@ def journal_of(path: Path) -> Path:
     """The journal in the run directory at ``path``; raises ``JournalError`` when that is no run directory."""
     found = path / _JOURNAL
     if not found.is_file():
-        raise JournalError(f"{path} holds no run (it has no {_JOURNAL}); name the folder of one")
+        raise JournalError(f"{path} is not a run directory (it has no {_JOURNAL}); name a run directory")
     return found
 
 
@@ -59,7 +59,7 @@ class RunDirectory:
                 _refuse_foreign(path)
             lock = _locked(path)
         except OSError as error:
-            raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
+            raise JournalError(f"cannot start a run in {path}: {error.strerror}; choose another --run") from error
         try:
             _clear_unmeasured(path)
             _furnish(path, plan)
@@ -73,7 +73,9 @@ class RunDirectory:
         """Go on with the run in ``path``; raises ``JournalError`` when there is none, or it is in use or damaged."""
         path = path.resolve()
         if not (path / _JOURNAL).is_file():
-            raise JournalError(f"{path} holds no run yet; begin it without --resume, or name its folder with --run")
+            raise JournalError(
+                f"{path} holds no run yet; start it without --resume, or name the run directory with --run"
+            )
         journal = journal_of(path)
         lock = _locked(path)
         try:
@@ -128,7 +130,7 @@ def _locked(path: Path) -> IO[str]:
 def _refuse_foreign(path: Path) -> None:
     names = {entry.name for entry in path.iterdir()}
     if _JOURNAL in names:
-        raise JournalError(f"{path} holds a run already; go on with it by --resume, or choose another --run")
+        raise JournalError(f"{path} already holds a run; continue it with --resume, or choose another --run")
     # A process that was killed while it began a run has left no more than these.
     strange = sorted(names - {_LOCK, _IGNORED, PLAN, *unfinished(_JOURNAL), *_FOLDERS})
     if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
@@ -161,14 +163,14 @@ def _furnish(path: Path, plan: str) -> None:
         for name in _FOLDERS:
             (path / name).mkdir(exist_ok=True)
     except OSError as error:
-        raise JournalError(f"cannot begin a run in {path}: {error.strerror}; choose another --run") from error
+        raise JournalError(f"cannot start a run in {path}: {error.strerror}; choose another --run") from error
 
 
 def keep_purpose(journal: Journal, purpose: str) -> None:
     """Note what the run is for, in words; raises ``JournalError`` when it was begun for something else."""
     known = journal.note(_NOTE)
     if known not in (None, purpose):
-        raise JournalError(f"this run was begun as {known} and is not {purpose}; choose another --run for that")
+        raise JournalError(f"this run was started as {known}, not as {purpose}; choose another --run")
     with journal.transaction():
         journal.keep_note(_NOTE, purpose)
 
@@ -184,5 +186,5 @@ def keep_patch_file(run: RunDirectory, variant: str, text: str) -> None:
         files.replace_file(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         if error.errno in files.FULL:
-            raise DiskFull(f"no room is left to write {path}; free some and go on with --resume") from error
-        raise JournalError(f"cannot write {path}: {error.strerror}; look after the run directory") from error
+            raise DiskFull(f"no space left to write {path}; free some and continue with --resume") from error
+        raise JournalError(f"cannot write {path}: {error.strerror}; check the run directory") from error

@@ -64,7 +64,7 @@ def product_of(built: Built, evidence: Evidence) -> Path:
     except KeyError:
         known = ", ".join(name for name, _ in built.products)
         raise errors.PlanError(
-            f"[record] elf = {evidence.elf!r} is no product of the build; name one of {known}"
+            f"[record] elf = {evidence.elf!r} is not a product of the build; name one of {known}"
         ) from None
 
 
@@ -230,7 +230,7 @@ def recorded(
     order = replace(order_of(built, evidence, folder, seed, tell), trace=trace)
     chosen = recorder_of(order)
     if reason := chosen.obstacle(order):
-        raise errors.NotRecorded(f"nothing can be recorded here: {reason}")
+        raise errors.NotRecorded(f"cannot record on this machine: {reason}")
     vmlinux = order.guest.vmlinux if order.guest else None
     refuse_unnamed_objects(vmlinux, snapshot_source("drgn"))
     with TemporaryDirectory(prefix="recording-", dir=folder) as scratch:

@@ -101,8 +101,8 @@ class _Tuning:
         known = journal.note(_SPACE)
         if known not in (None, now) and trials(journal):
             raise PlanError(
-                "the layouts to search are not those of the run so far (another profile, or another linesmith); begin "
-                "another run with --run"
+                "the layouts to search differ from those of the run so far (another profile, or another linesmith);"
+                " start another run with --run"
             )
         with journal.transaction():
             journal.keep_note(_SPACE, now)

@@ -91,7 +91,7 @@ def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
     pointer = layout.members[at(layout, member)]
     found = layouts.variants(pointer.target) if pointer.target else ()
     if pointer.size != 8 or not found or not found[0].size:
-        raise StructureRefused(f"{member} of {layout.title} is no pointer to a record whose layout is known")
+        raise StructureRefused(f"{member} of {layout.title} is not a pointer to a record with a known layout")
     return found[0]
 
 

@@ -142,14 +142,14 @@ def judged_shards(record: str, sharding: Sharding, profile: Profile, layouts: La
     if isinstance(runs, str):
         return Judgement(refusal=runs)
     if sharding.by is ShardBy.NODE and len(set(runs.nodes)) < 2:
-        raise NotSimulated(f"all CPUs of {trace} are on one node and would use one copy; say --by cpu")
+        raise NotSimulated(f"all CPUs of {trace} are on one node and would use one copy; use --by cpu")
     return runs.judgement(split_by(runs, sharding))
 
 
 def _record(name: str, sharding: Sharding, layouts: Layouts) -> Layout:
     variants = layouts.variants(name)
     if not variants:
-        raise TypeNotFound(f"no record is called {name}; name one that `linesmith layout` shows")
+        raise TypeNotFound(f"no record {name}; name one that `linesmith layout` shows")
     names = [member.name for member in variants[0].members]
     for member in sharding.members:
         if member not in names:

@@ -78,7 +78,7 @@ def shrunk(member: Member, size: int) -> Member:
     """
     if member.is_bit_field or not 0 < size < member.size:
         said = f"{member.name} has {member.size} bytes and cannot be made {size} bytes small"
-        raise StructureRefused(f"{said}; give less than it has")
+        raise StructureRefused(f"{said}; give a smaller size")
     natural = min(size & -size, WORD)
     return replace(
         member, size=size, natural_alignment=natural, record=None, category=MemberCategory.UNKNOWN, dimensions=()

@@ -54,7 +54,7 @@ def rule(name: str) -> Rule:
 
         near = get_close_matches(name.lower(), [one.name for one in RULES], n=1)
         step = f"did you mean {near[0]}?" if near else "`linesmith explain` lists the rules"
-        raise RuleUnknown(f"no rule is called {name!r}; {step}")
+        raise RuleUnknown(f"no rule {name!r}; {step}")
     return found
 
 

@@ -171,7 +171,7 @@ def open_header(file: IO[bytes], size: int) -> OpenedHeader:
     """Read the header of a file of ``size`` bytes; raises ``struct.error`` or ``ValueError`` for a damaged one."""
     start = file.read(_FILE_BYTES)
     if start[:8] not in MAGICS:
-        raise ValueError("it does not begin as one")
+        raise ValueError("its magic number is wrong")
     order = MAGICS[start[:8]]
     header = PerfHeader(order)
     if order.unpack("Q", start, 8)[0] == _PIPE_BYTES:
@@ -180,7 +180,7 @@ def open_header(file: IO[bytes], size: int) -> OpenedHeader:
     if begin + length > size or attributes_at + attributes > size:
         raise ValueError("it is cut off")
     if entry < _LEAST_ATTRIBUTE + 16 or attributes % entry:
-        raise ValueError("its list of events has no sound size")
+        raise ValueError("its list of events has an invalid size")
     _read_events(file, header, (attributes_at, attributes, entry))
     if not length:
         return OpenedHeader(header, begin, size, unfinished=True)

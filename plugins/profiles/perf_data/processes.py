@@ -129,7 +129,7 @@ class Processes:
             identity = (major, minor, inode, generation)
         self._mappings += 1
         if self._mappings > _MOST_MAPPINGS:
-            raise ValueError(f"it tells of more than {_MOST_MAPPINGS} mappings")
+            raise ValueError(f"it has more than {_MOST_MAPPINGS} mappings")
         end = min(start + length, (1 << 64) - 1)
         shared = kind == PerfRecord.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
         self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))

@@ -76,7 +76,7 @@ class RecordReader:
         """The next string with its length in front (``do_write_string``)."""
         length = self.number()
         if self.at + length > len(self.data):
-            raise struct.error("a string ends behind its section")
+            raise struct.error("a string ends after its section")
         self.at += length
         return text_of(self.data[self.at - length : self.at])
 

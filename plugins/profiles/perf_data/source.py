@@ -286,7 +286,7 @@ class _Stream:
         if not len(numbers):
             return
         if not events:
-            raise ValueError("it has samples, but tells of no event")
+            raise ValueError("it has samples, but no event")
         groups = [(events[0], numbers)]
         if len({(one.fields, one.read_format, one.branches, one.registers) for one in events}) > 1:
             found = identifiers(block, numbers, events[0])

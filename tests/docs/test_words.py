@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Help, messages and pages are in the words of the glossary, without retired words and shapes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from linesmith.analyzer.cli import linesmith
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+# What nobody writes in documentation of kernels, by what to write instead.
+RETIRED = {
+    r"\b(was|is|are|were|be|been) told\b": "shown, reported, printed",
+    r"\btells? (of|whether|what|how|which|why|where)\b": "shows, means, reports",
+    r"\bcalled so\b": "of that name",
+    r"\bis no [a-z.]+( [a-z]+)?\b(?! (longer|more|need|way|reason|risk))": "is not a",
+    r"\bis none\b": "is not one",
+    r"\bit may where nothing else\b": "default: only if nothing else",
+    r"\bas it was read\b": "as parsed",
+    r"\bwithout a find\b": "no matches",
+    r"\bof which it is in doubt\b": "uncertain",
+    r"\bin doubt\b": "uncertain",
+    r"\bonly read\b(?! (from|the|a|it|if|by|when))": "read-only, not modified",
+    r"\bbeside (the result|it|them|that|this)\b": "next to, besides",
+    r"\bleave \S+ away\b": "leave out",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bso (many|long|small|far) (as|into|of)\b": "N",
+    r"\b(gone|kept) about\b": "done",
+    r"\bparted\b": "separated",
+    r"\bpart(s)? (them|the members|two)\b": "separate",
+    r"\bcompany\b": "members next to it",
+    r"\bgo by (the )?(addresses|names)\b": "match by",
+    r"\bsay nothing\b": "print only",
+    r"\bwhatever --?\w+ says\b": "regardless of",
+    r"\bspelt otherwise\b": "written differently",
+    r"\bit is there\b": "it exists",
+    r"\bis not there\b": "does not exist",
+    r"\bthere is no (command|option) \{?\w+\}?;": "unknown",
+    r"\bmind that\b": "note that",
+    r"\ball the same\b": "anyway",
+    r"\bfor what\b": "what for",
+    r"\bat hand\b": "available",
+    r"\bzero lies outside\b": "the CI excludes 0",
+    r"\bof a sudden\b": "suddenly",
+}
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\]\([^)]*\)|^ {4,}\S.*$", re.MULTILINE | re.DOTALL)
+_PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+
+
+def retired(text: str) -> list[str]:
+    """What of the text is retired, with its neighbours and what to write instead."""
+    words = " ".join(text.split())
+    found = ((match, instead) for shape, instead in RETIRED.items() for match in re.finditer(shape, words, re.I))
+    return [f"...{words[max(0, one.start() - 30) : one.end() + 30]}... ({instead})" for one, instead in found]
+
+
+def prose(page: str) -> str:
+    """A page without the code that it quotes."""
+    return _CODE.sub(" ", page)
+
+
+def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """The help of a command, of its options and of the commands below it."""
+    yield context.command_path, command.help or ""
+    yield from (
+        (f"{context.command_path} {one.opts[-1]}", one.help or "")
+        for one in command.params
+        if isinstance(one, click.Option)
+    )
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if (below := command.get_command(context, name)) is not None:
+                yield from helps(below, click.Context(below, info_name=name, parent=context))
+
+
+def messages(package: str) -> Iterator[tuple[str, str]]:
+    """Texts of the errors that a package raises, each with its place."""
+    for home in import_module(f"linesmith.{package}").__path__:
+        for file in sorted(Path(home).rglob("*.py")):
+            raised = (one for one in ast.walk(ast.parse(file.read_text())) if isinstance(one, ast.Raise) and one.exc)
+            for one in raised:
+                parts = (part for part in ast.walk(one) if isinstance(part, ast.Constant))
+                text = "{}".join(part.value for part in parts if isinstance(part.value, str))
+                yield f"{file.relative_to(home)}:{one.lineno}", text
+
+
+def test_the_help_of_every_command_and_option_is_in_current_words() -> None:
+    told = helps(linesmith, click.Context(linesmith, info_name="linesmith"))
+    assert {place: found for place, text in told if (found := retired(text.replace("\b", "")))} == {}
+
+
+@pytest.mark.parametrize("package", ["analyzer", "tuner", "plugins", "patches"])
+def test_errors_are_in_current_words(package: str) -> None:
+    assert {place: found for place, text in messages(package) if (found := retired(text))} == {}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
+def test_pages_are_in_current_words(page: Path) -> None:
+    assert retired(prose(page.read_text())) == []
+
+
+def test_the_newest_part_of_the_changelog_is_in_current_words() -> None:
+    newest = re.split(r"^## ", (CHECKOUT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1]
+    assert retired(prose(newest)) == []
