@@ -153,7 +153,7 @@ def command(
         raise click.UsageError("--format json gives one file; name one with -o, not a folder")
     mailing.check(tree)
     with interruptible():
-        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
         trace = trace_to_replay(found, profile, trace)
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
