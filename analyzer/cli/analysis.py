@@ -146,13 +146,15 @@ def analyse(
     top: int | None = None,
     snapshot: Path | None = None,
     trust: str | None = None,
+    trace: Path | None = None,
 ) -> Explanation:
     """Read the files and explain the ``top`` lines of the report ``section`` (from 1), of which a ``type_`` shows some.
 
     ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
-    builds differ. Raises ``NothingToSuggest`` when no line holds a ``type_``, ``TypeNotFound``, ``ProfileError``,
-    ``ProfileWithoutOffsets`` for a profile that cannot name members, ``BuildIdDiffers``, ``SnapshotError``,
-    ``ElfError``, ``DebugInfoMissing`` or ``DebugInfoDamaged``.
+    builds differ. A ``trace`` must be that of the report: ``TraceError`` comes before the work. Raises
+    ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile that cannot name
+    members, ``TypeNotFound``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``, ``DebugInfoMissing`` or
+    ``DebugInfoDamaged``.
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
@@ -162,6 +164,10 @@ def analyse(
 
     reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
     report = _chosen(reports, section, profile)
+    if trace is not None:
+        from linesmith.tuner.replay.recorded_trace import trace_of
+
+        trace_of(report.recording, profile, trace)
     reading = load(elf)
     if snapshot is not None:
         report = with_snapshot(report, snapshot, reading.identity)
@@ -216,18 +222,16 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest:
 
 
 def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:
-    """The trace that belongs to the recording in ``profile``, found beside it unless it is ``named``.
+    """The trace to replay: the one that is ``named``, which ``analyse`` has checked, or else the recording's own.
 
-    Where none is found a remark says why. Raises ``TraceError`` for one that is named and is another's.
+    Where that is not there, or is another's, a remark says so.
     """
     from linesmith.tuner.replay.recorded_trace import trace_of
 
     try:
-        return trace_of(found.given.recording, profile, named)
+        return named or trace_of(found.given.recording, profile)
     except TraceError as error:
-        if named is not None:
-            raise
-        remark(f"no replay of the trace: {error}")
+        remark(f"the trace is not replayed: {error}")
         return None
 
 

@@ -168,7 +168,7 @@ def command(
     mailing.check(tree)
     _check_tree(elf, sources)
     with interruptible():
-        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
         trace = trace_to_replay(found, profile, trace)
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)

@@ -136,6 +136,15 @@ def scan_findings(sources: ScanOptions, found: Explanation) -> tuple[SourceScan,
     return scanned.scans
 
 
+def check_tree(sources: ScanOptions) -> None:
+    """Raise ``ScanFailed`` where nothing says how the tree that was named is compiled, before any work is done."""
+    if sources.tree is None or not is_given("tree"):
+        return
+    from linesmith.patches.scan.units import check_compiled
+
+    check_compiled(sources.tree, sources.build)
+
+
 def _names(layouts: Iterable[Layout]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.name for one in layouts if one.name))
 
@@ -160,6 +169,13 @@ class PremiseOptions:
     configurations: tuple[Path, ...]
     machine: MachineOptions
     cpus_said: bool = True
+
+    def check(self) -> None:
+        """Raise ``ConstraintsError`` for a file of facts that cannot be read, before any work is done."""
+        from linesmith.tuner.constraints.facts import read_facts
+
+        if self.constraints is not None:
+            read_facts(self.constraints)
 
     def on_machine_of(self, profile: Profile) -> PremiseOptions:
         """The same with the CPUs of the profiled machine, where the user said none."""

@@ -175,8 +175,9 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
 
     check_destinations([request.html], ("html",))
     section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
-    found = analyse(request.elf, request.profile, section, of_profile.type_, snapshot=snapshot, trust=trust)
-    of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, of_profile.trace))
+    trace = of_profile.trace
+    found = analyse(request.elf, request.profile, section, of_profile.type_, None, snapshot, trust, trace)
+    of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, trace))
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
     made = offered(worthwhile(found), known, of_profile.trace)
     shown = suggested(found, known, made, of_profile.trace)

@@ -86,7 +86,9 @@ def command(
     from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
 
-    found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust)
+    basis.check()
+    premises.check_tree(sources)
+    found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
     trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
     looked_at = found if isinstance(candidate, str) else worthwhile(found)

@@ -36,9 +36,9 @@ def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str
         return [f"Nothing to change here: no record has {LEAST_SHARE:.0%} of the contended accesses."]
     first = answers[0]
     line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
-    why = reason_of(line) if line else first.reason
+    why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""
     share = f"{first.share:.1%} of the contended accesses"
-    rows = prose(f"Nothing to change in {first.title}, which has {share}: {why}.", columns=columns).splitlines()
+    rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     if instead:
         rows += prose(instead, f"  {'instead':<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
@@ -104,9 +104,14 @@ def _stays(part: str) -> bool:
 
 def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
     """The pairs of members that wait less for each other, with who stores and who loads."""
-    better = [one for one in candidate.judgement.pairs if one.before > one.after and one.victim != one.writer]
-    for one in better[:MOST_PAIRS]:
-        yield _pair(one.victim, one.writer, f"{one.before:,.0f} -> {one.after:,.0f} misses", findings)
+    counts: dict[tuple[str, str], tuple[float, float]] = {}
+    for one in candidate.judgement.pairs:
+        before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
+        counts[one.victim, one.writer] = before + one.before, after + one.after
+    better = [pair for pair, (before, after) in counts.items() if before > after and pair[0] != pair[1]]
+    for victim, writer in better[:MOST_PAIRS]:
+        before, after = counts[victim, writer]
+        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings)
     met = [one for finding in findings for one in finding.triage.pairs]
     for pair in met[: 0 if better else MOST_PAIRS]:
         yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)

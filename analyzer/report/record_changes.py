@@ -121,7 +121,7 @@ def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
         return _declined(declined)
     refused = next((one for one in lines if one.refusal), None)
     if refused is not None:
-        return reason_of(refused)
+        return reason_of(refused).partition(", so there is ")[0]
     if not record:
         return "what lies there is not known: see `linesmith hot`"
     if share >= LEAST_SHARE:
@@ -164,8 +164,9 @@ def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns
     rest, share = [one for one in answers if one not in shown], 1 - sum(one.share for one in shown)
     table = [HEAD, *(cells for one in shown for cells in rows_of(one))]
     if share >= LEAST_REST and not suggested.narrowed_to:
-        parts = [f"{counted(len(rest), 'record')} of less than {LEAST_SHARE:.0%} each"] if rest else []
-        parts += ["lines of no known record, or set apart: see `linesmith hot`"] if suggested.elsewhere else []
+        parts = [f"{counted(len(rest), 'record')} of less than {LEAST_SHARE:.0%}{' each' * (len(rest) > 1)}"]
+        others = "lines of no known record, or set apart: see `linesmith hot`"
+        parts = [*(parts if rest else []), others if suggested.elsewhere else "lines that the profile does not show"]
         table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
     filled = [at for at in range(len(HEAD)) if at <= _CHANGE or any(row[at] for row in table[1:])]
     while len(filled) > _CHANGE + 1 and _room(table, filled, columns) < LEAST_CHANGE:

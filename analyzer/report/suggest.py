@@ -53,9 +53,8 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     blocks = [_head(suggested, columns)]
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         blocks.append("\n".join(answers_table(suggested, answers, columns, full=False)))
-    blocks.append(
-        "\n".join(change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns))
-    )
+    rows = change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns)
+    blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
     return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
 
 
@@ -89,16 +88,22 @@ def _sharded(suggested: Suggested, columns: int) -> str:
     return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
 
 
-def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> Iterator[str]:
-    """Why nothing changes; of one record what would be possible, else the command that looks at the next one."""
-    yield from nothing_to_change(answers, columns)
-    ones = [one for one in suggested.numbered() if suggested.narrowed_to]
-    if ones:
-        yield ""
-        yield from _table(ones[:MOST_POSSIBLE], "possible, in full with --candidate NAME", columns).splitlines()
-    spread = next((one.record for one in answers if not one.lines and one.share >= LEAST_SHARE), None)
-    if spread and suggested.given:
-        yield from command("next", ("linesmith", "suggest", *suggested.given, "--type", spread), columns)
+def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
+    """Why nothing changes, and the command that looks at the next record."""
+    rows = nothing_to_change(answers, columns)
+    spread = next((one.record for one in answers if one.record and not one.lines and one.share >= LEAST_SHARE), None)
+    words = ("linesmith", "suggest", *suggested.given, "--type", spread or "")
+    return [*rows, *(command("next", words, columns) if spread and suggested.given else [])]
+
+
+def _possible(suggested: Suggested, first: RecordAnswer | None, columns: int) -> Iterator[str]:
+    """Of a type that was named, what would be possible where no change of the layout is recommended, and why not."""
+    ones = [*suggested.numbered()][:MOST_POSSIBLE] if suggested.narrowed_to else []
+    if not ones or any(one.candidate.recommended for one in ones):
+        return
+    if first is not None:
+        yield prose(ones[0].line.declined, columns=columns)
+    yield _table(ones, "possible, in full with --candidate NAME", columns)
 
 
 def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:

@@ -67,6 +67,7 @@ _DEPENDENCY = re.compile(rb"^  ([^\s$][^\n]*?) \\$", re.MULTILINE)
 # Units for assembly (asm-offsets.c, bounds.c) are compiled to .s.
 _SUFFIXES = (".o.cmd", ".s.cmd")
 _MOST_BYTES = 8 << 20
+_WRITE_IT = "let cmake, meson or bear write it, and name its directory with --build"
 
 
 def kbuild_units(build: Path) -> Iterator[Unit]:
@@ -92,6 +93,17 @@ def kbuild_units(build: Path) -> Iterator[Unit]:
             yield Unit(absolute(source[1]), directory, os.fsdecode(command[1]), path, includes)
 
 
+def check_compiled(tree: Path, build: Path | None) -> None:
+    """Raise ``ScanFailed`` where nothing can say how the sources are compiled, which is quickly known."""
+    made = build or tree
+    if any((place / NAME).is_file() for place in (made, tree)):
+        return
+    if not is_kernel(tree):
+        raise ScanFailed(f"{made} has no {NAME}; {_WRITE_IT}")
+    if not (made / ".config").exists() and next(kbuild_units(made), None) is None:
+        raise ScanFailed(f"{made} has no .config; run make defconfig there, or name the build directory with --build")
+
+
 def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Database:
     """The compilations of the sources below ``tree``, built there or in ``build``.
 
@@ -107,9 +119,7 @@ def database(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Dat
     if not units and is_kernel(tree):
         return _asked(tree, build, tell)
     if not units:
-        raise ScanFailed(
-            f"{made} has no {NAME}; let cmake, meson or bear write it, and name its directory with --build"
-        )
+        raise ScanFailed(f"{made} has no {NAME}; {_WRITE_IT}")
     own = tuple(_of_tree(units, tree, made))
     if not own:
         raise ScanFailed(

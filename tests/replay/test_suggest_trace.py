@@ -68,7 +68,7 @@ def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> No
     said = text_of(example, *words, "--candidate", "1")
     rows = said[said.index("  saves") :].splitlines()
     assert rows[:3] == [
-        "  saves       50% of the profile's misses (80% interval 50% to 50%): 199 of 398",
+        "  saves       50% of the misses of the profile (80% interval 50% to 50%): 199 of 398",
         "  replayed    all lines of the record: 199 -> 0",
         "              line of root: 100 -> 0",
     ]
@@ -90,7 +90,7 @@ def test_json_has_the_same(example: Path, tmp_path: Path) -> None:
 def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_path: Path) -> None:
     words = trace(tmp_path, LOCK_ALONE)
     assert "nothing: replay shows no gain\n" in text_of(example, *words)
-    assert "saves       0% of the profile's misses" in text_of(example, *words, "--candidate", "1")
+    assert "saves       0% of the misses of the profile" in text_of(example, *words, "--candidate", "1")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
     said = text_of(example, *trace(tmp_path, LOCK_ALONE, (0, 1)), *words)
     rows = said[said.index("shard guard") :].splitlines()
     assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
-    assert rows[1].startswith("  saves       100% of the profile's misses (80%")
+    assert rows[1].startswith("  saves       100% of the misses of the profile (80%")
     assert rows[-2].startswith("  - The best case: every access goes to one copy")
     copies = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu")
     document = json_of(example, *trace(tmp_path, CONFLICT), *copies)

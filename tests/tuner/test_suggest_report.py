@@ -93,7 +93,7 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
 
 1  pool: move used behind id (cjrcg)
   why       limit waits for stores to used: 90 -> 2 misses (stores by pool_take; loads by pool_full)
-  saves     1.8% of the profile's contended loads (80% interval 1.2% to 1.9%): 88 of 5,000
+  saves     1.8% of the contended loads of the profile (80% interval 1.2% to 1.9%): 88 of 5,000
   size      128 bytes, 2 lines (unchanged); 1 member moves, a diff of 2 lines
   memory    unchanged in slabs of pool_cache
   next to   used: id (not seen in use)
@@ -123,8 +123,8 @@ def test_of_one_record_without_a_change_it_is_told_what_would_be_possible() -> N
     assert (
         after_head(text_of(line, narrowed_to="pool"))
         == """\
-Nothing to change in pool, which has 100.0% of the contended accesses: 12 samples less would be lost
-in the noise (19).
+Nothing to change in pool, with 100.0% of the contended accesses: 12 samples less would be lost in
+the noise (19).
 
 possible, in full with --candidate NAME:
          change               saves (80% interval)  size  pages/1,000  moved  diff
@@ -136,7 +136,7 @@ possible, in full with --candidate NAME:
 def test_what_can_be_done_instead_follows_the_reason() -> None:
     text = text_of(replace(HOPELESS, refusal="Line 3: moving does not help, because it is a lock. Instead: shard it."))
     row = "1  pool    100.0%  nothing: it is a lock\n"
-    answer = "Nothing to change in pool, which has 100.0% of the contended accesses: it is a lock.\n"
+    answer = "Nothing to change in pool, with 100.0% of the contended accesses: it is a lock.\n"
     assert text.endswith(f"{row}\n{answer}  instead   shard it.\n")
 
 
@@ -166,10 +166,10 @@ def test_small_records_and_unknown_lines_are_one_row() -> None:
    record    share  what to do
 1  pool      50.0%  nothing: moving members does not help
 2  node      15.0%  spread over many cool lines: --type node looks at them
-   the rest  35.0%  1 record of less than 1% each; lines of no known record, or set apart: see
-                    `linesmith hot`
+   the rest  35.0%  1 record of less than 1%; lines of no known record, or set apart: see `linesmith
+                    hot`
 
-Nothing to change in pool, which has 50.0% of the contended accesses: moving members does not help.
+Nothing to change in pool, with 50.0% of the contended accesses: moving members does not help.
 """
     )
 
@@ -208,7 +208,7 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
         ),
         pytest.param(
             replace(moved(), judgement=replayed(12, runs=1)),
-            ["saves 1.8% of the profile's misses (80% interval 1.2% to 1.9%): 88 of 5,000"],
+            ["saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of 5,000"],
             id="a recorded run",
         ),
         pytest.param(

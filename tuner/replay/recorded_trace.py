@@ -45,9 +45,13 @@ def trace_of(recording: Recording | None, profile: Path, named: Path | None = No
 
     ``None`` where there is none to look for. Raises ``TraceError`` when it is not there, not whole or another's.
     """
+    from linesmith.tuner.replay.replayer import open_trace
+
     recorded = recording.trace if recording else ""
     trace = named or place_of_trace(profile)
     if not recorded or (named and not named.is_file()):
+        if named:
+            open_trace(named, (), ())
         return named
     if not trace.exists():
         raise TraceError(f"{trace}, the trace of {profile}, does not exist; name it with --trace")
