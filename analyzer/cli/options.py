@@ -97,14 +97,6 @@ after_section = click.option(
     type=click.IntRange(min=1),
     help="Which report of AFTER; the same as --section, or the one behind it where BEFORE and AFTER are one text.",
 )
-top = click.option(
-    "--top",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=200,
-    show_default=True,
-    help="Look at N lines only: the hottest, of a recording half of them those a layout can help most.",
-)
 format_ = click.option(
     "--format",
     "format_",
