@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.variables import ObjectMap
-from linesmith.analyzer.model import ObjectArea, ObjectKind, Profile
+from linesmith.analyzer.model import CacheLine, ObjectArea, ObjectKind, Profile
 
 # Records, and variables that are of no such record. Source: kernel/time, kernel/rcu and kernel/sched of Linux 5.10 to
 # 6.12. ``task_group`` is none of them: CPUs meet on its load average on real machines as well.
@@ -77,6 +77,19 @@ def lines_apart(profile: Profile) -> dict[int, str]:
         if total and total - others >= _MOSTLY * total:
             apart[line.address] = max(met, key=lambda owner: met[owner])
     return apart
+
+
+def main_area(line: CacheLine, known: ObjectMap) -> ObjectArea | None:
+    """The object that most contended accesses of a line met."""
+    met: Counter[int] = Counter()
+    areas = {}
+    for access in line.accesses:
+        if line.address is not None and access.offset is not None:
+            place = known.at(line.address + access.offset)
+            if place:
+                areas[id(place.area)] = place.area
+                met[id(place.area)] += access.contended
+    return areas[met.most_common(1)[0][0]] if met else None
 
 
 def apart_sentence(owner: str) -> str:

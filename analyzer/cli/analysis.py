@@ -158,8 +158,7 @@ def analyse(
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
-    from linesmith.analyzer.layouts.collection import bare_name
-    from linesmith.analyzer.sharing.analysis import TOP, explain, narrowed
+    from linesmith.analyzer.sharing.analysis import TOP, explain
     from linesmith.plugins.registry import read_named_profiles, read_profiles
 
     reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
@@ -171,14 +170,26 @@ def analyse(
     reading = load(elf)
     if snapshot is not None:
         report = with_snapshot(report, snapshot, reading.identity)
-    record = bare_name(type_) if type_ else None
     found = explain(reading, report, top or TOP, load_accesses_if_any, Trust(trust or Trust.BUILD_ID))
     found = replace(found, reports=len(reports))
-    if record is not None:
-        whole, found = found, narrowed(found, record)
-        if not found.findings:
-            raise _not_held(whole, record)
+    found = narrowed_to(found, type_)
     _refuse_without_offsets(found.profile)
+    return found
+
+
+def narrowed_to(found: Explanation, type_: str | None, line: int | None = None) -> Explanation:
+    """Only what holds a ``type_``, or only the ``line`` of that rank; all of it without either.
+
+    Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileError`` where there is no such line.
+    """
+    from linesmith.analyzer.layouts.collection import bare_name
+    from linesmith.analyzer.sharing.analysis import narrowed, of_line
+
+    whole = found
+    if type_ and not (found := narrowed(whole, bare_name(type_))).findings:
+        raise _not_held(whole, bare_name(type_))
+    if line is not None and not (found := of_line(found, line)).findings:
+        raise ProfileError(f"{whole.profile.source} has no line {line}; `linesmith hot --full` lists them")
     return found
 
 

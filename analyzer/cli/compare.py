@@ -77,7 +77,7 @@ def command(
     from linesmith.analyzer.comparison.compare import ProfileFindings, compare
     from linesmith.analyzer.layouts.collection import bare_name
     from linesmith.analyzer.report.compare import render_json, render_text
-    from linesmith.analyzer.report.hot import ProfileSection
+    from linesmith.analyzer.report.findings import ProfileSection
 
     # Known to be there, before minutes go into the first.
     second = _second((before, after), section, after_section)

@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from linesmith.analyzer.cli import options
 
+# Lines that are looked at: the hottest, of a recording half of them those a layout can help most.
+TOP = 200
+
 
 @click.command()
 @options.elf
 @options.profile
-@options.type_
+@click.option("--type", "type_", metavar="TYPE", help="Show the lines that hold this struct or union in full.")
+@click.option("--line", metavar="N", type=click.IntRange(min=0), help="Show the Nth line of the profile in full.")
+@click.option("--full", is_flag=True, help="Show every record, and the lines in full.")
 @options.section
-@options.top
 @options.snapshot
 @options.other_build
 @options.format_
@@ -30,31 +35,53 @@ def command(
     elf: Path,
     profile: Path,
     type_: str | None,
+    line: int | None,
+    full: bool,
     section: int,
-    top: int,
     snapshot: Path | None,
     trust: str | None,
     format_: str,
     output: Path | None,
     save: Path | None,
 ) -> None:
-    """Show which members share the hot cache lines of PROFILE, and who accesses them.
+    """Name the records whose members meet on the hot cache lines of PROFILE, by the layouts in ELF.
 
-    PROFILE is a file written by `linesmith record`, a perf.data of `perf c2c record` or `perf mem record`, or the
-    output of `perf c2c report --stdio` or `perf script`, complete or in part, also as pasted into a mail. With --type,
-    every line that may hold one is examined, regardless of --top.
+    PROFILE is what `linesmith record` wrote, the perf.data of `perf c2c record` or `perf mem record`, or the text of
+    `perf c2c report --stdio` or of `perf script`, whole or in part, also as pasted into a mail. The first screen has a
+    row for each record, by its share of the contention, and what to do about it; --type, --line and --full show lines.
     """
-    from linesmith.analyzer.cli.analysis import analyse, check_save, save_profile
+    from linesmith.analyzer.cli.analysis import analyse, check_save, narrowed_to, save_profile
     from linesmith.analyzer.cli.colour import text_columns
-    from linesmith.analyzer.report import hot
-    from linesmith.analyzer.report.hot import ProfileSection
+    from linesmith.analyzer.report import hot, hot_lines
+    from linesmith.analyzer.report.findings import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable
+    from linesmith.analyzer.sharing.records import hot_records
 
     check_save(save, output)
-    found = analyse(elf, profile, section, type_, top, snapshot, trust)
-    report = ProfileSection(found.profile, section, found.reports, found.left_out)
-    shown = by_removable((*found.findings, *found.colder)), found.reading.identity, report
-    as_text = format_ == "text"
-    text = hot.render_text(*shown, text_columns(output)) if as_text else hot.render_json(*shown)
+    found = analyse(elf, profile, section, None, TOP, snapshot, trust)
+    records = hot_records(found.findings, found.profile, found.reading.layouts)
+    part = narrowed_to(found, type_, line)
+    shown = ProfileSection(found.profile, section, found.reports, part.left_out)
+    lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity
+    columns = text_columns(output)
+    if format_ == "json":
+        text = hot.render_json(records, lines, identity, shown)
+    elif type_ or line is not None:
+        text = hot_lines.render_lines(lines, identity, shown, columns)
+    else:
+        options_given = _options(section, snapshot, trust)
+        words = ("linesmith", "suggest", str(elf), str(profile), *options_given)
+        text = hot.render_table(records, identity, shown, words, columns, len(records) if full else hot.MOST_ROWS)
+        text += f"\n{hot_lines.render_lines(lines, identity, shown, columns)}" if full else ""
     options.write(text, output)
     save_profile(found.given, save)
+
+
+def _options(section: int, snapshot: Path | None, trust: str | None) -> Iterator[str]:
+    """What another command needs to read the profile in the same way."""
+    if section > 1:
+        yield from ("--section", str(section))
+    if snapshot is not None:
+        yield from ("--snapshot", str(snapshot))
+    if trust is not None:
+        yield {"layout": "--assume-same-layout", "symbols": "--by-symbol"}[trust]

@@ -99,14 +99,6 @@ after_section = click.option(
     type=click.IntRange(min=1),
     help="Use the Nth report in AFTER. Default: --section, or the next one if BEFORE and AFTER are the same file.",
 )
-top = click.option(
-    "--top",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=200,
-    show_default=True,
-    help="Number of cache lines to examine; half of a recording's are those that a layout can help most.",
-)
 format_ = click.option(
     "--format",
     "format_",

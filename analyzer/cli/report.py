@@ -170,7 +170,7 @@ def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None)
 def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
     from linesmith.analyzer.cli.suggest import offered, suggested, worthwhile
-    from linesmith.analyzer.report.hot import ProfileSection
+    from linesmith.analyzer.report.findings import ProfileSection
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([request.html], ("html",))

@@ -18,7 +18,9 @@ from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
-from linesmith.analyzer.report.hot import ProfileSection
+from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.layout import excerpt
+from linesmith.analyzer.sharing.records import hot_records
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.constraints.facts import Premises
@@ -75,9 +77,10 @@ def chapters(
     """
     identity = replace(reading.identity, path="bench")
     profile = replace(profile, source=Path(profile.source).name)
+    records = hot_records(found, profile, reading.layouts)
     yield Chapter("A small program", _the_program(workshop.compiler))
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
-    yield Chapter("What a profile shows", about + hot.render_text(found, identity, ProfileSection(profile, 1, 1)))
+    yield Chapter("What a profile shows", about + hot.render_table(records, identity, ProfileSection(profile, 1, 1)))
     premises = Premises()
     proposed_first = answers(found[:1], reading.layouts, premises, limit=MOST_JUDGED)
     (answer,) = judged(proposed_first, sampled(proposed_first, found, profile, reading.layouts, premises))

@@ -20,7 +20,7 @@ from linesmith.analyzer.model import (
     ObjectChange,
     ProfileChange,
 )
-from linesmith.analyzer.report.hot import ProfileSection
+from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns, widest
 

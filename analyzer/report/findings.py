@@ -9,9 +9,9 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.by_object import ObjectTotal, lines_apart, object_totals
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -30,16 +30,14 @@ from linesmith.analyzer.model import (
     Side,
     VariableRow,
 )
-from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, prose, row, runs, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, row, runs, widest
 
 MOST_SHARINGS = 6
 MOST_CALLERS_SHOWN = 4
 # Functions that may take a lock.
 MOST_POSSIBLE = 6
-# Elements of an array that are called by their names, and caches and variables of a recording.
+# Elements of an array that are called by their names.
 MOST_ELEMENTS = 3
-MOST_OBJECTS = 12
-MOST_APART = 8
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
 # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
@@ -48,6 +46,23 @@ _WAITS_IF_COUNTED = "misses after stores by other CPUs"
 _SHARING_HEAD = ("waits", "for stores to", "contended", "cycles", "on")
 # Columns that the cells but the last have where there is room.
 _SHARING_WIDTHS = (24, 24, 14, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSection:
+    """A report of a profile text, the ``section``-th of ``sections``; lines ``left_out`` are counted, not shown."""
+
+    profile: Profile
+    section: int
+    sections: int
+    left_out: tuple[CacheLine, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The file, which of several reports in it this is, and its title."""
+        title = f" ({self.profile.title})" if self.profile.title else ""
+        which = f", report {self.section} of {self.sections}" if self.sections > 1 else ""
+        return f"{self.profile.source}{which}{title}"
 
 
 def cost_rows(cost: LineCost, accesses: str, whole: str = "profile") -> list[str]:
@@ -237,28 +252,6 @@ def stores_of(finding: Finding) -> str:
     return "no stores sampled"
 
 
-def object_rows(profile: Profile, columns: int = WIDTH) -> list[str]:
-    """The caches and variables that carry most of a recording, whatever the number of their lines."""
-    if not profile.areas:
-        return []
-    totals = object_totals(profile)
-    apart = [one for one in totals if one.apart][:MOST_APART]
-    rows = ["by object, all lines:"]
-    rows += [_object_row(one, columns) for one in [one for one in totals if not one.apart][:MOST_OBJECTS]]
-    if apart:
-        title = "objects that emulation makes hotter than hardware does, set apart unless --type names them:"
-        rows += [prose(title, then="  ", columns=columns), *(_object_row(one, columns) for one in apart)]
-    return rows
-
-
-def _object_row(one: ObjectTotal, columns: int) -> str:
-    name = f"{one.kind.value} {one.name}" if one.kind else "in no slab cache or variable that is known"
-    types = f" ({' or '.join(one.types[:3])})" if one.types and one.types != (one.name,) else ""
-    lines = f"{one.lines:>5,} line{' ' if one.lines == 1 else 's'}"
-    what = f"{name}{types}{f': {one.apart}' if one.apart else ''}"
-    return row(f"  {one.share:>6.1%} {one.contended:>9,} on {lines}  ", what, columns)
-
-
 def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
     """What is not shown, with its share: lines set apart by owner, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
@@ -272,5 +265,5 @@ def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
     rows = []
     for owner in sorted(lines, reverse=True):
         what = f"{counted(lines[owner], 'line')} with {contended[owner] / total:.1%} of all contended accesses"
-        rows.append(f"set apart, of {owner}: {what}" if owner else f"not looked at: {what}; --top looks at more")
+        rows.append(f"set apart, of {owner}: {what}" if owner else f"not looked at: {what}")
     return rows

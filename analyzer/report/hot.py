@@ -1,256 +1,310 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Findings, as text for a terminal or a mail and as JSON: types at the top, each line, then where samples ended."""
+"""What is hot in a profile, on one screen: a table of records, the next command, and a paragraph on the first of them.
+
+With them the same as JSON. The lines themselves are in ``hot_lines``.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from linesmith.analyzer.attribution.by_object import apart_sentence, lines_apart, object_totals
+from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import (
-    Agreement,
-    CacheLine,
-    ElfIdentity,
-    Finding,
-    LineMember,
-    LineObject,
-    Outcome,
-    Profile,
-    Remark,
-)
-from linesmith.analyzer.report import findings
-from linesmith.analyzer.report.findings import (
-    contended_accesses,
-    cost_rows,
-    joined_objects,
-    left_out_rows,
-    lock_rows,
-    object_rows,
-    recording_rows,
-    share_range,
-    sharing_rows,
-    stores_of,
-)
+from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject, TriageKind
+from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
-from linesmith.analyzer.report.prose import LEAST_LAST, WIDTH, counted, prose, row
-from linesmith.analyzer.sharing.accounts import accounts, place_of, type_totals
-from linesmith.analyzer.sharing.cost import by_removable
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, prose
+from linesmith.analyzer.sharing.accounts import accounts
+from linesmith.analyzer.sharing.records import HotRecord, RecordPair, functions_of
 
-MOST_TYPES = 12
-# Lines at one place of objects of one type that are shown in full.
-MOST_ALIKE = 3
-MOST_RANKS = 12
-# Lines that are shown in full in all.
-MOST_LINES = 50
-MOST_FUNCTIONS = 3
-# Of a line's contended accesses, those of a member whose callers are told.
-LEAST_CALLED = 0.05
-MOST_CONTAINERS = 4
-MOST_PLACES = 3
-MEMBER_COLUMN = 32
-MOST_REMARKS = 8
-_BEHIND_LABEL = " " * 11
-_TYPE_ROW, _TYPE_HEAD = "  {:<16} {:>6} {:>10}  ", "type: members that meet"
-_MEMBER_ROW, _MEMBER_HEAD = "  {:>6}  {:<{}} {:>9} {:>8} {:>7}  ", "functions"
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileSection:
-    """A report of a profile text, the ``section``-th of ``sections``; lines ``left_out`` are counted, not shown."""
-
-    profile: Profile
-    section: int
-    sections: int
-    left_out: tuple[CacheLine, ...] = ()
-
-    @property
-    def source(self) -> str:
-        """The file, which of several reports in it this is, and its title."""
-        title = f" ({self.profile.title})" if self.profile.title else ""
-        which = f", report {self.section} of {self.sections}" if self.sections > 1 else ""
-        return f"{self.profile.source}{which}{title}"
+MOST_ROWS = 12
+# Shares that do not add up to all by so much are of lines that a text leaves out.
+LEAST_LEFT_OUT = 0.005
+# In JSON, of a record.
+MOST_PAIRS = 12
+MOST_REMARKS = 2
+# Lines of a cell, characters of a remark, rows of the paragraph.
+MOST_CELL, MOST_REMARK, MOST_PARAGRAPH = 3, 180, 8
+# Members that wait for one, groups of such in a row, functions, memory that nobody could name.
+MOST_VICTIMS, MOST_GROUPS, MOST_FUNCTIONS, MOST_PLACES, MOST_OTHERS = 3, 2, 3, 4, 2
+# A recording with fewer misses in all, or with fewer for each access, has no contention.
+QUIET_MISSES, QUIET_RATE = 100, 1e-4
+# Of the width that share and removable leave, the parts of the other columns.
+_PARTS = (0.26, 0.36, 0.38)
+_HEAD = ("record, where it lies", "members that meet, who writes", "kind: what to do")
+_FIGURES = "{:>6} {:>9}  "
+_INDEX = re.compile(r"\[\d+\]")
+_COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
+_OF_OTHER = " of "
+_REMEDIES = {
+    TriageKind.LOCK_CONTENTION: "shard {}",
+    TriageKind.TRUE_SHARING: "nothing in the layout",
+    TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
+    TriageKind.ADJACENT_LINE: "align to 128 bytes",
+    TriageKind.STRADDLE: "move it off the boundary of two lines",
+    TriageKind.NO_WRITER: "sample stores, too",
+}
 
 
-def render_text(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection, columns: int = WIDTH) -> str:
-    """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
-    profile = shown.profile
-    blocks = [_head(elf, shown, columns), "\n".join(type_rows(found, columns))]
-    findings_shown, untold = examples(found)
-    for finding, alike in findings_shown:
-        more = prose(alike_row(finding, alike), then="  ", columns=columns)
-        blocks += [_finding(finding, _accesses(profile), columns), more]
-    blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
-    ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
-    last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
-    blocks += ["\n".join(object_rows(profile, columns)), last, *_remarks(profile.remarks, columns)]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+def render_table(
+    records: Sequence[HotRecord],
+    elf: ElfIdentity,
+    shown: ProfileSection,
+    suggest: Sequence[str] = (),
+    columns: int = WIDTH,
+    most: int = MOST_ROWS,
+) -> str:
+    """The records by their share; ``suggest`` are the words of the next command, to which ``--type`` is added."""
+    columns = min(columns, WIDTH)
+    blocks = ["\n".join(_head(records, elf, shown, columns))]
+    if sentence := quiet(records, shown):
+        return f"{prose(sentence, columns=columns)}\n"
+    blocks.append("\n".join(_table(records, shown, columns, most)))
+    helped = next((one for one in records if one.movable), None)
+    if helped and suggest:
+        words = [shlex.quote(word) for word in (*suggest, "--type", helped.type)]
+        one_line = f"next: {' '.join(words)}"
+        broken = " \\\n        ".join((" ".join(words[:3]), words[3], " ".join(words[4:])))
+        blocks.append(one_line if len(one_line) <= columns else f"next: {broken}")
+    if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
+        rows = prose(_paragraph(first, shown), columns=columns).splitlines()
+        blocks.append("\n".join(rows[:MOST_PARAGRAPH]))
+    return "\n\n".join(blocks) + "\n"
 
 
-def _head(elf: ElfIdentity, shown: ProfileSection, columns: int) -> str:
-    profile = shown.profile
-    build = f" build-id {elf.build_id}" if elf.build_id else ""
-    rows = [f"{shown.source}{'; --section chooses' if shown.sections > 1 else ''}", f"{elf.path}{build}"]
-    rows += recording_rows(profile.recording) if profile.recording else []
-    first = min((one.rank for one in profile.lines), default=0)
-    rank = f"its rank by contended {_accesses(profile)}{f', counted from {first}' if first in (0, 1) else ''}"
-    by_cost = "lines by the cost that a change of the layout can remove (its upper limit)"
-    return "\n".join([*rows, prose(f"{by_cost}; the number of a line is {rank}", "", "  ", columns)])
-
-
-def _accesses(profile: Profile) -> str:
-    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
-    return "accesses" if profile.recording else "loads"
-
-
-def type_rows(found: Sequence[Finding], columns: int = WIDTH) -> list[str]:
-    """The table of types; none where it would say what the only line says."""
-    if len(found) < 2:
-        return []
-    totals = type_totals(found)
-    rows = [f"{len(found):,} lines by type:", _TYPE_ROW.format("removable", "lines", "contended") + _TYPE_HEAD]
-    for one in totals[:MOST_TYPES]:
-        pairs = ", ".join(f"{first} with {second}" for first, second in one.pairs)
-        what = f"{one.type or 'object not known'}{': ' if pairs else ''}{pairs}"
-        cells = _TYPE_ROW.format(share_range(one.share), f"{one.lines:,}", f"{one.contended:,}")
-        rows.append(row(cells, what, columns))
-    more = len(totals) - MOST_TYPES
-    return [*rows, f"  … and {more} more types"] if more > 0 else rows
-
-
-def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, ...]]], int]:
-    """The findings to show in full, the last of each place with the ranks of the lines like it; and how many are left.
-
-    Lines of which no object is known are like no other.
-    """
-    places: dict[object, list[Finding]] = {}
-    for finding in found:
-        places.setdefault(place_of(finding) or finding.rank, []).append(finding)
-    ordered = by_removable(one for group in places.values() for one in group[:MOST_ALIKE])
-    alike = {id(group[MOST_ALIKE - 1]): group[MOST_ALIKE:] for group in places.values() if len(group) > MOST_ALIKE}
-    shown = [(one, tuple(sorted(more.rank for more in alike.get(id(one), ())))) for one in ordered[:MOST_LINES]]
-    return shown, len(ordered) - len(shown)
-
-
-def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
-    """What is said of lines that are like this one; ``""`` without any."""
-    if not ranks:
+def quiet(records: Sequence[HotRecord], shown: ProfileSection) -> str:
+    """One sentence where nobody waits; ``""`` for a profile with contention, and for a text that people paste."""
+    contended = sum(one.contended for one in records)
+    if (recording := shown.profile.recording) is not None:
+        accesses = dict(recording.counts).get("accesses", 0)
+        if (contended >= QUIET_MISSES and contended >= QUIET_RATE * accesses) or contended >= 0.01 * accesses:
+            return ""
+        of = f"of {accesses:,} accesses " if accesses else ""
+        return f"quiet: {contended:,.0f} {of}were misses after stores by other CPUs; nothing to do"
+    sampling = shown.profile.sampling
+    if sampling is None or contended >= QUIET_MISSES or contended >= 0.01 * sampling.samples:
         return ""
-    place = place_of(finding)
-    where = f"{place[0]}, from byte {place[1]} on" if place else ""
-    numbers = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
-    return f"… and {counted(len(ranks), 'more line')} like these ({where}): {numbers}; --format json tells each"
+    return f"quiet: {contended:,.0f} of {sampling.samples:,} samples were contended loads; nothing to do"
 
 
-def _finding(finding: Finding, accesses: str, columns: int) -> str:
-    costs = cost_rows(finding.cost, accesses, finding.whole)
-    address = f" at {finding.address:#x}" if finding.address is not None else ""
-    whole = f"the {finding.whole}" if finding.quoted else "all"
-    contended = contended_accesses(finding.contended, accesses)
-    title = f"line {finding.rank}{address}: {finding.share:.1%} of {whole}, {contended}, {stores_of(finding)}"
-    rows = [prose(title, then="  ", columns=columns)]
-    rows += [prose(one, then=_BEHIND_LABEL, columns=columns) for one in costs]
-    rows += [_object(one, finding, columns) for one in joined_objects(finding.objects)]
-    if finding.members:
-        rows += ["", *_member_rows(finding, columns), ""]
-    if sharings := sharing_rows(finding.cost, columns):
-        rows += [*sharings, ""]
-    rows.append(prose(finding.triage.sentence, "  ", "      ", columns))
-    apart = (apart_sentence(finding.apart),) if finding.apart else ()
-    reasons = (*apart, *lock_rows(finding.lock), *finding.triage.reasons, *finding.cost.notes)
-    return "\n".join([*rows, *(prose(reason, "    - ", "      ", columns) for reason in reasons)])
+def _head(records: Sequence[HotRecord], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
+    profile = shown.profile
+    known = sum(one.share for one in records if one.name or one.apart)
+    contended = f"{sum(one.contended for one in records):,.0f} {unit(shown)}"
+    which = f", report {shown.section} of {shown.sections} (--section takes another)" if shown.sections > 1 else ""
+    title = f" ({profile.title})" if profile.title else ""
+    build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
+    of = f"{Path(profile.source).name}{which}{title} on {Path(elf.path).name}{build}"
+    yield prose(f"{of}: {known:.1%} of {contended} explained", then="  ", columns=columns)
+    if recording := profile.recording:
+        nodes = counted(len(set(recording.nodes)) or 1, "node")
+        machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}"
+        yield prose(f"recorded on {recording.on}, {machine}: counts are exact, not sampled", columns=columns)
+    for one in profile.remarks[:MOST_REMARKS]:
+        yield prose(cut(one.text, MOST_REMARK), "remark: ", "  ", columns)
+    more = len(profile.remarks) - MOST_REMARKS
+    yield from [f"and {counted(more, 'more remark')}: --full"] if more > 0 else []
 
 
-def _object(one: LineObject, finding: Finding, columns: int) -> str:
-    if not one.type:
-        words = ": ".join(words for words in (one.outcome.value, one.origin, one.reason) if words)
-        return prose(words, "  object   ", _BEHIND_LABEL, columns)
-    rows = [f"  object   {findings.place(one, finding)}"]
-    rows += [f"  memory   {one.origin}"] if one.origin else []
-    rows.append(f"  {findings.certainty(one, finding)}")
-    rows += [f"{_BEHIND_LABEL}{one.reason}"] if one.reason else []
-    if one.containers and one.outcome is not Outcome.INNER_TYPE_ONLY:
-        rows.append(f"  held by  {listed(one.containers, MOST_CONTAINERS)}")
-    return "\n".join(prose(one, then=_BEHIND_LABEL, columns=columns) for one in rows)
+def unit(shown: ProfileSection) -> str:
+    """What is counted as contention."""
+    return "misses after stores by other CPUs" if shown.profile.recording else "contended loads"
 
 
-def _member_rows(finding: Finding, columns: int) -> list[str]:
-    longest = max(len(one.called) for one in finding.members)
-    width = max(MEMBER_COLUMN, longest)
-    if len(_MEMBER_ROW.format("", "", width, "", "", "")) + LEAST_LAST > columns:
-        width = longest
-    rows = [_MEMBER_ROW.format("offset", "member", width, "reads", "writes", "share") + _MEMBER_HEAD]
-    for member in finding.members:
-        contended = sum(function.contended for function in member.functions)
-        share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
-        counts = f"{member.reads:,}", writes_of(member), share
-        cells = _MEMBER_ROW.format(f"{member.offset:#x}", member.called, width, *counts)
-        rows.append(row(cells, listed((function.name for function in member.functions), MOST_FUNCTIONS), columns))
-        functions = {function.name for function in member.functions}
-        others = [one for one in member.callers if one.functions[0] not in functions]
-        if others and contended >= LEAST_CALLED * finding.contended:
-            rows.append(prose(f"for {findings.callers(member, contended)}", " " * 10, " " * 12, columns))
-        if member.instructions:
-            places = ", ".join(member.instructions[:MOST_PLACES])
-            rows.append(prose(f"by instruction: {places}", " " * 10, " " * 12, columns))
-    return rows
+def _table(records: Sequence[HotRecord], shown: ProfileSection, columns: int, most: int) -> Iterator[str]:
+    """The table; rows without members go on below their last cell."""
+    widths = [int((columns - len(_FIGURES.format("", "")) - 4) * part) for part in _PARTS]
+    if any(one.name and not one.apart for one in records):
+        yield from _row("share", "removable", _HEAD, widths)
+    lines = MOST_CELL if len(records) >= MOST_ROWS // 2 else 2 * MOST_CELL
+    for share, removable, record, members, advice in record_rows(records, shown, most):
+        if members or advice:
+            yield from _row(share, removable, (record, members, advice), widths, lines)
+        else:
+            figures = _FIGURES.format(share, removable)
+            yield prose(record, figures, " " * len(figures), columns)
 
 
-def writes_of(member: LineMember) -> str:
-    """How many stores were sampled, or that the member must have been written without one."""
-    if member.writes:
-        return f"{member.writes:,}"
-    return "inferred" if member.write_inferred else "-"
+def record_rows(
+    records: Sequence[HotRecord], shown: ProfileSection, most: int = MOST_ROWS
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Share, what a layout can remove, record, members and advice: ``most`` records, and the others in a row each.
+
+    Others are further records, what is not known, and what emulation makes hot; they have no members.
+    """
+    named = [one for one in records if one.name and not one.apart]
+    for one in named[:most]:
+        members = members_that_meet(one)
+        yield f"{one.share:.1%}", _removable(one), _record(one, shown), members, what_to_do(one)
+    unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
+    owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
+    for group, what in (
+        (named[most:], f"and {counted(len(named) - most, 'more record')}"),
+        (unknown, f"not known{_memory(unknown)}"),
+        (apart, f"set apart, hotter under emulation than on hardware: {owners}"),
+    ):
+        if group:
+            yield f"{sum(one.share for one in group):.1%}", "", what, "", ""
+    left_out = 1 - sum(one.share for one in records)
+    if left_out >= LEAST_LEFT_OUT:
+        yield f"{left_out:.1%}", "", "on lines that the profile leaves out", "", ""
 
 
-def _samples(found: Sequence[Finding], shown: ProfileSection) -> str:
-    """Samples in equal samples out."""
-    things = "accesses" if shown.profile.recording else "samples"
-    ended = accounts(shown.profile, found, shown.left_out)
-    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in ended.outcomes)
-    out = sum(count for _, count in ended.outcomes)
-    return f"{ended.samples:,} {things} in = {out:,} out: {parts}" if parts else ""
+def _row(
+    share: str, removable: str, cells: Sequence[str], widths: Sequence[int], most: int = MOST_CELL
+) -> Iterator[str]:
+    columns = [_cell(cell, width, most) for cell, width in zip(cells, widths, strict=True)]
+    for at in range(max(map(len, columns))):
+        parts = (column[at] if at < len(column) else "" for column in columns)
+        figures = _FIGURES.format(share, removable) if not at else _FIGURES.format("", "")
+        yield (figures + "  ".join(f"{part:<{width}}" for part, width in zip(parts, widths, strict=True))).rstrip()
 
 
-def _rows(found: Sequence[Finding]) -> str:
-    """Rows in equal rows out: how the accesses of all lines ended."""
-    counts: Counter[Outcome] = Counter()
-    for finding in found:
-        counts.update(dict(finding.outcomes))
-    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{counted(counts.total(), 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
+def _cell(text: str, width: int, most: int) -> list[str]:
+    return textwrap.wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False) or [""]
 
 
-def _agreements(found: Sequence[Finding]) -> str:
-    """The same rows by what says what they met, where the profile is of this build."""
-    counts: Counter[Agreement] = Counter()
-    for finding in found:
-        counts.update(dict(finding.agreements))
-    parts = ", ".join(f"{count} {agreement}" for agreement, count in sorted(counts.items()))
-    return f"by address and by instruction: {parts}" if parts else ""
+def _memory(unknown: Sequence[HotRecord]) -> str:
+    """What memory is known of that which holds no known object."""
+    known = [f"{one.places[0]} {one.share:.1%}" for one in unknown if one.places]
+    lines = counted(sum(one.lines for one in unknown), "line")
+    unseen = sum(one.lines - len(one.findings) for one in unknown)
+    lines = f"{lines}, {unseen:,} of them not looked at" if unseen else lines
+    reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
+    words = [listed(known, MOST_PLACES), next(filter(None, reasons), "")]
+    return f" ({lines}): {'; '.join(filter(None, words))}" if any(words) else f" ({lines})"
 
 
-def remark_rows(remarks: Sequence[Remark]) -> list[str]:
-    """What the reader of the profile had to remark, with the lines of the text."""
-    return [f"line {one.text_line} of the text: {one.text}" if one.text_line else one.text for one in remarks]
+def _record(one: HotRecord, shown: ProfileSection) -> str:
+    """What it is called, where it lies, and on how many lines."""
+    recording = shown.profile.recording
+    heap = "heap" if recording and recording.ring == "user" else ""
+    kind, _, name = one.places[0].partition(" ") if one.places else (heap, "", "")
+    where = (
+        "memory map" if (kind, name) == ("struct", "page") else kind if name == one.name else f"{kind} {name}".strip()
+    )
+    lines = counted(one.lines, "line")
+    return f"{one.name}: {where}, {lines}" if where else f"{one.name}: {lines}"
 
 
-def _remarks(remarks: Sequence[Remark], columns: int) -> list[str]:
-    if not remarks:
-        return []
-    rows = remark_rows(remarks)
-    more = [f"… and {len(rows) - MOST_REMARKS} more remarks"] if len(rows) > MOST_REMARKS else []
-    return ["\n".join(["remarks:", *(prose(one, "  ", "    ", columns) for one in rows[:MOST_REMARKS] + more)])]
+def _removable(one: HotRecord) -> str:
+    """What a layout can remove, of the profile."""
+    if not one.findings and not one.removable.most:
+        return "-"
+    least, most = f"{one.removable.least:.1%}", f"{one.removable.most:.1%}"
+    return most if least == most else f"≤ {most}"
+
+
+def members_that_meet(one: HotRecord) -> str:
+    """Who waits for stores to whom, and which function makes them: the heaviest groups."""
+    groups: dict[tuple[str, bool], list[RecordPair]] = {}
+    for pair in one.pairs:
+        writer = _INDEX.sub("[]", pair.writer)
+        groups.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
+    ordered = sorted(groups.items(), key=lambda item: -sum(pair.contended for pair in item[1]))
+    words = []
+    named: set[str] = set()
+    for (writer, itself), pairs in ordered[:MOST_GROUPS]:
+        function = next((f", written in {pair.function}" for pair in pairs if pair.function), "")
+        victims = dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in pairs)
+        who = ", ".join(list(victims)[:MOST_VICTIMS])
+        verb = "waits" if len(victims) == 1 else "wait"
+        words.append(f"{who} {verb} for {'itself' if itself else writer}{'' if writer in named else function}")
+        named.add(writer)
+    return "; ".join(words) or (_touched(one) if one.findings else "not looked at")
+
+
+def _touched(one: HotRecord) -> str:
+    """The members that are accessed where no writer is known."""
+    counts: Counter[str] = Counter()
+    for member in (
+        member for finding in one.findings for member in finding.members if member.object_offset is not None
+    ):
+        counts[member.top] += sum(function.contended for function in member.functions)
+    return listed([name for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
+
+
+def what_to_do(one: HotRecord) -> str:
+    """What is wrong, and what can help."""
+    remedies = ((kind, _remedy(one, kind)) for kind in one.kinds)
+    return "; ".join(f"{kind.value}: {remedy}" if remedy else kind.value for kind, remedy in remedies)
+
+
+def _remedy(one: HotRecord, kind: TriageKind) -> str:
+    own = next((pair.writer for pair in one.pairs if pair.victim == pair.writer), "")
+    match kind:
+        case TriageKind.FALSE_SHARING:
+            return _separate(one)
+        case TriageKind.TRUE_SHARING if own:
+            return f"count {own} per CPU" if _COUNTER.search(own) else f"write {own} less often"
+    return _REMEDIES.get(kind, "").format(own or "the lock")
+
+
+def _separate(one: HotRecord) -> str:
+    """Which member to move away from which: the one that most meet."""
+    met: Counter[str] = Counter()
+    pairs = [pair for pair in one.pairs if pair.victim != pair.writer and _OF_OTHER not in pair.victim + pair.writer]
+    for pair in pairs:
+        met.update({pair.writer: round(4 * pair.contended), pair.victim: round(3 * pair.contended)})
+    if not met:
+        return "no order of the members helps"
+    hub = max(met, key=lambda name: met[name])
+    others = [pair.victim if pair.writer == hub else pair.writer for pair in pairs if hub in (pair.victim, pair.writer)]
+    if one.fixed:
+        return f"no order helps, all of it is one line; write {hub} less often"
+    array = _INDEX.sub("", hub)
+    if all(_INDEX.sub("", other) == array for other in others):
+        return f"align the elements of {array} to a line each"
+    return f"move {hub} away from {listed(dict.fromkeys(others), MOST_OTHERS)}"
+
+
+def _paragraph(one: HotRecord, shown: ProfileSection) -> str:
+    """Who waits for whom on the record, who writes, and from where."""
+    sentences = []
+    for pair in one.pairs[:MOST_GROUPS]:
+        whom = "itself" if pair.victim == pair.writer else f"stores to {pair.writer}"
+        readers, writers = _functions(one, pair.victim, writes=False), _functions(one, pair.writer, writes=True)
+        by = f", written in {writers}" if writers else ""
+        used = f" (in {readers})" if readers and whom != "itself" else ""
+        sentences.append(f"{pair.victim}{used} waits for {whom}{by}: up to {pair.contended:,.0f} {unit(shown)}.")
+    came = _callers(one)
+    sentences += [f"They are called from {came}."] if came else []
+    lock = next((finding.lock for finding in one.findings if finding.lock), None)
+    if lock and lock.holders:
+        sentences.append(f"The lock {lock.name} is held in {listed(lock.holders, MOST_FUNCTIONS)}.")
+    if one.removable.most:
+        sentences.append(
+            f"Another order of the members removes {_removable(one).replace('≤', 'at most')} of the contention."
+        )
+    return f"{one.name}: {' '.join(sentences)}"
+
+
+def _functions(one: HotRecord, name: str, writes: bool) -> str:
+    return listed(functions_of(one.findings, name, writes), MOST_FUNCTIONS)
+
+
+def _callers(one: HotRecord) -> str:
+    """Who calls the functions that meet on the heaviest pairs, where the profile has callers."""
+    names = {_INDEX.sub("", name) for pair in one.pairs[:MOST_GROUPS] for name in (pair.victim, pair.writer)}
+    counts: Counter[str] = Counter()
+    for member in (member for finding in one.findings for member in finding.members if member.top in names):
+        direct = {function.name for function in member.functions}
+        counts.update({path.functions[0]: path.count for path in member.callers if path.functions[0] not in direct})
+    return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)
 
 
 # The same as JSON (docs/json.md): offsets, sizes, starts and phases in bytes; shares and confidences run from 0
 # to 1; counts are samples.
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
-def render_json(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
+def render_json(records: Sequence[HotRecord], found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
     """The findings as one JSON document, indented, with a newline at the end.
 
     ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the owner. The outcomes of
@@ -277,9 +331,20 @@ def render_json(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSectio
             "left_out": left_out,
             "totals": object_totals(profile) if profile.areas else (),
             "accounts": {"samples": ended.samples, "outcomes": dict(ended.outcomes)},
-            "types": type_totals(found),
+            "records": [_record_json(one) for one in records],
         }
     )
+
+
+def _record_json(one: HotRecord) -> Json:
+    """A row of the table; ``explained`` are the ranks of its lines that are in ``lines``."""
+    return {
+        **fields_of(one, "name", "apart", "places", "lines", "contended", "share", "removable", "kinds"),
+        "pairs": one.pairs[:MOST_PAIRS],
+        "advice": what_to_do(one),
+        **fields_of(one, "movable"),
+        "explained": [finding.rank for finding in one.findings],
+    }
 
 
 def _line_json(finding: Finding) -> Json:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples in equal samples out: where every sample of a profile ended, by outcome, by type, and by who is to blame.
+"""Samples in equal samples out: where every sample of a profile ended, by outcome, and by who is to blame.
 
-Of a thousand inodes each line is cool, and all of them are the problem: ``type_totals`` adds lines up by the type on
-them. ``blames`` tells who took the line from whom: a recording's conflicts, counted by the members of both sides.
+``blames`` tells who took the line from whom: a recording's conflicts, counted by the members of both sides.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.line_objects import cpus_of
-from linesmith.analyzer.model import Access, Bounds, CacheLine, Conflict, Finding, Outcome, Profile, SampleOutcome
-from linesmith.analyzer.sharing.parts import OF_LINE, origin
+from linesmith.analyzer.model import Access, CacheLine, Conflict, Finding, Outcome, Profile, SampleOutcome
+from linesmith.analyzer.sharing.parts import origin
 from linesmith.analyzer.sharing.statistics import unlisted
 
 LEFT_OUT = "on lines not looked at"
@@ -22,7 +21,6 @@ SET_APART = "on lines set apart"
 NO_ROW = "in no row of their line"
 NO_LINE = "on lines that the profile left out"
 OTHER_TYPE = "on lines that do not hold the type asked for"
-MOST_PAIRS = 3
 # As many as `--cpus` takes.
 MOST_CPUS = 1 << 16
 
@@ -66,44 +64,6 @@ def accounts(profile: Profile, found: Sequence[Finding], left_out: Iterable[Cach
     return SampleAccounts(shared + sum(recorded.values()), outcomes)
 
 
-@dataclass(frozen=True, slots=True)
-class TypeTotal:
-    """All findings about one type or variable (``""``: object not known), added up.
-
-    ``pairs`` are different members of which one waits for the other, those that may cost most cycles first.
-    """
-
-    type: str
-    lines: int
-    contended: int
-    cycles: float
-    removable: Bounds
-    removable_cycles: Bounds
-    share: Bounds
-    pairs: tuple[tuple[str, str], ...]
-
-
-def type_totals(found: Iterable[Finding]) -> tuple[TypeTotal, ...]:
-    """One total for each type, by the share of the profile that a layout can remove at most."""
-    grouped: dict[str, list[Finding]] = {}
-    for finding in found:
-        grouped.setdefault(type_of(finding), []).append(finding)
-    totals = [
-        TypeTotal(
-            type_,
-            len(group),
-            sum(one.contended for one in group),
-            sum(one.cost.waited for one in group),
-            sum((one.cost.removable for one in group), Bounds()),
-            sum((one.cost.removable_cycles for one in group), Bounds()),
-            sum((one.cost.share for one in group), Bounds()),
-            _pairs(group) if type_ else (),
-        )
-        for type_, group in grouped.items()
-    ]
-    return tuple(sorted(totals, key=lambda one: (-one.share.most, -one.contended, one.type)))
-
-
 def type_of(finding: Finding) -> str:
     """The record or variable on the line; ``""`` where it is not known or no sure answer."""
     first = finding.objects[0] if finding.objects else None
@@ -115,17 +75,6 @@ def type_of(finding: Finding) -> str:
 def place_of(finding: Finding) -> tuple[str, int] | None:
     """The type and the byte of the object with which the line begins: lines of one place are alike."""
     return (type_of(finding), -finding.objects[0].start) if type_of(finding) else None
-
-
-def _pairs(group: Iterable[Finding]) -> tuple[tuple[str, str], ...]:
-    cycles: Counter[tuple[str, str]] = Counter()
-    for finding in group:
-        for sharing in finding.cost.sharings:
-            names = (sharing.victim.member, sharing.writer.member)
-            first, second = sorted(name.partition(OF_LINE)[0] for name in names)
-            if first != second:
-                cycles[first, second] += round(sharing.cycles.most)
-    return tuple(pair for pair, count in cycles.most_common(MOST_PAIRS) if count)
 
 
 @dataclass(frozen=True, slots=True)

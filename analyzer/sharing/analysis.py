@@ -3,24 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.by_object import lines_apart, main_area
 from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import ClaimedMemory, is_kernel
 from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
 from linesmith.analyzer.attribution.same_code import with_linked_code
+from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.attribution.votes import identified, open_objects
 from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
-from linesmith.analyzer.model import CacheLine, Finding, LineObject, Operand, Outcome, Profile, Touched
+from linesmith.analyzer.model import (
+    CacheLine,
+    Finding,
+    LineObject,
+    ObjectKind,
+    Operand,
+    Outcome,
+    Profile,
+    Touched,
+)
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
@@ -32,6 +43,8 @@ TOP = 50
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
 MOST_QUIET = 100
+# Of a record that has this share of the contention so many lines are looked at, however cool each is.
+WORTH_CHANGING, MOST_EXAMPLES = 0.01, 3
 # Lines below the hottest that are looked at for a type.
 MOST_COLDER = 200
 
@@ -124,6 +137,14 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     shown, behind = (held, colder) if held else (colder, ())
     narrow = replace(found, findings=shown, others=others, colder=behind, left_out=hidden)
     return replace(narrow, unseen=found.left_out, narrowed_to=record)
+
+
+def of_line(found: Explanation, rank: int) -> Explanation:
+    """Only the findings about the line of that rank, explained now if it was left out."""
+    own = tuple(one for one in (*found.findings, *found.colder) if one.rank == rank)
+    own = own or _explained(found, [line for line in found.left_out if line.rank == rank])
+    left = tuple(line for line in found.left_out if line.rank != rank)
+    return replace(found, findings=own, colder=(), left_out=left, unseen=found.left_out)
 
 
 def _apart(colder: Sequence[Finding], found: Explanation, containment: Containment) -> tuple[Finding, ...]:
@@ -229,13 +250,32 @@ def with_first(found: Sequence[Finding], record: str) -> tuple[Finding, ...]:
 def _hottest(profile: Profile, top: int) -> tuple[tuple[CacheLine, ...], tuple[CacheLine, ...]]:
     """The ``top`` lines that count, in the profile's order, and the other lines that may be worth a look.
 
-    Half of them are those of which a layout can remove most, for of the hottest few can be helped.
+    Some of each record that counts, and of the rest half are those of which a layout can remove most, for of the
+    hottest few can be helped.
     """
     apart = lines_apart(profile)
     able = tuple(line for line in profile.lines if line.address not in apart)
     # A contended lock is among the hottest and loses few misses when its neighbours leave, but costs time.
     hottest = range(min(len(able), top - top // 2))
     ranked = sorted(range(len(able)), key=lambda at: -removable_limit(able[at]))
-    kept = tuple(able[at] for at in sorted(list(dict.fromkeys((*hottest, *ranked)))[:top]))
+    order = dict.fromkeys((*_examples(able, profile), *hottest, *ranked))
+    kept = tuple(able[at] for at in sorted(list(order)[:top]))
     others = set(map(id, able)) - set(map(id, kept))
     return kept, tuple(line for line in profile.lines if line.address in apart or id(line) in others)
+
+
+def _examples(lines: Sequence[CacheLine], profile: Profile) -> Iterator[int]:
+    """The numbers of the hottest lines of each slab cache and variable that has a share worth a change.
+
+    A record of which thousands of objects live has no hot line, and may still be what most CPUs meet on.
+    """
+    known, least = ObjectMap(profile.areas), WORTH_CHANGING * sum(line.contended for line in profile.lines)
+    found: dict[tuple[ObjectKind, str], list[int]] = {}
+    contended: Counter[tuple[ObjectKind, str]] = Counter()
+    for at, line in enumerate(lines) if profile.areas else ():
+        area = main_area(line, known)
+        if area is not None and area.types:
+            contended[area.kind, area.name] += line.contended
+            found.setdefault((area.kind, area.name), []).append(at)
+    for key, count in contended.most_common():
+        yield from found[key][:MOST_EXAMPLES] if count >= least else ()

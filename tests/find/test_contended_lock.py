@@ -19,7 +19,8 @@ from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.dwarf import read_layouts, touched
 from linesmith.analyzer.model import Access, CacheLine, CallPath, ContendedLock, Finding, Outcome, Triage, TriageKind
-from linesmith.analyzer.report.hot import ProfileSection, render_text
+from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.hot_lines import render_lines
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 
@@ -88,7 +89,7 @@ def test_without_callers_those_that_lock_it_in_the_binary_are_possible(program: 
 def test_what_a_lock_protects_is_told_with_what_can_help(program: Path) -> None:
     waiting = contended(program, "table", "slots_lock", "count")
     told = replace(waiting, lock=named(program, waiting))
-    shown = " ".join(render_text([told], read_layouts(program).identity, ProfileSection(profile_of(), 1, 1)).split())
+    shown = " ".join(render_lines([told], read_layouts(program).identity, ProfileSection(profile_of(), 1, 1)).split())
     assert (
         "the lock is table.slots_lock (sleep_lock); it probably protects slots (named alike; 1 of 1 functions "
         "that write it take the lock), entries (2 of 3 functions that write it take the lock); held in table_grow, "

@@ -36,10 +36,18 @@ def hot(folder: Path, *arguments: str, command: str = "hot") -> tuple[int, str, 
 
 
 def test_the_text(folder: Path) -> None:
-    status, shown, errors = hot(folder)
+    status, shown, errors = hot(folder, "--type", "mapping")
     assert (status, errors) == (0, "")
     settled = re.sub(r"runner-up .*, confidence [\d.]+%", "runner-up WHAT, confidence SURE", shown)
     assert settled == (TEXTS / "hot.txt").read_text()
+
+
+def test_the_first_screen_says_what_meets_and_what_to_do_next(folder: Path) -> None:
+    shown = hot(folder)[1]
+    assert shown.startswith("report.txt (as measured on the build server) on program.o: 100.0% of 200 contended loads")
+    assert re.search(r"\nnext: linesmith suggest \S*program\.o \\\n +\S*report\.txt \\\n +--type mapping\n", shown)
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "\nline 0 at 0x7f2210" in hot(folder, "--full")[1]
 
 
 def test_kernel_lines_with_the_elf_of_a_program_say_which_file_to_give(folder: Path) -> None:
@@ -62,18 +70,19 @@ def test_the_json_obeys_the_schema_of_the_documentation(folder: Path) -> None:
     assert document["accounts"] == {"samples": 294, "outcomes": {"resolved": 294}}
 
 
-def test_lines_of_one_type_are_added_up_and_three_of_a_place_are_told(folder: Path) -> None:
+def test_lines_of_one_record_are_one_row_and_three_of_a_place_are_shown_in_full(folder: Path) -> None:
     title, _, line = REPORT.partition("\n")
     lines = (line.replace("0      40", f"{rank}      40").replace("7f2210", f"7f2{rank}10") for rank in range(5))
     (folder / "report.txt").write_text(f"{title}\n{''.join(lines)}")
-    shown = hot(folder)[1]
-    assert (
-        "5 lines by type:\n"
-        "  removable         lines  contended  type: members that meet\n"
-        "  0.0% to 100.0%        5      1,000  mapping: lock with tree\n"
-    ) in shown
+    assert "\n100.0%  ≤ 100.0%  mapping: 5 lines " in hot(folder)[1]
+    shown = hot(folder, "--type", "mapping")[1]
     assert [f"\nline {rank} at " in shown for rank in range(5)] == [True] * 3 + [False] * 2
     assert "… and 2 more lines like these (mapping, from byte 0 on): 3, 4; --format json tells each" in shown
+    assert "\nline 4 at 0x7f2410" in hot(folder, "--line", "4")[1]
+    assert hot(folder, "--line", "7")[::2] == (
+        2,
+        f"linesmith: {folder}/report.txt has no line 7; `linesmith hot --full` lists them\n",
+    )
 
 
 def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> None:
@@ -116,7 +125,7 @@ def test_locks_of_the_c_library(
         text += f"    0.00%  {share:.2f}%  {stores:.2f}%  0.00%  0.00%  {offset:#x}  0  1  0x4011{offset:02x}  90  80  "
         text += f"70  100  4  [.] {symbol}  {where}  a.c:5  0\n"
     (tmp_path / "report.txt").write_text(text)
-    ran = linesmith("hot", built("book.c", "-O2", "-c"), tmp_path / "report.txt", cache=tmp_path / "cache")
+    ran = linesmith("hot", built("book.c", "-O2", "-c"), tmp_path / "report.txt", "--full", cache=tmp_path / "cache")
     assert [one for one in shown if one not in ran.stdout] == []
 
 
@@ -132,12 +141,9 @@ def sampled(server: Path) -> Path:
 
 def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, sampled: Path) -> None:
     """And lines known to hold another one are not such as were not looked at."""
-    shown = linesmith("hot", server, sampled, "--type", "connection", "--top", "1").stdout
+    shown = linesmith("hot", server, sampled, "--type", "connection").stdout
     assert "not looked at" not in " ".join(shown.split())
     assert re.search(r"[\d,]+ on lines that do not hold the type asked for", " ".join(shown.split()))
-    assert shown == linesmith("hot", server, sampled, "--type", "connection").stdout
-    told = " ".join(linesmith("hot", "--help").stdout.split())
-    assert "With --type, every line that may hold one is examined" in told
 
 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:

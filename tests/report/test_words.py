@@ -22,6 +22,7 @@ from linesmith.analyzer.model import (
     Accessor,
     Bounds,
     CacheLine,
+    Conflict,
     ElfIdentity,
     Finding,
     Gain,
@@ -40,20 +41,22 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.analyzer.report import hot as hot_report
 from linesmith.analyzer.report import structure
-from linesmith.analyzer.report.hot import ProfileSection
+from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.hot import render_table
+from linesmith.analyzer.report.hot_lines import render_lines
 from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
+from linesmith.analyzer.sharing.records import hot_records
 
 ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
 NOBODY = Profile("test", "", "hitm", ())
 
 
 def rows(*found: Finding, profile: Profile = NOBODY, columns: int = 100) -> list[str]:
-    """The text of ``hot``."""
-    return hot_report.render_text(found, ELF, ProfileSection(profile, 1, 1), columns).splitlines()
+    """The lines in full, as ``hot --full`` shows them."""
+    return render_lines(found, ELF, ProfileSection(profile, 1, 1), columns).splitlines()
 
 
 POOL = finding(struct("pool", scalar("a")), [hot("a", 0, 8, 9)])
@@ -70,27 +73,29 @@ def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> 
     ]
 
 
-def test_memory_that_nobody_named_is_not_said_to_be_of_no_known_type() -> None:
-    lock = ObjectArea(ObjectKind.GLOBAL, "lock", 0x2000, 64, 64, 1, ("spinlock",))
-    lines = [CacheLine(at, 0x1000 * (at + 1), (Access(0, "take", hitm_local=5),), hitm_local=5) for at in (0, 1)]
-    profile = Profile("test", "", "hitm", tuple(lines), areas=(lock,))
-    shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
-    at = shown.index("by object, all lines:")
-    assert shown[at + 1 : at + 3] == [
-        "   50.0%         5 on     1 line   in no slab cache or variable that is known",
-        "   50.0%         5 on     1 line   global lock (spinlock)",
-    ]
-
-
-def test_what_emulation_makes_hot_is_listed_by_object_and_told_of_a_finding() -> None:
+def test_what_emulation_makes_hot_and_what_is_not_known_are_a_row_each() -> None:
     queue = ObjectArea(ObjectKind.PER_CPU, "runqueues", 0x1000, 64, 64, 1, ("rq",), cpu=0)
-    met = CacheLine(1, 0x1000, (Access(0, "take", hitm_local=5),), hitm_local=5)
+    conflict = Conflict(0, 8, "take", 8, 8, "give", True, local=500)
+    lines = [CacheLine(at, at * 0x1000, (Access(0, "take", hitm_local=5),), conflicts=(conflict,)) for at in (1, 2)]
     recording = Recording("qemu", ("storm",), (0, 0), "x86_64")
-    profile = Profile("test", "", "hitm", (met,), recording=recording, areas=(queue,))
-    shown = rows(*findings(profile, LayoutTable([]), ()), profile=profile)
-    at = shown.index("objects that emulation makes hotter than hardware does, set apart unless --type names them:")
-    assert shown[at + 1] == "  100.0%         5 on     1 line   per-CPU runqueues (rq): the scheduler"
-    assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in shown
+    profile = Profile("test", "", "hitm", tuple(lines), recording=recording, areas=(queue,))
+    found = findings(profile, LayoutTable([]), ())
+    shown = render_table(hot_records(found, profile), ELF, ProfileSection(profile, 1, 1)).splitlines()
+    assert any("not known (1 line): the ELF file declares nothing that take could touch" in one for one in shown)
+    assert " 50.0%            set apart, hotter under emulation than on hardware: the scheduler 50.0%" in shown
+    assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in rows(
+        *found, profile=profile
+    )
+
+
+def test_a_recording_without_contention_is_one_sentence() -> None:
+    line = CacheLine(1, 0x1000, (), conflicts=(Conflict(0, 8, "take", 8, 8, "give", True, local=49),))
+    counts = (("accesses", 2_310_000),)
+    profile = Profile(
+        "test", "", "hitm", (line,), recording=Recording("qemu", ("ls",), (0, 0), "x86_64", counts=counts)
+    )
+    shown = render_table(hot_records((), profile), ELF, ProfileSection(profile, 1, 1))
+    assert shown == "quiet: 49 of 2,310,000 accesses were misses after stores by other CPUs; nothing to do\n"
 
 
 def side(member: str, cpus: int, *nodes: int) -> Side:

@@ -17,7 +17,7 @@ from report_html.profiled import built
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Profile, Residual
 from linesmith.analyzer.report.candidate import Proposed, Suggested
-from linesmith.analyzer.report.hot import ProfileSection
+from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.html.candidate import meetings
 from linesmith.analyzer.report.html.pages import render_profile
 from linesmith.tuner.propose.candidates import answers

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.findings import count_range, places, share_range
-from linesmith.analyzer.report.hot import writes_of
+from linesmith.analyzer.report.hot_lines import writes_of
 from linesmith.analyzer.report.map_words import percent
 from linesmith.analyzer.report.prose import short
 

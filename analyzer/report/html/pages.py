@@ -11,8 +11,9 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.candidate import Suggested
 from linesmith.analyzer.report.figures import merged, unchecked
-from linesmith.analyzer.report.findings import left_out_rows, recording_rows
-from linesmith.analyzer.report.hot import MOST_TYPES, ProfileSection, examples, remark_rows
+from linesmith.analyzer.report.findings import ProfileSection, left_out_rows, recording_rows
+from linesmith.analyzer.report.hot import record_rows
+from linesmith.analyzer.report.hot_lines import examples, remark_rows
 from linesmith.analyzer.report.html.drawings import Forest, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, ChangedRecord, finding_section
 from linesmith.analyzer.report.html.page import render_page
@@ -27,7 +28,8 @@ from linesmith.analyzer.report.run import (
     outcome,
     verdict_rows,
 )
-from linesmith.analyzer.sharing.accounts import accounts, type_totals
+from linesmith.analyzer.sharing.accounts import accounts, type_of
+from linesmith.analyzer.sharing.records import hot_records
 
 MOST_REMARKS = 40
 MOST_HEADING = 3
@@ -36,6 +38,7 @@ MOST_HEADING = 3
 def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequence[str]) -> str:
     """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
     profile, findings = part.profile, suggested.findings
+    records = hot_records(findings, profile, suggested.layouts)
     shown, untold = examples(findings)
     ranks = {finding.rank for finding, _ in shown}
     # A line with a recommendation always has a section.
@@ -44,11 +47,11 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     numbered, remarks = suggested.by_line(), remark_rows(profile.remarks)
     more_remarks = len(remarks) - MOST_REMARKS
     content = {
-        "heading": _heading(suggested, part),
+        "heading": _heading(list(dict.fromkeys(filter(None, map(type_of, findings)))), part),
         "facts": tuple(_facts(suggested, part)),
         "head": HEAD[1:],
         "records": tuple(_record_rows(suggested, ranks)),
-        "types": type_totals(findings)[:MOST_TYPES],
+        "shares": tuple(record_rows(records, part)),
         "sections": tuple(
             finding_section(finding, alike, numbered.get(finding.rank, ()), suggested, profile)
             for finding, alike in (*shown, *more)
@@ -64,10 +67,9 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     return render_page("profile.html", content, LINE_MAP_STYLE)
 
 
-def _heading(suggested: Suggested, part: ProfileSection) -> str:
+def _heading(names: Sequence[str], part: ProfileSection) -> str:
     """The profile's file, which report in it, and the records that are hot in it; no path of this machine."""
-    totals = [one.type for one in type_totals(suggested.findings) if one.type]
-    records = f": {listed(totals, MOST_HEADING)}" if totals else ""
+    records = f": {listed(names, MOST_HEADING)}" if names else ""
     report = f", report {part.section} of {part.sections}" if part.sections > 1 else ""
     return f"{Path(part.profile.source).name}{report}{records}"
 

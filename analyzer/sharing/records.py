@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The contention of a profile by record: the lines of all objects of a record, or of a variable, as one.
+
+Of a thousand inodes each line is cool, and all of them are the problem. Lines that were not explained count too: of a
+recording their addresses name the object. Contention is counted in contended loads, of a recording in misses after
+stores by other CPUs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from linesmith.analyzer.attribution.by_object import lines_apart, main_area
+from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import (
+    Bounds,
+    CacheLine,
+    Finding,
+    ObjectArea,
+    ObjectKind,
+    Outcome,
+    Profile,
+    TriageKind,
+)
+from linesmith.analyzer.sharing.accounts import type_of
+from linesmith.analyzer.sharing.parts import OF_LINE
+
+# A kind that explains less of a record's contention is not named with the main one; so many are.
+KIND_SHARE, MOST_KINDS = 0.25, 2
+# What has less of the contention is not worth a change, nor one that removes less of it.
+WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
+# Variables of records up to this size (locks, counters, list heads) are called by their own name.
+_SMALL = 32
+# What stands behind a member of another object of the line, or of another variable on it.
+_OF_OTHER = " of "
+_OFFSET, _INDEX = "0x", re.compile(r"\[\d+\]")
+# What is behind the name of a variable of which there are several.
+_OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
+_VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPair:
+    """``victim`` waits for stores to ``writer`` in ``function``; both may be one. ``contended`` is its upper limit."""
+
+    victim: str
+    writer: str
+    function: str
+    contended: float
+
+
+@dataclass(frozen=True, slots=True)
+class HotRecord:
+    """All objects of a record (or one variable; ``""``: not known) with the contention on their ``lines``.
+
+    ``places`` are what their memory is called, most contended first. ``share`` and ``removable``, what a layout can
+    remove, are of all contention of the profile. ``kinds`` are what is wrong, ``pairs`` who waits for whom, heaviest
+    first. ``fixed`` tells that the whole record lies on one line in any order of its members, ``several`` that those
+    who meet are of different objects. ``findings`` are the lines that were explained, heaviest first; ``apart`` is the
+    owner of what emulation makes hot.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    lines: int
+    contended: float
+    share: float
+    removable: Bounds
+    kinds: tuple[TriageKind, ...] = ()
+    pairs: tuple[RecordPair, ...] = ()
+    fixed: bool = False
+    several: bool = False
+    findings: tuple[Finding, ...] = ()
+    apart: str = ""
+
+    @property
+    def type(self) -> str:
+        """The record of which the members are; ``""`` for a variable that is none, and where it is not known."""
+        return self.findings[0].objects[0].type if self.name and self.findings and self.findings[0].objects else ""
+
+    @property
+    def movable(self) -> bool:
+        """Whether another order of the members can remove what is worth a change."""
+        if not self.type:
+            return False
+        meeting = TriageKind.FALSE_SHARING in self.kinds or TriageKind.STRADDLE in self.kinds
+        worth = self.share >= WORTH_CHANGING and self.removable.most >= WORTH_MOVING * self.share
+        return meeting and worth and not (self.fixed or self.several or self.apart)
+
+
+def hot_records(found: Iterable[Finding], profile: Profile, layouts: Layouts | None = None) -> tuple[HotRecord, ...]:
+    """One for each record, variable and kind of unknown memory on the profile's lines, by share; they add up to all.
+
+    ``layouts`` are those of the ELF file of the findings.
+    """
+    explained = {finding.rank: finding for finding in found}
+    known, apart = ObjectMap(profile.areas), lines_apart(profile)
+    waits = _waits(profile)
+    total = sum(map(waits, profile.lines)) or 1
+    of_memory: dict[str, set[str]] = {}
+    for finding in explained.values():
+        of_memory.setdefault(_origin(finding), set()).add(_name(finding))
+    groups: dict[tuple[str, str, str], _RecordSum] = {}
+    for line in profile.lines:
+        finding, contended, area = explained.get(line.rank), waits(line), main_area(line, known)
+        place, name = _memory(area), _area_name(area)
+        if finding is not None:
+            place, name = _origin(finding) or place, _name(finding) or name
+        elif len(of_memory.get(place, ())) == 1:
+            name = next(iter(of_memory[place])) or name
+        owner = finding.apart if finding else apart.get(line.address or 0, "")
+        share = finding.share if finding and not profile.recording else contended / total
+        key = owner, "" if owner else name, "" if name or owner else place
+        groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share)
+    records = (one.record(name, owner, layouts) for (owner, name, _), one in groups.items())
+    return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, one.name)))
+
+
+def _waits(profile: Profile) -> Callable[[CacheLine], int]:
+    """What counts as contended on a line."""
+    if profile.recording is None:
+        return lambda line: line.contended
+    return lambda line: sum(one.misses for one in line.conflicts)
+
+
+def _memory(area: ObjectArea | None) -> str:
+    """``slab filp``, ``global init_pid_ns``, ``stack``."""
+    if area is None:
+        return ""
+    return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
+
+
+def _area_name(area: ObjectArea | None) -> str:
+    if area is None:
+        return ""
+    name = _OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
+    return (name if area.size <= _SMALL else "") or next(iter(area.types), name)
+
+
+def _origin(finding: Finding) -> str:
+    """What the memory of a line's object is called, without its size and who points to it."""
+    origin = finding.objects[0].origin if finding.objects else ""
+    origin = re.split(r" \(|;|, merged", origin)[0]
+    return _OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
+
+
+def _name(finding: Finding) -> str:
+    """The record, or the variable where that says more: one of a lock, a counter, a list head."""
+    kind, _, variable = _origin(finding).partition(" ")
+    size = finding.objects[0].size if finding.objects else None
+    type_ = type_of(finding)
+    return variable if type_ and size is not None and size <= _SMALL and kind in _VARIABLES else type_
+
+
+@dataclass(slots=True)
+class _RecordSum:
+    """What is added up over the lines of a record."""
+
+    lines: int = 0
+    contended: float = 0.0
+    share: float = 0.0
+    removable: Bounds = field(default_factory=Bounds)
+    places: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[TriageKind] = field(default_factory=Counter)
+    pairs: dict[tuple[str, str], RecordPair] = field(default_factory=dict)
+    several: float = 0.0
+    findings: list[tuple[float, Finding]] = field(default_factory=list)
+
+    def add(self, line: CacheLine, finding: Finding | None, place: str, contended: float, share: float) -> None:
+        """Add a line, of which all that waited is ``share`` of the profile."""
+        self.lines += 1
+        self.contended += contended
+        self.share += share
+        self.places[place] += round(contended)
+        if finding is None:
+            # The addresses alone give a limit: misses for nothing between different offsets.
+            false = sum(o.misses for o in line.conflicts if not o.true_sharing and o.offset != o.writer_offset)
+            self.removable += Bounds(0.0, share * false / contended if contended else 0.0)
+            return
+        cost = finding.cost
+        limit = Bounds(max(cost.removable.least, cost.adjacent.least), max(cost.removable.most, cost.adjacent.most))
+        self.removable += limit.times(min(1.0, share / cost.contended) if cost.contended else 0.0)
+        self.findings.append((contended, finding))
+        for kind, count in _kinds(finding, contended):
+            self.kinds[kind] += count
+        meeting = () if cost.exact else finding.triage.pairs
+        for pair in meeting:
+            self._pair(pair.reader, pair.writer, pair.weight, finding)
+        for one in cost.sharings:
+            if not meeting or one.victim.member == one.writer.member:
+                self._pair(one.victim.member, one.writer.member, one.contended.most, finding)
+
+    def _pair(self, waiting: str, written: str, contended: float, finding: Finding) -> None:
+        victim, writer = (name.partition(OF_LINE)[0] for name in (waiting, written))
+        function = next(iter(functions_of([finding], writer, writes=True)), "")
+        before = self.pairs.get((victim, writer))
+        heavier = before is None or before.contended < contended
+        count = contended + (before.contended if before else 0.0)
+        named = function if heavier or before is None else before.function
+        self.pairs[victim, writer] = RecordPair(victim, writer, named, count)
+        variables = bool(finding.objects) and not finding.objects[0].type
+        if victim != writer and (variables or _OF_OTHER in victim + writer):
+            self.several += contended
+
+    def record(self, name: str, owner: str, layouts: Layouts | None) -> HotRecord:
+        """The sum."""
+        # Bare offsets are of memory in which no object was found.
+        told = (one for one in self.pairs.values() if not name or not one.victim.startswith(_OFFSET))
+        pairs = sorted(told, key=lambda one: (-one.contended, one.victim == one.writer, one.victim))
+        meeting = sum(one.contended for one in pairs if one.victim != one.writer)
+        several = 2 * self.several > meeting
+        kinds = self.kinds
+        if several and TriageKind.FALSE_SHARING in kinds:
+            kinds = Counter({TriageKind.SEVERAL_OBJECTS: kinds[TriageKind.FALSE_SHARING]}) | kinds
+            del kinds[TriageKind.FALSE_SHARING]
+        least = KIND_SHARE * max(kinds.values(), default=0)
+        ordered = sorted(self.findings, key=lambda one: (-one[0], one[1].rank))
+        explained = tuple(finding for _, finding in ordered)
+        return HotRecord(
+            name,
+            tuple(place for place, _ in self.places.most_common() if place),
+            self.lines,
+            self.contended,
+            self.share,
+            Bounds(self.removable.least, min(self.share, self.removable.most)),
+            tuple(kind for kind, count in kinds.most_common(MOST_KINDS) if count >= least),
+            tuple(pairs),
+            bool(explained) and _fixed(explained[0], layouts),
+            several,
+            explained,
+            owner,
+        )
+
+
+def _kinds(finding: Finding, contended: float) -> Iterator[tuple[TriageKind, int]]:
+    """The kinds of a line, each with what it can explain of the contention."""
+    cost = finding.cost
+    own = cost.contended - cost.removable.least
+    for kind in finding.triage.kinds:
+        if kind is TriageKind.FALSE_SHARING:
+            yield kind, round(cost.removable.most)
+        elif kind in (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION):
+            yield kind, round(own)
+        elif kind is not TriageKind.SEVERAL_OBJECTS or len(finding.triage.kinds) == 1:
+            yield kind, round(contended)
+
+
+def _fixed(finding: Finding, layouts: Layouts | None) -> bool:
+    """Whether the record on the line has no more bytes than the line, and begins with one."""
+    first = finding.objects[0] if finding.objects else None
+    if layouts is None or first is None or first.layout is None or first.outcome is not Outcome.RESOLVED:
+        return False
+    return first.phase == 0 and layouts.by_id(first.layout).size <= finding.bytes
+
+
+def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str, int]:
+    """The functions that write a member or element, or wait on it, with their samples, most first.
+
+    Those that must write it have none where stores were not sampled.
+    """
+    counts: Counter[str] = Counter()
+    plain = _INDEX.sub("", name).partition(_OF_OTHER)[0]
+    for finding in found:
+        for member in (member for member in finding.members if member.top == plain):
+            # Whoever takes a lock writes it.
+            every = writes and member.lock and not member.writes
+            for one in member.functions:
+                count = one.stores if writes else one.contended
+                if count or (writes and one.writes_inferred) or every:
+                    counts[one.name] += one.contended if every else count
+    return dict(counts.most_common())
