@@ -7,7 +7,8 @@ bytes behind them move, ``(stride, objects per slab, bytes per slab, first objec
 all objects are moved on top, below 256. A sharding is
 ``(ranges, alignment, shard by CPU, code)``: bytes ``(kind, old offset, size)`` that each shard has, and addresses
 ``(begin, end)`` of instructions that go through all shards. A task of a run without a trace is
-``(CPUs, share, lock, what it does, what it does while it waits)`` in steps ``(address, width, kind, site, often)``.
+``(CPUs, share, lock, hold, steps)``, a step ``(address, width, kind, site, often, part of the turn)``; a pace is
+``(handover, ending, leave, back)``.
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ Row = tuple[int, int, int, int]
 Piece = tuple[int, int, int]
 Placement = tuple[int, int, int, int]
 KindPlan = tuple[Sequence[Piece], int, Placement | None, int]
-Step = tuple[int, int, int, int, float]
-Task = tuple[Sequence[int], float, int, Sequence[Step], Sequence[Step]]
+Step = tuple[int, int, int, int, float, int]
+Task = tuple[Sequence[int], float, int, float, Sequence[Step]]
+Pace = tuple[float, float, float, float]
 Sharding = tuple[Sequence[tuple[int, int, int]], int, Sequence[int], Sequence[tuple[int, int]]]
 
 class TraceError(Exception):
@@ -108,15 +110,19 @@ class Replayer:
 class Course:
     """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""
 
-    def __init__(
-        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, ending: float, accesses: int, seed: int
-    ) -> None: ...
+    def __init__(self, nodes: Sequence[int], tasks: Sequence[Task], pace: Pace, accesses: int, seed: int) -> None: ...
     @property
     def counts(self) -> list[Events]:
         """What became of the accesses of each site, at lines of 64 bytes."""
     @property
     def shadowed(self) -> list[int]:
         """By site, accesses to bytes that the CPU had not used since another access of it fetched the line."""
+    @property
+    def shared(self) -> list[int]:
+        """By site, those of the missing and shadowed accesses whose own bytes others had stored to meanwhile."""
+    @property
+    def stored(self) -> list[int]:
+        """By site, stores to bytes that the CPU had not stored to since it has the line for itself."""
     def open(self, instructions: Sequence[int], scenes: Sequence[Sequence[Row]], line_sizes: Sequence[int]) -> Replayer:
         """The same as ``open_trace`` gives of a file; ``instructions`` are addresses by site."""
 

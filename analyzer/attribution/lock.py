@@ -24,6 +24,8 @@ _WAITING = re.compile(
     r"slowpath|slow_path|queued_spin_lock_sl|spin_on_owner|osq_lock|optimistic_spin|lll_lock_wait|mcs_spin|_wait$|rwlock_(?:rd|wr)lock"
     r"|_slowlock|blocks_on_rt_mutex"  # of PREEMPT_RT (kernel/locking/rtmutex.c)
 )
+_RELEASE = re.compile(r"(?:^|_)(?:un|rdun|wrun)lock(?:$|_)|^_*up(?:$|_(?:read|write))")
+_READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
 # What others call to copy, link or count, by its names in Linux and C libraries: who called it is the one that acts.
 _HELPER = re.compile(
     r"_*(?:mem(?:cpy|set|move)|(?:clear|copy)_page(?:$|_erms|_rep|_orig|_mc)|str(?:n?cpy|n?cmp|len)|atomic"
@@ -78,3 +80,13 @@ def takes_lock(function: str) -> bool:
 def waits_for_lock(function: str) -> bool:
     """Whether a function's name says that it waits for a lock somebody else holds."""
     return bool(_WAITING.search(function))
+
+
+def releases_lock(function: str) -> bool:
+    """Whether a function's name says that it releases a lock."""
+    return bool(_RELEASE.search(function))
+
+
+def lets_readers_in(function: str) -> bool:
+    """Whether a function's name says that it takes or releases a lock for reading, as others may do meanwhile."""
+    return bool(_READING.search(function))

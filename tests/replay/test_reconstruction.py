@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Access, CacheLine, Conflict, Finding, Inter
 from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed, widened
 from linesmith.tuner.replay.plan import plan_for, unchanged
-from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask
+from linesmith.tuner.replay.replayer import MadeRun, Replay, RunPace, RunStep, RunTask, TurnPart
 from linesmith.tuner.replay.scene import TraceScene
 
 # count at 0, limit at 8, cold behind them
@@ -104,15 +104,16 @@ def test_a_recording_gives_runs_with_about_as_many_misses() -> None:
 
 def test_a_made_run_is_counted_as_it_is_replayed() -> None:
     here = sampled_scene((found(),), POOL, LAYOUTS, None)
-    steps = RunStep(LINE, 8, 1, 0, 1.0), RunStep(LINE + 8, 8, 0, 1, 2.5)
-    tasks = [RunTask((0, 1), 1.0, 1, steps[:1], steps[1:]), RunTask((1, 2), 0.5, 0, steps[1:])]
-    run = MadeRun((0, 1, 0), tasks, 0.3, 1.0, 5000, 7)
-    store, load = run.counts(2)
+    store, load = RunStep(LINE, 8, 1, 0, 1.0), RunStep(LINE + 8, 8, 0, 1, 2.5)
+    spin = replace(load, part=TurnPart.SPIN)
+    tasks = [RunTask((0, 1), 1.0, 1, (store, spin), 0.5), RunTask((1, 2), 0.5, 0, (load,))]
+    run = MadeRun((0, 1, 0), tasks, RunPace(0.3, 1.0, 0.2, 0.5), 5000, 7)
+    stores, loads = run.counts(2)
     replay = run.open((0, 0), (here,))
     misses = replay.run(0, unchanged(here)).misses
-    assert store.total + load.total == replay.accesses(0) == 5000
+    assert stores.total + loads.total == replay.accesses(0) == 5000
     assert misses.hitm_local + misses.hitm_remote + misses.taken_local + misses.taken_remote == (
-        store.modified + load.modified
+        stores.modified + loads.modified
     )
     assert replay.traced[64] == misses
 
@@ -122,12 +123,25 @@ def test_a_made_run_is_counted_as_it_is_replayed() -> None:
     [
         ([], 0.5, "no CPU has anything to do"),
         ([RunTask((0,), 1.0, 0, ())], 0.5, "the tasks make too few accesses"),
-        ([RunTask((0,), 1.0, 0, (RunStep(LINE, 8, 0, 0, 1.0),))], 0.0, "the handover is no probability"),
+        ([RunTask((0,), 1.0, 0, (RunStep(LINE, 8, 0, 0, 1.0),))], 0.0, "the pace is no probability"),
     ],
 )
 def test_a_run_that_nobody_can_do_is_refused(tasks: list[RunTask], handover: float, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        MadeRun((0,), tasks, handover, 0.5, 100, 1)
+        MadeRun((0,), tasks, RunPace(handover, 0.5), 100, 1)
+
+
+def test_who_waits_for_a_lock_disturbs_its_line() -> None:
+    taking = RunStep(LINE, 8, 2, 0, 1.0, TurnPart.TRY)
+    looking = RunStep(LINE, 8, 0, 1, 1.0, TurnPart.SPIN)
+    guarded = RunStep(LINE + 8, 8, 2, 2, 1.0)
+    releasing = RunStep(LINE, 8, 1, 3, 1.0)
+    task = RunTask((0, 1, 2, 3), 1.0, 1, (taking, looking, guarded, releasing), 0.6)
+    run = MadeRun((0,) * 4, [task], RunPace(0.5, 1.0), 5000, 1)
+    taken, looked, inside, released = run.counts(4)
+    assert taken.total >= inside.total >= released.total > taken.total - 5
+    assert looked.total > taken.total  # over and over
+    assert released.upgrades > released.total / 2  # who looks has a copy
 
 
 def test_an_interval_is_widened_unless_nothing_changes() -> None:

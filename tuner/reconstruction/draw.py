@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
 # How likely code that no sample shows is reached, by each instruction that may do it.
@@ -23,8 +22,9 @@ WELL_KNOWN = 3
 # Shares of changes that make turns longer or shorter, that put them under a lock or take them out, and that let CPUs
 # give way more or less often or at other places; the others move a function.
 TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
-# How likely turns are under a lock that take one on the record, and others that store.
-OWN_LOCK, OTHER_LOCK = 0.6, 0.4
+# A lock that lies elsewhere, and how likely turns are under it that store.
+ELSEWHERE = 1
+LOCKED = 0.4
 JOINS = 0.7
 LEAST_HANDOVER = 0.02
 # Bounds of how often a turn makes its most frequent touch.
@@ -35,30 +35,34 @@ LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 class DrawnTask:
     """What ``cpus`` do together in a turn: ``touches`` by number.
 
-    ``often`` is how often in a turn the most frequent touch is made. Turns of ``locked`` tasks exclude each other, by a
-    lock on the record or elsewhere.
+    ``often`` is how often in a turn the most frequent touch is made. Turns under the same ``lock`` exclude each other:
+    one of the record by its address, ``ELSEWHERE``, or none (0).
     """
 
     cpus: tuple[int, ...]
     touches: tuple[int, ...]
     often: float = 1.0
-    locked: bool = False
+    lock: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
 
-    The fit begins with ``handover``, which stays if it is ``fixed``, and with touches in the order of ``late``. Another
-    CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets`` are samples of each touch as
-    another run might have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for
-    each of the function's most frequent one.
+    The fit begins with ``handover``, which stays if it is ``fixed``, with ``hold`` under locks, ``turns`` in a row, and
+    touches in the order of ``late``. Another CPU goes on at the end of a turn with the probability ``ending`` at least.
+    CPUs are ``busy`` with the record a part of the time. ``targets`` are samples of each touch as another run might
+    have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for each of the
+    function's most frequent one.
     """
 
     tasks: tuple[DrawnTask, ...]
     handover: float
     fixed: bool
     ending: float
+    busy: float
+    turns: float
+    hold: float
     per_store: float
     late: tuple[float, ...]
     targets: tuple[tuple[float, float], ...]
@@ -73,7 +77,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     used = [
         number
         for number, one in enumerate(touches)
-        if one.sampled or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
+        if one.sampled or one.like >= 0 or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
     ]
     targets = tuple(
         (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
@@ -85,6 +89,9 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         draw.uniform(0.1, 0.6),
         not evidence.exact,
         draw.choice((0.0, 0.3, 1.0)),
+        10 ** draw.uniform(-1.0, 0.0),
+        10 ** draw.uniform(0.0, 2.0),
+        draw.uniform(0.1, 0.9),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
         targets,
@@ -100,21 +107,27 @@ def changed(now: Draw, evidence: SampledTouches, draw: Random) -> Draw:
     what = draw.random()
     if what < TURNS:
         often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
-        tasks[at] = replace(tasks[at], often=often)
+        if tasks[at].lock <= ELSEWHERE:
+            tasks[at] = replace(tasks[at], often=often)
         return replace(now, tasks=tuple(tasks))
     if what < TURNS + LOCKS:
-        tasks[at] = replace(tasks[at], locked=not tasks[at].locked)
+        if tasks[at].lock <= ELSEWHERE:
+            tasks[at] = replace(tasks[at], lock=ELSEWHERE - tasks[at].lock)
         return replace(now, tasks=tuple(tasks))
     if what < TURNS + LOCKS + HANDOVERS:
         return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
     if what < TURNS + LOCKS + HANDOVERS + ENDINGS:
         return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
+    if tasks[at].lock > ELSEWHERE:
+        return now
     touches = evidence.touches
     function = touches[draw.choice(tasks[at].touches)].function
     moved = [number for number in tasks[at].touches if touches[number].function == function]
     stay = [number for number in tasks[at].touches if touches[number].function != function]
     fitting = [
-        other for other, task in enumerate(tasks) if other != at and _fits(touches[task.touches[0]], touches[moved[0]])
+        other
+        for other, task in enumerate(tasks)
+        if other != at and task.lock <= ELSEWHERE and _fits(touches[task.touches[0]], touches[moved[0]])
     ]
     if fitting and (not stay or draw.random() < JOINS):
         other = draw.choice(fitting)
@@ -139,8 +152,10 @@ def _another(count: float, draw: Random, exact: bool) -> float:
 def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Random) -> list[list[int]]:
     """The touches of each task: those of a function on one object go together."""
     groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+    sections: dict[int, list[int]] = defaultdict(list)
     for number in used:
-        groups[touches[number].function, touches[number].base].append(number)
+        one = touches[number]
+        (sections[one.lock] if one.lock else groups[one.function, one.base]).append(number)
     joins = draw.random() ** (1 / 3)
     tasks: list[list[int]] = []
     for group in groups.values():
@@ -149,7 +164,7 @@ def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Rand
             draw.choice(fitting).extend(group)
         else:
             tasks.append(group)
-    return tasks
+    return [*sections.values(), *tasks]
 
 
 def _fits(one: SampledTouch, other: SampledTouch) -> bool:
@@ -173,10 +188,11 @@ def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequen
     seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
     cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
     chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
+    if own := touches[numbers[0]].lock:
+        return DrawnTask(tuple(chosen), tuple(numbers), 1.0, own)
     stores = any(touches[number].kind is not TouchKind.LOAD for number in numbers)
-    takes = any(takes_lock(touches[number].function) for number in numbers)
-    locked = stores and draw.random() < (OWN_LOCK if takes else OTHER_LOCK)
-    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), locked)
+    lock = ELSEWHERE if stores and draw.random() < LOCKED else 0
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
 
 
 def _lateness(touches: Sequence[SampledTouch]) -> list[float]:

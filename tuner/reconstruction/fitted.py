@@ -10,15 +10,15 @@ those that miss too often in the run come later in their turn, and CPUs give way
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 from random import Random
 
-from linesmith.analyzer.attribution.lock import waits_for_lock
-from linesmith.tuner.reconstruction.draw import Draw, DrawnTask, changed
+from linesmith.tuner.reconstruction.draw import ELSEWHERE, Draw, DrawnTask, changed
 from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind
-from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts
+from linesmith.tuner.reconstruction.sections import is_release, turn_part
+from linesmith.tuner.replay.replayer import MadeRun, RunPace, RunStep, RunTask, SiteCounts, TurnPart
 
 TRIAL_ACCESSES = 6_000
 TRIAL_EACH = 50
@@ -35,19 +35,28 @@ LEAST_COUNT = 0.3
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
+LEAST_HOLD, MOST_HOLD = 0.01, 0.99
+MOST_TURNS = 300.0
+# Parts of a turn that only those go through who have to wait.
+WAITING = frozenset((TurnPart.QUEUE, TurnPart.SPIN, TurnPart.TURN))
+# Expected samples of a touch: loads, stores.
+_Shown = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class _FitState:
     """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
 
-    ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long as it.
+    ``holds`` is how likely it does under each lock, ``turns`` how many a CPU makes before it goes elsewhere, by and
+    large. ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long.
     """
 
     draw: Draw
     rates: tuple[float, ...]
     late: tuple[float, ...]
     handover: float
+    holds: Mapping[int, float]
+    turns: float
     misfit: float = float("inf")
     length: float = ACCESSES
 
@@ -59,7 +68,12 @@ class Fitting:
         self._evidence = evidence
         counts = [max(*target, LEAST_COUNT) for target in draw.targets]
         rates = tuple(count / max(counts) for count in counts)
-        self._state = _FitState(draw, rates, draw.late, draw.handover)
+        self._parts = _parts(evidence.touches)
+        locks = sorted({ELSEWHERE, *(one.lock for one in evidence.touches if one.lock)})
+        self._locks = {lock: number for number, lock in enumerate(locks, 1)}
+        self._state = _FitState(
+            draw, rates, draw.late, draw.handover, dict.fromkeys(self._locks, draw.hold), draw.turns
+        )
         self._leading = _leading(evidence)
         self._seed = (draw.seed << 16) % (1 << 63)
         self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
@@ -91,8 +105,9 @@ class Fitting:
     def _run(self, state: _FitState, accesses: int) -> MadeRun:
         self._seed += 1
         tasks = [self._task(task, state) for task in state.draw.tasks]
-        ending = max(state.draw.ending, state.handover)
-        return MadeRun(self._evidence.nodes, tasks, state.handover, ending, accesses, self._seed)
+        leave = (1 - state.draw.busy) / state.turns
+        pace = RunPace(state.handover, max(state.draw.ending, state.handover), leave, state.draw.busy / state.turns)
+        return MadeRun(self._evidence.nodes, tasks, pace, accesses, self._seed)
 
     def _next(self, state: _FitState) -> _FitState:
         """The state after a run, with the misfit of that run."""
@@ -105,7 +120,9 @@ class Fitting:
             if one.sampled:
                 rates[at] = _next_rate(rates[at], one, draw.targets[at], shown[at])
         for at, one in enumerate(touches):
-            if not one.sampled:
+            if one.like >= 0:
+                rates[at] = rates[one.like] * one.scale
+            elif not one.sampled:
                 most = draw.unseen[at] * max((rates[leading] for leading in self._leading[at]), default=0.0)
                 # Nothing was seen of it: it may be made as often as leaves it unseen.
                 expected = 0.0 if one.quiet else sum(shown[at])
@@ -119,22 +136,55 @@ class Fitting:
                 for late, one, counted in zip(state.late, touches, counts, strict=True)
             ),
             state.handover if draw.fixed else _next_handover(state.handover, counts, self._evidence),
+            self._next_holds(state, shown),
+            _next_turns(state.turns, counts, self._evidence),
             _misfit(draw, self._evidence, shown, counts),
             trial * scale,
         )
 
+    def _next_holds(self, state: _FitState, shown: Sequence[_Shown]) -> dict[int, float]:
+        """Shorter where more had to wait for a lock than did in the profile."""
+        holds = dict(state.holds)
+        for lock in holds.keys() - {ELSEWHERE}:
+            waits = [
+                at
+                for at, one in enumerate(self._evidence.touches)
+                if one.lock == lock and self._parts.get(at) in WAITING
+            ]
+            there = sum(sum(state.draw.targets[at]) for at in waits), sum(sum(shown[at]) for at in waits)
+            ratio = min(max((there[0] + 0.5) / (there[1] + 0.5), 0.2), 5.0)
+            odds = holds[lock] / (1 - holds[lock]) * ratio**STEP
+            holds[lock] = min(max(odds / (1 + odds), LEAST_HOLD), MOST_HOLD)
+        return holds
+
     def _task(self, task: DrawnTask, state: _FitState) -> RunTask:
-        each = max(state.rates[one] for one in task.touches) / task.often
+        parts = {number: self._parts.get(number, TurnPart.DO) for number in task.touches}
+        most = {part: max(state.rates[one] for one in parts if parts[one] is part) for part in set(parts.values())}
+        comes = sum(state.rates[one] for one in parts if parts[one] is TurnPart.TRY)
+        each = comes or max(most.values()) / task.often
         steps = []
-        for number in sorted(task.touches, key=state.late.__getitem__):
-            one = self._evidence.touches[number]
-            often = min(max(state.rates[number] / each, LEAST_OFTEN), MOST_OFTEN)
-            steps.append(RunStep(one.address, one.width, int(one.kind), number, often))
-        waits = tuple(one for one in steps if waits_for_lock(self._evidence.touches[one.site].function))
-        does = (
-            tuple(one for one in steps if one not in waits) if task.locked and len(waits) < len(steps) else tuple(steps)
-        )
-        return RunTask(task.cpus, each / len(task.cpus), int(task.locked), does, waits if task.locked else ())
+        for number in sorted(parts, key=lambda one: (is_release(self._evidence.touches[one]), state.late[one])):
+            one, part = self._evidence.touches[number], parts[number]
+            often = state.rates[number] / (most[part] if part in WAITING else each)
+            often = min(max(often, LEAST_OFTEN), 1.0 if one.word else MOST_OFTEN)
+            steps.append(RunStep(one.address, one.width, int(one.kind), number, often, part))
+        hold = state.holds[task.lock] if task.lock > ELSEWHERE else 0.0
+        return RunTask(task.cpus, each / len(task.cpus), self._locks.get(task.lock, 0), tuple(steps), hold)
+
+
+def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
+    """When in a turn the words of locks are touched, by touch; of a function the first is that of which most missed."""
+    first: dict[tuple[str, int], int] = {}
+    for number, one in enumerate(touches):
+        if one.word and one.kind is not TouchKind.LOAD:
+            best = first.setdefault((one.function, one.lock), number)
+            if (one.missed or 0.0) > (touches[best].missed or 0.0):
+                first[one.function, one.lock] = number
+    return {
+        number: turn_part(one, first.get((one.function, one.lock)) == number)
+        for number, one in enumerate(touches)
+        if one.word
+    }
 
 
 def _leading(evidence: SampledTouches) -> list[list[int]]:
@@ -146,17 +196,14 @@ def _leading(evidence: SampledTouches) -> list[list[int]]:
     return [sampled[one.function, one.base] for one in evidence.touches]
 
 
-# Expected samples of a touch: loads, stores.
-_Shown = tuple[float, float]
-
-
 def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) -> tuple[list[_Shown], float]:
     """The samples that a report would have of each touch, as many in all as the profile has; how many of each seen."""
     found: list[_Shown] = []
     for one, counts in zip(evidence.touches, counted, strict=True):
         slow = counts.missed + counts.shadowed if evidence.exact else counts.modified
         loads = slow if one.kind is TouchKind.LOAD or (one.kind is TouchKind.ATOMIC and not evidence.exact) else 0
-        stores = counts.total * draw.per_store if one.kind is not TouchKind.LOAD and one.stores is not None else 0.0
+        every = counts.stored if evidence.exact else counts.total
+        stores = every * draw.per_store if one.kind is not TouchKind.LOAD and one.stores is not None else 0.0
         found.append((float(loads), stores))
     samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
     scale = samples / together if together else 1.0
@@ -177,7 +224,9 @@ def _too_early(touch: SampledTouch, counts: SiteCounts, exact: bool) -> float:
 
 def _could_miss(touch: SampledTouch, counts: SiteCounts, exact: bool) -> int:
     """Accesses among which the profile counts those that missed."""
-    return counts.missed + counts.shadowed if exact and touch.kind is TouchKind.LOAD else counts.total
+    if not exact:
+        return counts.total
+    return counts.missed + counts.shadowed if touch.kind is TouchKind.LOAD else counts.stored
 
 
 def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: SampledTouches) -> float:
@@ -191,6 +240,20 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Sam
     return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
 
 
+def _next_turns(turns: float, counted: Sequence[SiteCounts], evidence: SampledTouches) -> float:
+    """More turns in a row where CPUs found that others had stored to what they load more often than in the profile."""
+    known = [pair for pair in zip(evidence.touches, counted, strict=True) if pair[0].shared is not None]
+    loads = [(one, counts) for one, counts in known if one.kind is TouchKind.LOAD and not one.word]
+    target = sum((one.shared or 0.0) * one.weight for one, _ in loads)
+    total = sum(one.weight for one, _ in loads)
+    found = sum(counts.shared for _, counts in loads) / max(
+        sum(counts.missed + counts.shadowed for _, counts in loads), 1
+    )
+    if not target:
+        return turns
+    return float(min(max(turns * ((found + 0.01) / (target / total + 0.01)) ** STEP, 1.0), MOST_TURNS))
+
+
 def _misfit(draw: Draw, evidence: SampledTouches, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:
     """How far the report is from the profile, by the logarithm of each count's distance: one count is not all."""
     rows = []
@@ -201,6 +264,9 @@ def _misfit(draw: Draw, evidence: SampledTouches, shown: Sequence[_Shown], count
         total = _could_miss(touch, counts, evidence.exact)
         if touch.missed is not None and total:
             rows.append(_apart(touch.missed * touch.checked, counts.missed / total * touch.checked))
+        fetched = counts.missed + counts.shadowed
+        if touch.shared is not None and fetched:
+            rows.append(_apart(touch.shared * touch.weight, counts.shared / fetched * touch.weight))
     return sum(rows) / max(len(rows), 1)
 
 

@@ -12,6 +12,7 @@ from linesmith.analyzer.model import Finding, Interval, Profile
 from linesmith.tuner.reconstruction.draw import drawn
 from linesmith.tuner.reconstruction.fitted import Fitting
 from linesmith.tuner.reconstruction.sampled import evidence
+from linesmith.tuner.reconstruction.sections import with_locks
 from linesmith.tuner.replay.replayer import Replay
 from linesmith.tuner.replay.scene import TraceScene
 
@@ -44,7 +45,7 @@ def reconstructed(
     """
     if not here.kinds:
         return ()
-    known = evidence(findings, profile, layouts, code, here)
+    known = with_locks(evidence(findings, profile, layouts, code, here), findings, layouts, code)
     if not any(one.sampled for one in known.touches):
         return ()
     instructions = [one.code % (1 << 64) for one in known.touches]

@@ -6,10 +6,11 @@ What they do besides, by their code, where no sample can show it, comes behind.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import permutations
 from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -32,6 +33,8 @@ from linesmith.tuner.reconstruction.memory import TOP, addresses
 from linesmith.tuner.replay.scene import TraceScene
 
 WORD_BYTES = 8
+# Functions of a call path that may hold the lock under which the innermost is called.
+CALLERS = 2
 # CPUs that a function runs on where the profile does not say.
 USUAL_CPUS = 8
 MOST_CPUS = 64
@@ -55,7 +58,10 @@ class SampledTouch:
     both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
     stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
     tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
-    which the profile does not have.
+    which the profile does not have. ``shared`` is the share of the counted ones of a recording whose own bytes others
+    had stored to, ``callers`` are who called the function. ``lock`` is the address of the lock that is held meanwhile,
+    or that has this ``word``; 0: none that is known. Where nothing shows of it on a quiet
+    line it is made ``scale`` times as often as the touch with the number ``like``, which is of another object.
     """
 
     base: int
@@ -72,6 +78,12 @@ class SampledTouch:
     sampled: bool = True
     quiet: bool = False
     ways: int = 1
+    shared: float | None = None
+    callers: frozenset[str] = frozenset()
+    lock: int = 0
+    word: bool = False
+    like: int = -1
+    scale: float = 1.0
 
     @property
     def weight(self) -> float:
@@ -86,7 +98,7 @@ class SampledTouch:
 
 @dataclass(frozen=True, slots=True)
 class SampledTouches:
-    """All touches of a record, the sampled ones first; ``nodes`` has the node of each CPU.
+    """All touches of a record, the sampled ones first, with the node of each CPU and the layouts of objects by base.
 
     ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
     touches of which ``missed`` is known; ``None``: of none it is.
@@ -94,21 +106,28 @@ class SampledTouches:
 
     touches: tuple[SampledTouch, ...]
     nodes: tuple[int, ...]
+    outers: Mapping[int, Layout]
     exact: bool = False
     missing: float | None = None
 
 
 class _Placed(NamedTuple):
-    """A line in the memory of the scene: where it begins there, and its object; what the object's layout is.
+    """A line in the memory of the scene: where it begins there; where its object begins, or the first of an area.
 
-    ``writing`` are functions that must write at an offset of the line though no store of them was sampled.
+    ``outer`` is the object's layout. ``writing`` are functions that must write at an offset of the line though no store
+    of them was sampled. Objects of an area are ``stride`` bytes apart.
     """
 
     line: CacheLine
     address: int
-    base: int
+    first: int
     outer: Layout | None
     writing: frozenset[tuple[int, str]]
+    stride: int = 0
+
+    def base(self, address: int) -> int:
+        """Where the object at ``address`` begins."""
+        return self.first + max(address - self.first, 0) // self.stride * self.stride if self.stride else self.first
 
 
 def evidence(
@@ -118,40 +137,48 @@ def evidence(
     placed = tuple(_placed(findings, profile, layouts, here))
     known = {one.outer.id: accesses_of(one.outer, layouts, code) for one in placed if one.outer and code is not None}
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
+    outers: dict[int, Layout] = {}
     for one in placed:
         about = known.get(one.outer.id) if one.outer else None
         for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
             if not 0 <= touch.address < TOP:
                 continue
+            if one.outer is not None:
+                outers[touch.base] = one.outer
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
-    objects = {one.base: known[one.outer.id] for one in placed if one.outer and one.outer.id in known}
-    by_code = [touch for base, about in objects.items() for touch in _by_code(base, about, sampled, shown)]
+    by_code = [
+        touch
+        for base, outer in outers.items()
+        if outer.id in known
+        for touch in _by_code(base, known[outer.id], sampled, shown)
+    ]
     return SampledTouches(
-        (*sampled, *by_code), _nodes(profile, sampled), profile.recording is not None, _missing(sampled)
+        (*sampled, *by_code, *_alike(sampled, outers, shown)),
+        _nodes(profile, sampled),
+        outers,
+        profile.recording is not None,
+        _mean((one.missed, one.checked) for one in sampled),
     )
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
     """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
-    found = {finding.rank: finding for finding in findings}
     known = {area.address for area in profile.areas}
     if not all(area.address in known for kind in here.kinds for area in kind.areas):
         for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
             yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer, _writing(finding))
         return
-    areas = [area for kind in here.kinds for area in kind.areas]
     for line in profile.lines:
-        if line.address is not None and any(
-            area.address < line.address + line.bytes and line.address < area.end for area in areas
-        ):
-            about = found[line.rank].objects[0] if line.rank in found else None
-            base = line.address + (about.start if about else 0)
-            yield _Placed(line, line.address, base, layouts.by_id(about.layout or 0) if about else None, frozenset())
+        start = line.address
+        for outer, area in ((kind.outer, area) for kind in here.kinds for area in kind.areas):
+            if start is not None and area.address < start + line.bytes and start < area.end:
+                yield _Placed(line, start, area.address, outer, frozenset(), area.stride)
+                break
 
 
 def _writing(finding: Finding) -> frozenset[tuple[int, str]]:
@@ -180,43 +207,52 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
         address = placed.address + row.offset
         function = row.function or f"{row.code_address or 0:#x}"
         inferred = (row.offset, row.function) in placed.writing and not row.stores
+        base = placed.base(address)
         yield SampledTouch(
-            placed.base,
+            base,
             address,
-            _width(row, address - placed.base, placed.outer, layouts),
+            _width(row, address - base, placed.outer, layouts),
             function,
-            TouchKind.ATOMIC if inferred else _kind(row, _counts(code, address - placed.base, function)),
+            TouchKind.ATOMIC if inferred else _kind(row, _counts(code, address - base, function)),
             float(row.contended),
             float(row.stores) if _has_stores(row) and not inferred else None,
             (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
             origin((row,)).nodes,
             row.code_address or 0,
+            callers=_callers(row),
         )
+
+
+def _callers(row: Access) -> frozenset[str]:
+    return frozenset(name for path in row.call_paths for name in path.functions[:CALLERS])
 
 
 def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
     """What a recording counted on a line: misses, and accesses that would have missed if others had not before."""
     misses: Counter[tuple[int, int | None]] = Counter()
     first: Counter[tuple[int, int | None]] = Counter()
+    shared: Counter[tuple[int, int | None]] = Counter()
     blamed: Counter[tuple[int, int | None]] = Counter()
     for one in placed.line.conflicts:
         misses[one.offset, one.code_address] += one.misses
         first[one.offset, one.code_address] += one.misses + one.shadowed
+        shared[one.offset, one.code_address] += one.true_sharing * (one.misses + one.shadowed)
         # A store for each miss that it is to blame for, though several may have missed after one.
         writer = one.writer_offset, one.writer_code_address
         blamed[writer] = max(blamed[writer], one.misses)
-    stays: Counter[str | None] = Counter()
+    stays: Counter[tuple[int, str | None]] = Counter()
     for row in placed.line.accesses:
-        stays[row.function] = max(stays[row.function], first[row.offset or 0, row.code_address])
+        place = row.offset or 0, row.function
+        stays[place] = max(stays[place], first[place[0], row.code_address])
     for row in placed.line.accesses:
         key = row.offset or 0, row.code_address
-        # What hits bytes that the CPU has used before is no news, but it may store there for the first time.
-        stores = min(row.stores, max(first[key], stays[row.function], blamed[key], row.stores_l1_miss or 0))
+        # What hits bytes that the function has loaded is no news, but it may store there for the first time.
+        stores = min(row.stores, max(first[key], stays[key[0], row.function], blamed[key], row.stores_l1_miss or 0))
         loads = 0.0 if row.stores else float(first[key])
         if loads or stores:
             yield SampledTouch(
-                placed.base,
+                placed.base(placed.address + key[0]),
                 placed.address + key[0],
                 min(row.width or 1, CACHE_LINE_BYTES),
                 row.function or f"{row.code_address or 0:#x}",
@@ -227,6 +263,8 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 len(row.by_cpu) or row.cpus,
                 origin((row,)).nodes,
                 row.code_address or 0,
+                shared=shared[key] / first[key] if first[key] else None,
+                callers=_callers(row),
             )
 
 
@@ -260,22 +298,23 @@ def _kind(row: Access, code: FunctionCounts | None) -> TouchKind:
 
 def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
     """Both as one."""
-    shares = [(each.missed, each.weight) for each in (one, other) if each.missed is not None]
-    weight = sum(each for _, each in shares)
     return replace(
         one,
         loads=one.loads + other.loads,
         stores=None if one.stores is None or other.stores is None else one.stores + other.stores,
-        missed=sum(share * each for share, each in shares) / weight if weight else one.missed,
+        missed=_mean([(each.missed, each.weight) for each in (one, other)]),
+        shared=_mean([(each.shared, each.weight) for each in (one, other)]),
+        callers=one.callers | other.callers,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
         nodes=one.nodes | other.nodes,
     )
 
 
-def _missing(touches: Iterable[SampledTouch]) -> float | None:
-    known = [(one.missed, one.checked) for one in touches if one.missed is not None]
-    total = sum(checked for _, checked in known)
-    return sum(missed * checked for missed, checked in known) / total if total else None
+def _mean(shares: Iterable[tuple[float | None, float]]) -> float | None:
+    """Of shares, each with its weight; ``None`` where none is known."""
+    known = [(share, weight) for share, weight in shares if share is not None]
+    total = sum(weight for _, weight in known)
+    return sum(share * weight for share, weight in known) / total if total else None
 
 
 def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]:
@@ -315,3 +354,29 @@ def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], sho
                 width = min(max(member.size, 1), WORD_BYTES)
                 seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
                 yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)
+
+
+def _alike(sampled: Sequence[SampledTouch], outers: Mapping[int, Layout], shown: set[int]) -> Iterator[SampledTouch]:
+    """What functions load of an object on a line that the profile does not have, as they do of others of its kind.
+
+    What nobody stores beside shows in no profile, until the members there get another neighbour.
+    """
+    by_place: dict[tuple[int, str, int], dict[int, int]] = defaultdict(dict)
+    for number, one in enumerate(sampled):
+        if one.base in outers:
+            by_place[outers[one.base].id, one.function, one.address - one.base][one.base] = number
+    totals: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for places in by_place.values():
+        for first, second in permutations(places, 2):
+            sums = totals[first, second]
+            sums[0] += sampled[places[first]].weight
+            sums[1] += sampled[places[second]].weight
+    for (layout, _, offset), places in by_place.items():
+        for base in (base for base, outer in outers.items() if outer.id == layout and base not in places):
+            if (base + offset) // CACHE_LINE_BYTES in shown:
+                continue
+            source = max(places, key=lambda other: totals[base, other][0])
+            number, (mine, others) = places[source], totals[base, source]
+            if mine and sampled[number].kind is TouchKind.LOAD:
+                seen = replace(sampled[number], base=base, address=base + offset, loads=0.0, missed=None, shared=None)
+                yield replace(seen, sampled=False, quiet=True, like=number, scale=mine / others)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
@@ -99,9 +100,25 @@ class Replay:
         return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
 
 
+class TurnPart(IntEnum):
+    """When in a turn an access is made, by the number that the replayer has for it.
+
+    A turn under a lock comes to it (``TRY``). If it is free it is the CPU's at once (``FREE``), else the CPU queues up,
+    looks at it over and over (``SPIN``) and gets it in the end (``TURN``). ``DO`` is what the lock is for, with its
+    release, and all of a turn without a lock.
+    """
+
+    DO = 0
+    TRY = 1
+    FREE = 2
+    QUEUE = 3
+    SPIN = 4
+    TURN = 5
+
+
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """An access of ``width`` bytes that a task makes ``often`` times in a turn, on average.
+    """An access of ``width`` bytes that a task makes ``often`` times in that part of its turn, on average.
 
     ``kind`` is 0 for a load, 1 for a store, 2 for both in one; ``site`` numbers who makes it where.
     """
@@ -111,20 +128,35 @@ class RunStep:
     kind: int
     site: int
     often: float
+    part: TurnPart = TurnPart.DO
 
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
     """What each of ``cpus`` does a turn at a time, ``share`` weighing it against all other tasks.
 
-    Turns of tasks with the same ``lock`` exclude each other; meanwhile who wants it does ``waits``. 0 is no lock.
+    Turns of tasks with the same ``lock`` exclude each other, first come, first served. 0 is no lock. Under a lock
+    another CPU goes on before each access with the probability ``hold``, again and again: the larger, the longer.
     """
 
     cpus: tuple[int, ...]
     share: float
     lock: int
-    does: tuple[RunStep, ...]
-    waits: tuple[RunStep, ...] = ()
+    steps: tuple[RunStep, ...]
+    hold: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunPace:
+    """How CPUs take turns: another goes on with the probability ``handover`` after an access, ``ending`` after a turn.
+
+    Before a turn a CPU goes elsewhere with the probability ``leave``, and comes back with ``back`` when it could go on.
+    """
+
+    handover: float
+    ending: float
+    leave: float = 0.0
+    back: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +164,9 @@ class SiteCounts:
     """What became of the accesses of one site.
 
     ``modified`` found the line so in another cache, ``missed`` had no copy, ``upgrades`` are stores to a shared one.
-    ``shadowed`` hit bytes that the CPU had not used since another access of it fetched the line.
+    ``shadowed`` hit bytes that the CPU had not used since another access of it fetched the line. ``shared`` of these
+    and of those that had no copy are true sharing: others had stored to the bytes themselves. ``stored`` are stores to
+    bytes that the CPU had not stored to since it has the line for itself.
     """
 
     total: int
@@ -140,38 +174,37 @@ class SiteCounts:
     missed: int
     upgrades: int
     shadowed: int
+    shared: int
+    stored: int
 
 
 class MadeRun:
-    """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace.
+    """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace."""
 
-    After each access another CPU goes on with the probability ``handover``, at the end of a turn with ``ending``.
-    """
-
-    def __init__(
-        self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
-    ) -> None:
-        rows = [(one.cpus, one.share, one.lock, _steps(one.does), _steps(one.waits)) for one in tasks]
-        self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
+    def __init__(self, nodes: Sequence[int], tasks: Sequence[RunTask], pace: RunPace, accesses: int, seed: int) -> None:
+        rows = [(one.cpus, one.share, one.lock, one.hold, _steps(one.steps)) for one in tasks]
+        self._native = _replay.Course(nodes, rows, (pace.handover, pace.ending, pace.leave, pace.back), accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:
         """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""
-        found = [_site_counts(*one) for one in zip(self._native.counts, self._native.shadowed, strict=True)]
-        return found + [SiteCounts(0, 0, 0, 0, 0)] * (sites - len(found))
+        native = self._native
+        rows = zip(native.counts, native.shadowed, native.shared, native.stored, strict=True)
+        found = [_site_counts(*one) for one in rows]
+        return found + [SiteCounts(0, 0, 0, 0, 0, 0, 0)] * (sites - len(found))
 
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
         return Replay(self._native.open(instructions, _rows(scenes), LINE_SIZES), tuple(scenes))
 
 
-def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float]]:
-    return [(one.address, one.width, one.kind, one.site, one.often) for one in steps]
+def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float, int]]:
+    return [(one.address, one.width, one.kind, one.site, one.often, one.part) for one in steps]
 
 
-def _site_counts(one: _replay.Events, shadowed: int) -> SiteCounts:
+def _site_counts(one: _replay.Events, shadowed: int, shared: int, stored: int) -> SiteCounts:
     modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
     missed = modified + one.shared_miss + one.cold_miss
-    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed)
+    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed, shared, stored)
 
 
 def _rows(scenes: Sequence[TraceScene]) -> list[list[tuple[int, int, int, int]]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access.questions import writing_ways
-from linesmith.analyzer.attribution.lock import is_lock, takes_lock
+from linesmith.analyzer.attribution.lock import is_lock, lets_readers_in, takes_lock
 from linesmith.analyzer.base.errors import StructureRefused
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.layouts.placement import round_up
@@ -38,7 +38,6 @@ ATOMIC_SHARE = 0.5
 # A lock that is taken for reading by so many is better not shared by its readers.
 READ_SHARE = 0.8
 # Functions that take or release a lock for reading, by the names that Linux and POSIX give them.
-READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
 # Bytes of a small lock: a word with a bit to wait on.
 SMALL_LOCK = 8
 # A line that less of the lock's contention falls on does not matter.
@@ -91,7 +90,7 @@ def _sentence(case: Case, names: Sequence[str]) -> str:
 def _read_share(case: Case, lock: str) -> float:
     """Of the samples of functions that take or release the lock, those that do so for reading."""
     seen = {name: count for name, count in sampled(case, (lock,)).items() if takes_lock(name)}
-    reading = sum(count for name, count in seen.items() if READING.search(name))
+    reading = sum(count for name, count in seen.items() if lets_readers_in(name))
     return reading / sum(seen.values()) if seen else 0.0
 
 

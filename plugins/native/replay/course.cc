@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 24;
 constexpr std::uint32_t kMostSites = 1 << 16;
 constexpr double kMostOften = 1000;
-constexpr std::uint32_t kMostIdle = 10'000;  // turns in a row in which nothing was accessed
+constexpr std::uint32_t kMostIdle = 100'000;  // turns in a row in which nothing was accessed
 constexpr std::uint32_t kLineShift = 6;
 
 void Check(bool holds, const char* complaint) {
@@ -56,9 +57,24 @@ std::uint64_t BytesOf(const Step& step) {
   return ~std::uint64_t{0} >> (64 - size) << begin;
 }
 
+// Bytes of a line for one CPU: those it accessed since it fetched the line, and those it stored to while it
+// alone had it; those that others stored to after it lost the line, and those of them when it fetched it.
+struct Copy {
+  std::uint64_t used = 0;
+  std::uint64_t written = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t news = 0;
+};
+
 struct Line {
   Copies copies;
-  std::vector<std::uint64_t> used;  // by CPU, bytes that it accessed since it fetched the line
+  std::vector<Copy> by_cpu;
+};
+
+// A lock: whether a turn is under it, and who waits, the first of them in front.
+struct Lock {
+  bool taken = false;
+  std::deque<std::size_t> waiting;  // workers by number
 };
 
 struct Worker {
@@ -70,25 +86,26 @@ struct Worker {
   std::size_t next = 0;
   const Task* wanted = nullptr;  // the task for whose lock it waits
   std::uint32_t held = 0;        // the lock that it has
+  double hold = 0;               // how likely another goes on while it has it
+  bool elsewhere = false;
 };
 
 class Interleaving {
  public:
-  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
-               std::uint64_t seed)
-      : machine_(machine), handover_(handover), ending_(ending), draws_(seed) {
+  Interleaving(const Machine& machine, const std::vector<Task>& tasks, const Pace& pace, std::uint64_t seed)
+      : machine_(machine), pace_(pace), draws_(seed) {
     std::uint32_t sites = 0;
     std::uint32_t locks = 0;
     for (const Task& task : tasks) {
       CheckTask(task);
       locks = std::max(locks, task.lock);
-      for (const std::vector<Step>* steps : {&task.does, &task.waits}) {
-        for (const Step& step : *steps) sites = std::max(sites, step.site + 1);
-      }
+      for (const Step& step : task.steps) sites = std::max(sites, step.site + 1);
     }
-    taken_.resize(std::size_t{locks} + 1);
+    locks_.resize(std::size_t{locks} + 1);
     course_.counts.resize(sites);
     course_.shadowed.resize(sites);
+    course_.shared.resize(sites);
+    course_.stored.resize(sites);
     for (std::uint32_t cpu = 0; cpu < machine.cpus; ++cpu) AddWorker(cpu, tasks);
     Check(!workers_.empty(), "no CPU has anything to do");
   }
@@ -98,7 +115,7 @@ class Interleaving {
     std::uint32_t idle = 0;
     while (course_.events.size() < accesses) {
       const std::size_t before = course_.events.size();
-      Slice(workers_[Choose(speeds_, speed_, draws_)], accesses);
+      Slice(Choose(speeds_, speed_, draws_), accesses);
       idle = course_.events.size() == before ? idle + 1 : 0;
       Check(idle < kMostIdle, "the tasks make too few accesses");
       ++slice_;
@@ -110,12 +127,10 @@ class Interleaving {
   static void CheckTask(const Task& task) {
     Check(task.share > 0 && task.share < 1e12, "the share of a task is not positive");
     Check(task.lock < kMostSites, "there are too many locks");
-    for (const std::vector<Step>* steps : {&task.does, &task.waits}) {
-      for (const Step& step : *steps) {
-        Check(step.often >= 0 && step.often <= kMostOften, "an access is made too often");
-        Check(step.width >= 1 && step.width <= COHERENCE_MAX_WIDTH, "an access has no bytes, or too many");
-        Check(step.site < kMostSites, "there are too many sites");
-      }
+    for (const Step& step : task.steps) {
+      Check(step.often >= 0 && step.often <= kMostOften, "an access is made too often");
+      Check(step.width >= 1 && step.width <= COHERENCE_MAX_WIDTH, "an access has no bytes, or too many");
+      Check(step.site < kMostSites, "there are too many sites");
     }
   }
 
@@ -135,62 +150,92 @@ class Interleaving {
   }
 
   // The next accesses of a CPU, up to where another goes on.
-  void Slice(Worker& worker, std::uint64_t accesses) {
+  void Slice(std::size_t number, std::uint64_t accesses) {
+    Worker& worker = workers_[number];
     while (course_.events.size() < accesses) {
-      if (worker.next == worker.turn.size() && !BeginTurn(worker)) return;
+      if (worker.next == worker.turn.size() && !Begin(number)) return;
+      if (worker.held != 0 && draws_.Next() < worker.hold) return;
       if (worker.next < worker.turn.size()) {
         Access(worker.cpu, *worker.turn[worker.next++]);
         const bool done = worker.next == worker.turn.size();
-        if (draws_.Next() < (done ? ending_ : handover_)) return;
+        if (draws_.Next() < (done ? pace_.ending : pace_.handover)) return;
       }
     }
   }
 
-  // Ends the turn that is done and begins another; false where others come first.
-  bool BeginTurn(Worker& worker) {
+  // Ends what is done and begins what comes next: a turn, or a look at a lock that is waited for. False where
+  // others come first.
+  bool Begin(std::size_t number) {
+    Worker& worker = workers_[number];
     worker.turn.clear();
     worker.next = 0;
     if (worker.held != 0) {
       Release(worker);
       return false;  // who waits may be next
     }
-    const bool waited = worker.wanted != nullptr;
-    const Task& task = waited ? *worker.wanted : *worker.tasks[Choose(worker.shares, worker.speed, draws_)];
-    if (task.lock != 0 && taken_[task.lock]) {
+    if (worker.wanted != nullptr) return Wait(worker);
+    worker.elsewhere = draws_.Next() < (worker.elsewhere ? 1 - pace_.back : pace_.leave);
+    if (worker.elsewhere) return false;
+    const Task& task = *worker.tasks[Choose(worker.shares, worker.speed, draws_)];
+    Expand(task, When::kTry, worker);
+    if (task.lock == 0 || !locks_[task.lock].taken) {
+      Take(task, When::kFree, worker);
+    } else {
+      Expand(task, When::kQueue, worker);
       worker.wanted = &task;
-      Expand(task.waits, worker);
-      Weigh();
-      return !waited && !worker.turn.empty();
+      locks_[task.lock].waiting.push_back(number);
+      Weigh(number);
     }
-    if (task.lock != 0) {
-      taken_[task.lock] = true;
-      worker.held = task.lock;
-    }
-    worker.wanted = nullptr;
-    if (task.lock != 0) Weigh();
-    Expand(task.does, worker);
     return !worker.turn.empty();
   }
 
-  void Release(Worker& worker) {
-    taken_[worker.held] = false;
-    worker.held = 0;
-    Weigh();
-  }
-
-  // How fast CPUs go, those not at all that can do nothing before the lock that they want is free.
-  void Weigh() {
-    speed_ = 0;
-    for (std::size_t number = 0; number < workers_.size(); ++number) {
-      const Task* wanted = workers_[number].wanted;
-      const bool blocked = wanted != nullptr && wanted->waits.empty() && taken_[wanted->lock];
-      speeds_[number] = blocked ? 0 : workers_[number].speed;
-      speed_ += speeds_[number];
+  // Of those who wait only the first goes on: when the lock is free, or to look at it.
+  bool Wait(Worker& worker) {
+    const Task& task = *worker.wanted;
+    Lock& lock = locks_[task.lock];
+    if (lock.taken) {
+      Expand(task, When::kSpin, worker);
+      if (!worker.turn.empty()) Access(worker.cpu, *worker.turn[0]);
+      worker.next = worker.turn.size();
+      return false;
     }
+    worker.wanted = nullptr;
+    lock.waiting.pop_front();
+    if (!lock.waiting.empty()) Weigh(lock.waiting.front());
+    Expand(task, When::kSpin, worker);  // and sees that it is free
+    Take(task, When::kTurn, worker);
+    return !worker.turn.empty();
   }
 
-  void Expand(const std::vector<Step>& steps, Worker& worker) {
-    for (const Step& step : steps) {
+  void Take(const Task& task, When how, Worker& worker) {
+    if (task.lock != 0) {
+      locks_[task.lock].taken = true;
+      worker.held = task.lock;
+      worker.hold = task.hold;
+    }
+    Expand(task, how, worker);
+    Expand(task, When::kDo, worker);
+  }
+
+  void Release(Worker& worker) {
+    Lock& lock = locks_[worker.held];
+    worker.held = 0;
+    lock.taken = false;
+    if (!lock.waiting.empty()) Weigh(lock.waiting.front());
+  }
+
+  // How fast a CPU goes: not at all while it waits behind others.
+  void Weigh(std::size_t number) {
+    const Task* wanted = workers_[number].wanted;
+    const bool behind = wanted != nullptr && locks_[wanted->lock].waiting.front() != number;
+    const double speed = behind ? 0 : workers_[number].speed;
+    speed_ += speed - speeds_[number];
+    speeds_[number] = speed;
+  }
+
+  void Expand(const Task& task, When when, Worker& worker) {
+    for (const Step& step : task.steps) {
+      if (step.when != when) continue;
       auto times = static_cast<std::uint32_t>(step.often);
       times += draws_.Next() < step.often - times;
       worker.turn.insert(worker.turn.end(), times, &step);
@@ -198,35 +243,46 @@ class Interleaving {
   }
 
   void Access(std::uint32_t cpu, const Step& step) {
-    const bool stores = step.kind != COHERENCE_LOAD;
     const std::uint64_t first = step.address >> kLineShift;
     const std::uint64_t last = (step.address + step.width - 1) >> kLineShift;
     for (std::uint64_t line = first; line <= last; ++line) {
       Line& here = lines_[line];
-      if (here.used.empty()) here.used.resize(machine_.cpus);
-      if (line == first) Count(here, cpu, step.site, stores, BytesOf(step));
-      Change(here.copies, cpu, stores);
+      if (here.by_cpu.empty()) here.by_cpu.resize(machine_.cpus);
+      Count(here, cpu, step, line == first);
     }
     course_.events.push_back({step.address, step.site, step.width, cpu, slice_, step.kind});
   }
 
-  void Count(Line& line, std::uint32_t cpu, std::uint32_t site, bool stores, std::uint64_t bytes) {
+  // An access counts where it begins.
+  void Count(Line& line, std::uint32_t cpu, const Step& step, bool begins) {
+    const bool stores = step.kind != COHERENCE_LOAD;
     const bool held = line.copies.HeldBy(cpu);
-    ++Counter(course_.counts[site], line.copies, cpu, stores, machine_);
-    std::uint64_t& used = line.used[cpu];
-    if (!held) used = 0;
-    if (held && (bytes & ~used) != 0) ++course_.shadowed[site];
-    used |= bytes;
+    Copy& copy = line.by_cpu[cpu];
+    if (!held) copy = {0, 0, 0, copy.stored};
+    if (line.copies.owner != cpu + 1) copy.written = 0;
+    if (begins) {
+      const std::uint64_t bytes = BytesOf(step);
+      const bool shadowed = held && (bytes & ~copy.used) != 0;
+      ++Counter(course_.counts[step.site], line.copies, cpu, stores, machine_);
+      course_.shadowed[step.site] += shadowed;
+      course_.shared[step.site] += (shadowed || !held) && (bytes & copy.news) != 0;
+      course_.stored[step.site] += stores && (bytes & ~copy.written) != 0;
+      copy.used |= bytes;
+      if (stores) copy.written |= bytes;
+      for (std::uint32_t other = 0; stores && other < machine_.cpus; ++other) {
+        if (other != cpu) line.by_cpu[other].stored |= bytes;
+      }
+    }
+    Change(line.copies, cpu, stores);
   }
 
   const Machine& machine_;
-  double handover_;
-  double ending_;
+  Pace pace_;
   Draws draws_;
   std::vector<Worker> workers_;
   std::vector<double> speeds_;
   double speed_ = 0;
-  std::vector<bool> taken_;  // by lock
+  std::vector<Lock> locks_;
   std::unordered_map<std::uint64_t, Line> lines_;
   std::uint32_t slice_ = 0;
   Course course_;
@@ -234,11 +290,13 @@ class Interleaving {
 
 }  // namespace
 
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, const Pace& pace,
                   std::uint64_t accesses, std::uint64_t seed) {
   Check(accesses <= kMostAccesses, "the run is too long");
-  Check(handover > 0 && handover <= 1 && ending > 0 && ending <= 1, "the handover is no probability");
-  return Interleaving(machine, tasks, handover, ending, seed).Run(accesses);
+  for (const double each : {pace.handover, pace.ending, pace.back, 1 - pace.leave}) {
+    Check(each > 0 && each <= 1, "the pace is no probability");
+  }
+  return Interleaving(machine, tasks, pace, seed).Run(accesses);
 }
 
 }  // namespace linesmith::replay

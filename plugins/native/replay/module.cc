@@ -31,9 +31,11 @@ using KindTuple =
 using CodeRange = std::tuple<std::uint64_t, std::uint64_t>;
 using ShardingTuple =
     std::tuple<std::vector<PieceTuple>, std::uint64_t, std::vector<std::uint32_t>, std::vector<CodeRange>>;
-using StepTuple = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double>;
-using TaskTuple = std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, std::vector<StepTuple>,
-                             std::vector<StepTuple>>;
+using StepTuple =
+    std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double, std::uint32_t>;
+using TaskTuple =
+    std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, std::vector<StepTuple>>;
+using PaceTuple = std::tuple<double, double, double, double>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
 std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
@@ -139,16 +141,18 @@ Machine MachineOf(const std::vector<std::uint8_t>& nodes) {
 
 std::vector<Step> StepsOf(const std::vector<StepTuple>& tuples) {
   std::vector<Step> steps;
-  for (const auto& [address, width, kind, site, often] : tuples) {
+  for (const auto& [address, width, kind, site, often, when] : tuples) {
     if (kind > COHERENCE_ATOMIC) throw nb::value_error("an access loads, stores or does both");
-    steps.push_back({address, width, static_cast<coherence_kind>(kind), site, often});
+    if (when > static_cast<std::uint32_t>(When::kTurn)) throw nb::value_error("a turn has six parts");
+    steps.push_back(
+        {address, width, static_cast<coherence_kind>(kind), site, often, static_cast<When>(when)});
   }
   return steps;
 }
 
 Task TaskOf(const TaskTuple& tuple) {
-  const auto& [cpus, share, lock, does, waits] = tuple;
-  Task task{0, share, lock, StepsOf(does), StepsOf(waits)};
+  const auto& [cpus, share, lock, hold, steps] = tuple;
+  Task task{0, share, lock, hold, StepsOf(steps)};
   for (const std::uint32_t cpu : cpus) {
     if (cpu >= COHERENCE_MAX_CPUS) throw nb::value_error("1 to 64 CPUs are possible");
     task.cpus |= std::uint64_t{1} << cpu;
@@ -159,17 +163,20 @@ Task TaskOf(const TaskTuple& tuple) {
 // A course in memory, and the machine that it ran on.
 class MadeCourse {
  public:
-  MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples, double handover,
-             double ending, std::uint64_t accesses, std::uint64_t seed)
+  MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples,
+             const PaceTuple& pace, std::uint64_t accesses, std::uint64_t seed)
       : machine_(MachineOf(nodes)) {
     std::vector<Task> tasks;
     for (const TaskTuple& tuple : tuples) tasks.push_back(TaskOf(tuple));
     const nb::gil_scoped_release release;
-    course_ = MakeCourse(machine_, tasks, handover, ending, accesses, seed);
+    const auto& [handover, ending, leave, back] = pace;
+    course_ = MakeCourse(machine_, tasks, {handover, ending, leave, back}, accesses, seed);
   }
 
   const std::vector<coherence_events>& Counts() const { return course_.counts; }
   const std::vector<std::uint64_t>& Shadowed() const { return course_.shadowed; }
+  const std::vector<std::uint64_t>& Shared() const { return course_.shared; }
+  const std::vector<std::uint64_t>& Stored() const { return course_.stored; }
 
   Replayer Open(const std::vector<std::uint64_t>& instructions,
                 const std::vector<std::vector<RowTuple>>& scenes,
@@ -229,10 +236,12 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("totals", &Replayer::Totals);
   nb::class_<linesmith::replay::MadeCourse>(module, "Course")
       .def(nb::init<const std::vector<std::uint8_t>&, const std::vector<linesmith::replay::TaskTuple>&,
-                    double, double, std::uint64_t, std::uint64_t>(),
-           "nodes"_a, "tasks"_a, "handover"_a, "ending"_a, "accesses"_a, "seed"_a)
+                    const linesmith::replay::PaceTuple&, std::uint64_t, std::uint64_t>(),
+           "nodes"_a, "tasks"_a, "pace"_a, "accesses"_a, "seed"_a)
       .def_prop_ro("counts", &linesmith::replay::MadeCourse::Counts)
       .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
+      .def_prop_ro("shared", &linesmith::replay::MadeCourse::Shared)
+      .def_prop_ro("stored", &linesmith::replay::MadeCourse::Stored)
       .def("open", &linesmith::replay::MadeCourse::Open, "instructions"_a, "scenes"_a, "line_sizes"_a);
   module.def("open_trace", &linesmith::replay::OpenTrace, "path"_a, "scenes"_a, "line_sizes"_a);
   module.def("add_totals", &linesmith::replay::AddTotals, "path"_a, "line_sizes"_a);
