@@ -39,6 +39,7 @@ class Strategy(StrEnum):
     GROUP = "hot members together"
     COLD_LAST = "cold members to the last line"
     PACKED = "packed anew"
+    SEVERAL = "several moves"
 
 
 @dataclass(frozen=True, slots=True)

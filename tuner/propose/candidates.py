@@ -67,7 +67,7 @@ class Suggestion:
     """What can be done about one line: candidates, or the reason why there are none.
 
     ``declined`` is a sentence why no candidate is recommended, empty where one is; ``withheld`` one that holds whatever
-    a replay says.
+    a replay says. ``target`` is the record that is changed, where there is one.
     """
 
     finding: Finding
@@ -75,6 +75,7 @@ class Suggestion:
     refusal: str = ""
     declined: str = ""
     withheld: str = ""
+    target: ContendedRecord | None = None
 
 
 def propose(
@@ -108,7 +109,7 @@ def proposal(
     ranked = sorted(_varied(target, found), key=smallest_first)
     withheld = too_little(finding, known)
     made = tuple(candidate(finding, target, one.option, layouts) for one in _handful(ranked, limit))
-    return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld)
+    return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld, target=target)
 
 
 def too_little(finding: Finding, others: Iterable[Finding]) -> str:
@@ -179,7 +180,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
     """The option with its layout and all that is said of it."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
-    after = _after(target, option, before)
+    then = after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
     objects = _object_starts(target, option)
     # Of the constraints, those that limit every order, or the members that move or meet.
@@ -189,10 +190,10 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
     return Candidate(
         type=target.type,
         before=before,
-        after=after,
+        after=then,
         moves=moves_made,
         residuals=residuals(target.heat, target.starts, option.starts, objects),
-        lines=lines(after),
+        lines=lines(then),
         constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
         notes=notes(finding, target, option, in_doubt, torn),
         doubt=in_doubt,
@@ -224,7 +225,7 @@ def _object_starts(target: ContendedRecord, option: Option) -> tuple[ObjectStart
     return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
-def _after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
+def after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
     """``before`` in the new order; an alignment that was only inferred is not written down as if it were declared."""
     placed = lay_out(target.layout, option.arrangement.members(target.parts))
     order = [position for atom in option.arrangement.order for position in target.positions[atom]]

@@ -102,7 +102,7 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         disturbed=sum(target.interest[position] for position in changed) / max(sum(target.interest), 1.0),
         size=target.layout.size,
         growth=growth,
-        heavier=_heavier(target, option),
+        heavier=heavier(target, option),
         around_lock=bool(locks) and locks.isdisjoint(option.arrangement.moved),
         details=(
             option.cost.anywhere,
@@ -172,7 +172,7 @@ def best_first(one: Tradeoff) -> tuple[float, ...]:
     return round(one.price / STEP), *smallest_first(one)
 
 
-def _heavier(target: ContendedRecord, option: Option) -> float:
+def heavier(target: ContendedRecord, option: Option) -> float:
     """By what share objects need more memory: slabs of all caches that hold one, else bytes."""
     if target.grown(option.size, option.granule) <= 0:
         return 0.0

@@ -20,9 +20,10 @@ from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.heat import contended_on
-from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion
+from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
 from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
+from linesmith.tuner.replay.climb import climbed
 from linesmith.tuner.replay.replayer import may_be_equal, open_trace
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.replay.scene import scene
@@ -172,7 +173,7 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
     found: list[Contender] = []
     untold: list[Candidate] = []
     locks = {one.top for one in own_members(answer.finding) if one.lock}
-    for one in answer.candidates:
+    for one in (*answer.candidates, *_climbed(answer, runs_of)):
         runs = runs_of.get(one.before.id, answer.withheld)
         try:
             if isinstance(runs, str):
@@ -187,6 +188,20 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
         why = answer.withheld or f"Nothing is recommended: {untold[0].judgement.refusal}" if untold else ""
         return replace(answer, candidates=tuple(untold[:MOST_CANDIDATES]), declined=why)
     return answered(answer, found)
+
+
+def _climbed(answer: Suggestion, runs_of: RunsOf) -> Iterator[Candidate]:
+    """Candidates of several steps, each sought by replay."""
+    if answer.target is None or answer.withheld:
+        return
+    before = answer.candidates[0].before
+    runs = runs_of.get(before.id, "")
+    if isinstance(runs, RecordRuns):
+        known = {one.after for one in answer.candidates}
+        for option in climbed(answer.target, runs, before):
+            one = candidate(answer.finding, answer.target, option, runs.layouts)
+            if one.after not in known:
+                yield one
 
 
 def _moved(candidate: Candidate) -> Iterator[str]:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, JudgedLine, JudgedPair, Judgement
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, JudgedLine, JudgedPair, Judgement, Layout
 from linesmith.tuner.reconstruction.reconstructed import widened
-from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, Windows, change_interval
 from linesmith.tuner.replay.scene import TraceScene
 
@@ -27,6 +27,9 @@ MOST_PAIRS = 5
 MOST_NAMED = 4
 # A line or a pair whose misses change by less than this share of all is not worth a row.
 LEAST_CHANGE = 0.005
+# What a search replays of runs to see which layouts are worth all of them: so many, a single one in so many phases.
+SKETCHED_RUNS = 6
+SKETCHED_PHASES = 4
 
 PlanOf = Callable[[TraceScene], ReplayPlan]
 # Kind and byte of an object in the layout as it is.
@@ -66,7 +69,7 @@ class RecordRuns:
     ) -> None:
         """``counted`` is what the profile has of the record's misses, where runs are but like it."""
         self._runs = tuple(runs)
-        self._layouts = layouts
+        self.layouts = layouts
         self._whole = whole
         self._line_bytes = line_bytes
         self._names: dict[Place, str] = {}
@@ -82,26 +85,39 @@ class RecordRuns:
 
     def under(self, plan_of: PlanOf) -> ReplayedLayout:
         """All runs under a plan; raises ``NotSimulated`` where an object cannot have it."""
+        return self._under(plan_of, len(self._runs), self.phases)
+
+    def _under(self, plan_of: PlanOf, most: int, phases: int) -> ReplayedLayout:
+        """``most`` of the runs, a single one in so many phases."""
         rows, sums = [], defaultdict[tuple[Place, Place, bool], float](float)
-        for at, (replay, number) in enumerate(self._runs):
+        taken = self._runs[:most]
+        for at, (replay, number) in enumerate(taken):
             here = replay.scenes[number]
             plans = self._shifted(plan_of(here), here)
+            plans = plans[:: max(1, len(plans) // phases)]
             # Of many runs each has the objects in one phase.
-            chosen = plans if len(self._runs) == 1 else (plans[at % len(plans)],)
+            chosen = plans if len(taken) == 1 else (plans[at % len(plans)],)
             outcomes = [replay.run(number, one, self._line_bytes) for one in chosen]
             part = 1 / len(outcomes)
             rows.append(tuple(part * sum(each) for each in zip(*(one.windows for one in outcomes), strict=True)))
             for one in (pair for outcome in outcomes for pair in outcome.pairs):
                 key = (one.victim_kind, one.victim_offset), (one.writer_kind, one.writer_offset), one.true_sharing
-                sums[key] += part * (one.local + one.remote) / len(self._runs)
+                sums[key] += part * (one.local + one.remote) / len(taken)
         return ReplayedLayout(plan_of(self.here), tuple(rows), sums)
+
+    def sketch(self, after: Mapping[int, Layout]) -> ReplayedLayout:
+        """Some of the runs, in some of the phases, with the layout ``after`` of each record whose id is a key.
+
+        Raises ``NotSimulated`` where an object cannot have it.
+        """
+        return self._under(lambda here: relaid(here, after, self.layouts), SKETCHED_RUNS, SKETCHED_PHASES)
 
     def _shifted(self, plan: ReplayPlan, here: TraceScene) -> tuple[ReplayPlan, ...]:
         return in_all_phases(plan, here) if self.phases > 1 else (plan,)
 
     def under_candidate(self, candidate: Candidate) -> ReplayedLayout:
         """All runs with the candidate's layout; raises ``NotSimulated``."""
-        return self.under(lambda here: plan_for(here, candidate, self._layouts))
+        return self.under(lambda here: plan_for(here, candidate, self.layouts))
 
     def judgement(self, then: ReplayedLayout) -> Judgement:
         """What a layout does to the misses."""
@@ -127,7 +143,7 @@ class RecordRuns:
 
     def _name(self, place: Place) -> str:
         if place not in self._names:
-            self._names[place] = self.here.member(*place, self._layouts)
+            self._names[place] = self.here.member(*place, self.layouts)
         return self._names[place]
 
     def _pairs(self, then: ReplayedLayout) -> Iterator[JudgedPair]:

@@ -217,14 +217,18 @@ class TraceScene:
         """
         if kind >= len(self.kinds):
             return "memory beside"
-        outer = self.kinds[kind].outer
-        for place in self.kinds[kind].places:
-            if place <= offset < place + self.record.size:
-                leaves = leaves_at(self.record, layouts, offset - place)
-                tops = [leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves]
-                return next((name for name in (*self.named, *tops) if name in tops), f"hole at {offset - place}")
+        outer, within = self.kinds[kind].outer, self.within(kind, offset)
+        if within is not None:
+            leaves = leaves_at(self.record, layouts, within)
+            tops = [leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves]
+            return next((name for name in (*self.named, *tops) if name in tops), f"hole at {within}")
         leaf = leaf_at(outer, layouts, offset)
         return f"{outer.name}.{leaf.path}" if leaf else f"{outer.name}, byte {offset}"
+
+    def within(self, kind: int, offset: int) -> int | None:
+        """The byte of the record at byte ``offset`` of an object, ``None`` for what is around or beside it."""
+        places = self.kinds[kind].places if kind < len(self.kinds) else ()
+        return next((offset - place for place in places if place <= offset < place + self.record.size), None)
 
 
 def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts, named: Iterable[str] = ()) -> TraceScene:

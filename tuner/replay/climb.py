@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A search by the judge: the layout that replay likes best is changed further, one step at a time.
+
+A step moves one atom, lets two change places or begins a line with one. Of all such steps those count that differ in
+who shares a line with whom. What they should leave is estimated from the misses of the layout so far, by pairs of
+atoms, and only orders what is replayed, on a part of the runs. The best becomes the layout that the next step starts
+from, so that a change of several moves is found though each was sought alone. No step may take more memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from itertools import combinations
+
+from linesmith.analyzer.base.errors import NotSimulated
+from linesmith.analyzer.model import Layout, Move, MoveKind, Strategy
+from linesmith.tuner.packing.problem import moved
+from linesmith.tuner.propose.arrangement import Arrangement, aligned, move_in, moves, swaps, unchanged
+from linesmith.tuner.propose.candidates import after
+from linesmith.tuner.propose.search import Option, fits, price
+from linesmith.tuner.propose.subject import ContendedRecord
+from linesmith.tuner.propose.tradeoff import heavier, left
+from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
+
+# Steps that one change is made of, and atoms that each tries to place, those with most misses.
+MOST_STEPS = 12
+MOST_PLACED = 8
+# Atoms whose lines tell layouts apart.
+MOST_TOLD_APART = 24
+# Layouts that a step replays, those with the best outlook.
+MOST_REPLAYED = 64
+# What two atoms that have not shared a line should cost each other when they do, of the misses that the cooler one has.
+CHANCE = 0.25
+# A step goes on only if it saves this share of the misses that there were at first.
+LEAST_STEP = 0.01
+# Phases in which lines are told apart, where objects begin at any multiple of their alignment.
+PHASES = (0, 16, 32, 48)
+
+# Misses of two atoms by each other's stores, and of an atom by its own.
+Sharing = Mapping[frozenset[int], float]
+# Which of the atoms share a line, in each of the phases.
+Neighbours = tuple[tuple[tuple[int, ...], ...], ...]
+
+
+def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[Option, ...]:
+    """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
+    here = _Footing(price(target, unchanged(target)), runs.sketch({}))
+    first, found = here.replayed.total, list[Option]()
+    while len(found) < MOST_STEPS:
+        steps = _steps(target, here, _sharing(target, runs, here.replayed))
+        best = min(_replayed(target, runs, before, steps), key=lambda one: one.replayed.total, default=here)
+        if here.replayed.total - best.replayed.total < LEAST_STEP * first:
+            break
+        here = best
+        found.append(replace(here.option, arrangement=_in_few_moves(target, here.option.arrangement)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Footing:
+    """A layout that was replayed."""
+
+    option: Option
+    replayed: ReplayedLayout
+
+
+def _replayed(target: ContendedRecord, runs: RecordRuns, before: Layout, steps: Iterable[Option]) -> Iterator[_Footing]:
+    for option in steps:
+        try:
+            yield _Footing(option, runs.sketch({before.id: after(target, option, before)}))
+        except NotSimulated:
+            continue
+
+
+def _sharing(target: ContendedRecord, runs: RecordRuns, replayed: ReplayedLayout) -> Sharing:
+    """The misses under a layout by the atoms that have a part in them."""
+    found = defaultdict[frozenset[int], float](float)
+    atoms: dict[tuple[int, int], int | None] = {}
+    base = target.base if runs.here.record.id == target.layout.id else 0
+    for (victim, writer, _), count in replayed.pairs.items():
+        for place in (victim, writer):
+            if place not in atoms:
+                atoms[place] = _atom_at(target, base, runs.here.within(*place))
+        ends = atoms[victim], atoms[writer]
+        if ends[0] is not None and ends[1] is not None:
+            found[frozenset((ends[0], ends[1]))] += count
+    return found
+
+
+def _atom_at(target: ContendedRecord, base: int, offset: int | None) -> int | None:
+    """The atom with the byte ``offset`` from ``base``."""
+    if offset is None:
+        return None
+    offset += base
+    for start, member, atom in zip(target.starts, target.layout.members, target.owners, strict=True):
+        if start <= offset < start + max(member.size, 1):
+            return atom
+    return None
+
+
+def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Option]:
+    """The steps from ``here`` that are worth a replay, one for each way to share lines."""
+    parted = defaultdict[int, float](float)
+    for pair, count in sharing.items():
+        for atom in pair if len(pair) > 1 else ():
+            parted[atom] += count
+    hot = sorted(parted, key=lambda atom: (-parted[atom], atom))[:MOST_TOLD_APART]
+    now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
+    seen = {(now, here.option.size)}
+    found: list[tuple[float, int, Option]] = []
+    for arrangement in _arrangements(target, here.option.arrangement, hot[:MOST_PLACED]):
+        option = price(target, arrangement)
+        key = _neighbours(target, option, hot), option.size
+        if key not in seen and _may_be(target, option):
+            seen.add(key)
+            outlook = _outlook(key[0], now, sharing, parted) / whole + left(option.cost) / left(target.now)
+            found.append((outlook, len(found), option))
+    return [option for *_, option in nsmallest(MOST_REPLAYED, found, key=lambda one: one[:2])]
+
+
+def _may_be(target: ContendedRecord, option: Option) -> bool:
+    """Whether the layout is legal and takes no more memory."""
+    return fits(target, option) and heavier(target, option) <= 0
+
+
+def _arrangements(target: ContendedRecord, start: Arrangement, atoms: Sequence[int]) -> Iterator[Arrangement]:
+    for atom in atoms:
+        yield from moves(target, start, [atom])
+        yield from swaps(target, start, [atom])
+        if target.may_resize and (begun := aligned(target, start, atom)) is not None:
+            yield begun
+
+
+def _neighbours(target: ContendedRecord, option: Option, hot: Sequence[int]) -> Neighbours:
+    """Which of the ``hot`` atoms lie on each line that holds several."""
+    ends = []
+    for atom in hot:
+        last = target.positions[atom][-1]
+        ends.append((option.starts[target.positions[atom][0]], option.starts[last] + target.layout.members[last].size))
+    size, found = target.heat.line_bytes, []
+    for phase in PHASES if target.heat.granule < size and option.granule < size else (0,):
+        lines: dict[int, list[int]] = {}
+        for atom, (start, end) in zip(hot, ends, strict=True):
+            for line in range((start + phase) // size, (max(end, start + 1) - 1 + phase) // size + 1):
+                lines.setdefault(line, []).append(atom)
+        found.append(tuple(sorted(tuple(one) for one in lines.values() if len(one) > 1)))
+    return tuple(found)
+
+
+def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, parted: Mapping[int, float]) -> float:
+    """Misses that should be left: of pairs that share a line in as many phases, and of pairs that newly do."""
+    stays = 0.0
+    for lines, old in zip(then, now, strict=False):
+        known = {pair for line in old for pair in combinations(line, 2)}
+        for pair in {pair for line in lines for pair in combinations(line, 2)}:
+            if pair in known:
+                stays += sharing.get(frozenset(pair), 0.0)
+            else:
+                stays += CHANCE * min(parted[pair[0]], parted[pair[1]])
+    return stays / len(then)
+
+
+def _in_few_moves(target: ContendedRecord, made: Arrangement) -> Arrangement:
+    """The same order and alignments by as few moves as give them, however it was reached."""
+    if len(made.moves) < 2:
+        return made
+    stay = [atom for atom, part in enumerate(target.parts) if not part.name or atom in target.freedom.pinned]
+    atoms = moved(made.order, stay)
+    done = [move_in(target, atom, made.order) for atom in atoms]
+    begun = [
+        Move(MoveKind.ALIGN, target.parts[atom].members[0].name, align=align) for atom, align in made.aligned.items()
+    ]
+    several = Strategy.SEVERAL if len(done) + len(begun) > 1 else None
+    changed = tuple(dict.fromkeys((*atoms, *made.aligned)))
+    return replace(made, moves=(*done, *begun), moved=changed, purpose=several)
