@@ -153,8 +153,8 @@ def analyse(
     ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
     builds differ. A ``trace`` must be that of the report: ``TraceError`` comes before the work. Raises
     ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile that cannot name
-    members, ``TypeNotFound``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``, ``DebugInfoMissing`` or
-    ``DebugInfoDamaged``.
+    members, ``TypeNotFound``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
+    ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.cli.snapshot import with_snapshot
@@ -213,7 +213,7 @@ def _refuse_without_offsets(profile: Profile) -> None:
         raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
 
 
-def _not_held(found: Explanation, record: str) -> NothingToSuggest:
+def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFound:
     """The answer that no line holds the type, and what lies there instead; raises ``TypeNotFound`` where none has it.
 
     That are types recognised on a line, and those of variables and caches that lie on one.

@@ -19,7 +19,6 @@ from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.layout import excerpt
 from linesmith.analyzer.sharing.records import hot_records
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
