@@ -7,7 +7,6 @@ it lies in the block of its thread or CPU; where that block is, instructions tel
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +16,7 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
+from linesmith.analyzer.base.cxx_names import cxx_name
 from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectArea, ObjectKind, Profile
@@ -27,11 +27,7 @@ Shift = Callable[[int, int | None], int | None]
 _PAGE = 4096
 # The longest line, in bytes; of so many threads the own variables are named, on so many lines each.
 _LONGEST_LINE, _MOST_BLOCKS, _MOST_LINES = 256, 1024, 4096
-# Of a mangled name: internal linkage, scopes. Source: the Itanium C++ ABI, 5.1.2 and 5.1.4.
-_INTERNAL, _NESTED = "_ZL", "_ZN"
-_LENGTH = re.compile(r"L?([1-9][0-9]{0,5})")
-# What compilers call the namespace without a name, and what c++filt and gdb call it.
-_UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
+_NESTED, _OF_FUNCTION = "_ZN", "_ZZ"
 
 
 def variable_areas(
@@ -106,7 +102,7 @@ class _StaticVariables:
                 symbols.pop(area.address, None)
                 yield replace(area, address=area.address + distance)
         for one in symbols.values():
-            yield ObjectArea(ObjectKind.GLOBAL, scoped_name(one.name), one.address + distance, one.size, one.size)
+            yield ObjectArea(ObjectKind.GLOBAL, cxx_name(one.name), one.address + distance, one.size, one.size)
 
 
 def _described(accesses: AccessMap, row: int, symbols: Mapping[int, ElfSymbol], layouts: Layouts) -> ObjectArea:
@@ -127,29 +123,8 @@ def _described(accesses: AccessMap, row: int, symbols: Mapping[int, ElfSymbol], 
 
 def _shown(name: str, symbol: ElfSymbol | None) -> str:
     """What DWARF calls a variable, in its scopes as far as the symbol tells them."""
-    scoped = scoped_name(symbol.name if symbol else name)
+    scoped = cxx_name(symbol.name if symbol and not symbol.name.startswith(_OF_FUNCTION) else name)
     return scoped if scoped.rpartition("::")[2] == name or name.startswith(_NESTED) else name
-
-
-def scoped_name(symbol: str) -> str:
-    """``_ZN3app4jobsE`` as ``app::jobs``; the symbol itself where it is no plain name in named scopes."""
-    if symbol.startswith(_INTERNAL):
-        parts, rest = _parts(symbol[len(_INTERNAL) :])
-        return parts[0] if len(parts) == 1 and not rest else symbol
-    if symbol.startswith(_NESTED):
-        parts, rest = _parts(symbol[len(_NESTED) :])
-        return "::".join(_UNNAMED.get(part, part) for part in parts) if parts and rest == "E" else symbol
-    return symbol
-
-
-def _parts(mangled: str) -> tuple[list[str], str]:
-    """Identifiers, each behind its length, and what is left behind them."""
-    parts: list[str] = []
-    while (length := _LENGTH.match(mangled)) and length.end() + int(length[1]) <= len(mangled):
-        end = length.end() + int(length[1])
-        parts.append(mangled[length.end() : end])
-        mangled = mangled[end:]
-    return parts, mangled
 
 
 def _blocks(profile: Profile, accesses: AccessMap) -> list[int]:

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
+from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject, TriageKind
-from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, prose
 from linesmith.analyzer.sharing.accounts import accounts
@@ -36,7 +37,7 @@ MOST_VICTIMS, MOST_GROUPS, MOST_FUNCTIONS, MOST_PLACES, MOST_OTHERS = 3, 2, 3, 4
 QUIET_MISSES, QUIET_RATE = 100, 1e-4
 # Of the width that share and removable leave, the parts of the other columns.
 _PARTS = (0.26, 0.36, 0.38)
-_HEAD = ("record, where it lies", "members that meet, who writes", "kind: what to do")
+_HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
 _FIGURES = "{:>6} {:>9}  "
 _INDEX = re.compile(r"\[\d+\]")
 _COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
@@ -166,7 +167,7 @@ def _row(
 
 
 def _cell(text: str, width: int, most: int) -> list[str]:
-    return textwrap.wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False) or [""]
+    return textwrap.wrap(with_cxx_names(text), width, max_lines=most, placeholder=" …", break_on_hyphens=False) or [""]
 
 
 def _memory(unknown: Sequence[HotRecord]) -> str:
@@ -206,7 +207,7 @@ def members_that_meet(one: HotRecord) -> str:
     for pair in one.pairs:
         writer = _INDEX.sub("[]", pair.writer)
         groups.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
-    ordered = sorted(groups.items(), key=lambda item: -sum(pair.contended for pair in item[1]))
+    ordered = sorted(groups.items(), key=lambda item: -sum(pair.contended.most for pair in item[1]))
     words = []
     named: set[str] = set()
     for (writer, itself), pairs in ordered[:MOST_GROUPS]:
@@ -250,7 +251,7 @@ def _separate(one: HotRecord) -> str:
     met: Counter[str] = Counter()
     pairs = [pair for pair in one.pairs if pair.victim != pair.writer and _OF_OTHER not in pair.victim + pair.writer]
     for pair in pairs:
-        met.update({pair.writer: round(4 * pair.contended), pair.victim: round(3 * pair.contended)})
+        met.update({pair.writer: round(4 * pair.contended.most), pair.victim: round(3 * pair.contended.most)})
     if not met:
         return "no order of the members helps"
     hub = max(met, key=lambda name: met[name])
@@ -271,7 +272,7 @@ def _paragraph(one: HotRecord, shown: ProfileSection) -> str:
         readers, writers = _functions(one, pair.victim, writes=False), _functions(one, pair.writer, writes=True)
         by = f", written in {writers}" if writers else ""
         used = f" (in {readers})" if readers and whom != "itself" else ""
-        sentences.append(f"{pair.victim}{used} waits for {whom}{by}: up to {pair.contended:,.0f} {unit(shown)}.")
+        sentences.append(f"{pair.victim}{used} waits for {whom}{by}: {count_range(pair.contended)} {unit(shown)}.")
     came = _callers(one)
     sentences += [f"They are called from {came}."] if came else []
     lock = next((finding.lock for finding in one.findings if finding.lock), None)

@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
 
+from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import visible
 
 # What a sentence has at most, however wide the terminal: longer lines are hard to read.
@@ -27,12 +28,13 @@ _ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
 
 
 def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
-    """``text`` in lines of at most ``columns``, the first one behind ``first``, the others behind ``then``."""
-    return _filled(text, first, then, min(columns, WIDTH))
+    """``text`` (with names of C++ as people write them) in lines of at most ``columns``, behind ``first`` and ``then``."""
+    return _filled(with_cxx_names(text), first, then, min(columns, WIDTH))
 
 
 def row(cells: str, last: str, columns: int = WIDTH) -> str:
     """A row of a table in at most ``columns``: ``last`` goes on below itself, or below ``cells``."""
+    last = with_cxx_names(last)
     whole = f"{cells}{last}".rstrip()
     if len(whole) <= columns:
         return whole

@@ -45,12 +45,12 @@ _VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
 
 @dataclass(frozen=True, slots=True)
 class RecordPair:
-    """``victim`` waits for stores to ``writer`` in ``function``; both may be one. ``contended`` is its upper limit."""
+    """``victim`` waits for stores to ``writer`` in ``function``; both may be one."""
 
     victim: str
     writer: str
     function: str
-    contended: float
+    contended: Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,31 +187,31 @@ class _RecordSum:
         self.findings.append((contended, finding))
         for kind, count in _kinds(finding, contended):
             self.kinds[kind] += count
-        meeting = () if cost.exact else finding.triage.pairs
+        # Where it is not known who took the line from whom, those that can meet are told.
+        sure = all(one.contended.least == one.contended.most for one in cost.sharings)
+        meeting = () if sure else finding.triage.pairs
         for pair in meeting:
-            self._pair(pair.reader, pair.writer, pair.weight, finding)
+            self._pair(pair.reader, pair.writer, Bounds(0.0, pair.weight), finding)
         for one in cost.sharings:
             if not meeting or one.victim.member == one.writer.member:
-                self._pair(one.victim.member, one.writer.member, one.contended.most, finding)
+                self._pair(one.victim.member, one.writer.member, one.contended, finding)
 
-    def _pair(self, waiting: str, written: str, contended: float, finding: Finding) -> None:
+    def _pair(self, waiting: str, written: str, contended: Bounds, finding: Finding) -> None:
         victim, writer = (name.partition(OF_LINE)[0] for name in (waiting, written))
         function = next(iter(functions_of([finding], writer, writes=True)), "")
-        before = self.pairs.get((victim, writer))
-        heavier = before is None or before.contended < contended
-        count = contended + (before.contended if before else 0.0)
-        named = function if heavier or before is None else before.function
-        self.pairs[victim, writer] = RecordPair(victim, writer, named, count)
+        before = self.pairs.get((victim, writer), RecordPair(victim, writer, function, Bounds()))
+        named = function if before.contended.most < contended.most else before.function
+        self.pairs[victim, writer] = RecordPair(victim, writer, named, before.contended + contended)
         variables = bool(finding.objects) and not finding.objects[0].type
         if victim != writer and (variables or _OF_OTHER in victim + writer):
-            self.several += contended
+            self.several += contended.most
 
     def record(self, name: str, owner: str, layouts: Layouts | None) -> HotRecord:
         """The sum."""
         # Bare offsets are of memory in which no object was found.
         told = (one for one in self.pairs.values() if not name or not one.victim.startswith(_OFFSET))
-        pairs = sorted(told, key=lambda one: (-one.contended, one.victim == one.writer, one.victim))
-        meeting = sum(one.contended for one in pairs if one.victim != one.writer)
+        pairs = sorted(told, key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
+        meeting = sum(one.contended.most for one in pairs if one.victim != one.writer)
         several = 2 * self.several > meeting
         kinds = self.kinds
         if several and TriageKind.FALSE_SHARING in kinds:

@@ -79,7 +79,7 @@ def _as_text(options: argparse.Namespace, data: Path) -> Path:
 def _explained(vmlinux: Path, data: Path) -> Mapping[int, dict[str, Any]]:
     """What hot says of each line, by its address."""
     command = Path(sys.executable).with_name("linesmith")
-    words: list[str | Path] = [command, "hot", vmlinux, data, "--format", "json", "--top", "100000"]
+    words: list[str | Path] = [command, "hot", vmlinux, data, "--format", "json"]
     done = subprocess.run(words, check=True, capture_output=True, timeout=_SECONDS)
     return {int(one["address"], 16): one for one in json.loads(done.stdout)["lines"] if one["address"]}
 

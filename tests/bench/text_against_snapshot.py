@@ -130,7 +130,7 @@ def _told(file: Path, known: Sequence[Known]) -> list[dict[str, Any]]:
         text = Path(folder) / "report.txt"
         text.write_text(render(ReportSpec(tuple(_spec(one, at) for at, one in enumerate(known)))))
         command = Path(sys.executable).with_name("linesmith")
-        words: list[str | Path] = [command, "hot", file, text, "--format", "json", "--top", str(len(known))]
+        words: list[str | Path] = [command, "hot", file, text, "--format", "json"]
         done = subprocess.run(words, check=True, capture_output=True, timeout=_SECONDS)
     lines = {int(one["address"], 16): one for one in json.loads(done.stdout)["lines"]}
     return [lines[_address(at)] for at in range(len(known))]

@@ -29,10 +29,12 @@ from linesmith.analyzer.model import (
     Sampling,
     SharingCost,
     Side,
+    TriageKind,
 )
-from linesmith.analyzer.sharing.accounts import accounts, machine_cpus, type_totals
+from linesmith.analyzer.sharing.accounts import accounts, machine_cpus
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.parts import origin
+from linesmith.analyzer.sharing.records import hot_records
 from linesmith.analyzer.sharing.statistics import profile_waited, ratio_of, scatter_of, share_of, widened
 
 
@@ -175,15 +177,16 @@ def typed(rank: int, most: float, layout_is_tree: bool = True) -> Finding:
     return replace(finding(layout, members, rank=rank), cost=cost)
 
 
-def test_lines_of_one_type_add_up() -> None:
-    pages, trees = type_totals([typed(0, 5), typed(1, 4, False), typed(2, 3), typed(3, 5, False)])
-    assert (pages.type, pages.lines, pages.share) == ("page", 2, Bounds(0, 0.09))
-    assert (trees.type, trees.lines, trees.contended, trees.removable) == ("mapping", 2, 200, Bounds(0, 200))
-    assert trees.pairs == (("lock", "tree"),)
-    unknown = typed(0, 5)
+def test_lines_of_one_record_add_up_and_the_others_are_not_known() -> None:
+    unknown = typed(3, 5)
     unknown = replace(unknown, objects=(replace(unknown.objects[0], outcome=Outcome.CANNOT_TELL),))
-    (total,) = type_totals([unknown])
-    assert (total.type, total.pairs) == ("", ())
+    profile = Profile("x", "", "hitm", tuple(line_of(timed("0 tree 100"), at << 12, rank=at) for at in range(5)))
+    found = [replace(one, share=0.2) for one in (typed(0, 5), typed(1, 4, False), typed(2, 3), unknown)]
+    trees, left, pages = hot_records(found, profile)
+    assert (trees.name, trees.lines, trees.contended, trees.share) == ("mapping", 2, 200, 0.4)
+    assert (trees.removable, trees.kinds, trees.movable) == (Bounds(0, 0.4), (TriageKind.FALSE_SHARING,), True)
+    assert [(one.victim, one.writer, one.contended) for one in trees.pairs] == [("tree", "lock", Bounds(0, 200))]
+    assert (pages.name, pages.lines, left.name, left.lines, left.share) == ("page", 1, "", 2, 0.4)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from linesmith_command import LINESMITH
 
-from linesmith.analyzer.attribution.variables import scoped_name
+from linesmith.analyzer.base.cxx_names import cxx_name, with_cxx_names
 from linesmith.analyzer.base.elf import ElfFile
 
 # What each program counts in; the first two threads use one half, the others the other.
@@ -119,17 +119,34 @@ def test_variables_get_the_names_that_the_source_gives_them(tmp_path: Path) -> N
     )
     subprocess.run(["g++", "-c", "unit.cc"], cwd=tmp_path, check=True)
     with ElfFile(tmp_path / "unit.o") as file:
-        names = {scoped_name(one.name) for one in file.symbols().split()[1] if one.size}
+        names = {cxx_name(one.name) for one in file.symbols().split()[1] if one.size}
     scoped = {"app::jobs", "app::L3", "app::inner::twelve_chars", "pool::size", "(anonymous namespace)::hidden"}
     assert names == {"plain", "own", "all"} | scoped
 
 
 @pytest.mark.parametrize(
-    "symbol",
+    ("symbol", "name"),
     [
-        *("_ZN3app5queueIlE4headE", "_ZZ4mainE3loc", "_ZN9", "_ZN3appE1", "_ZL", "_ZN12x"),
-        *("_ZN0E", "_ZL0", "_ZL\N{ARABIC-INDIC DIGIT THREE}abc", "_ZN" + "9" * 5000),
+        ("_ZN3app5queueIlE4headE", "app::queue::head"),
+        ("_ZNK3app4Pool4takeEiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "app::Pool::take"),
+        ("_ZN3app4PoolC1Ei.isra.0", "app::Pool::Pool"),
+        ("_ZN3app4RingIiLi3ELb1EED2Ev", "app::Ring::~Ring"),
+        ("_ZNK3app4PoolltERKS0_", "app::Pool::operator<"),
+        ("_ZZN3app3useEiENKUliE_clEi", "app::use::{lambda}::operator()"),
+        ("_ZZN3app4Pool4takeEiE4lock", "app::Pool::take::lock"),
     ],
 )
-def test_what_is_no_plain_name_is_left_as_it_is(symbol: str) -> None:
-    assert scoped_name(symbol) == symbol
+def test_a_function_has_the_name_that_people_know(symbol: str, name: str) -> None:
+    assert cxx_name(symbol) == name
+    assert with_cxx_names(f"held in {symbol}, main") == f"held in {name}, main"
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        *("_ZTV4pool", "_ZN9", "_ZL", "_ZN12x", "_ZN3app", "_ZN3app1aI", "_ZN3appcvbEv", "_ZN0E", "_ZL0"),
+        *("_Z" + "Z" * 4000, "_ZL\N{ARABIC-INDIC DIGIT THREE}abc", "_ZN" + "9" * 5000),
+    ],
+)
+def test_what_is_no_name_of_cxx_is_left_as_it_is(symbol: str) -> None:
+    assert cxx_name(symbol) == symbol

@@ -14,6 +14,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.findings import count_range, places, share_range
@@ -37,7 +38,9 @@ def render_page(template: str, content: Mapping[str, object], extra_style: str =
         trim_blocks=True,
         lstrip_blocks=True,
         # Text from files is made visible before it is escaped; what is markup already is ours.
-        finalize=lambda one: visible(one) if isinstance(one, str) and not isinstance(one, Markup) else one,
+        finalize=lambda one: (
+            one if isinstance(one, Markup) or not isinstance(one, str) else visible(with_cxx_names(one))
+        ),
     )
     # Names can be as long as whoever wrote the file likes; texts that people wrote are never cut.
     environment.filters |= {one.__name__: one for one in _FILTERS}
