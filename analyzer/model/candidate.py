@@ -87,16 +87,6 @@ class Residual(MemberPair):
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
-    """Another legal place for the member a candidate moves, with the size it gives and what it leaves."""
-
-    after: str | None
-    size: int
-    residuals: tuple[Residual, ...]
-    proofs: tuple[PhaseProof, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A proposed layout, with what it costs and what it is expected to gain.
 
@@ -119,7 +109,6 @@ class Candidate:
     lines: int
     constraints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    considered: tuple[Considered, ...] = ()
     strategy: Strategy = Strategy.MOVE
     memory: tuple[tuple[MemoryUse, ...], tuple[MemoryUse, ...]] = ((), ())
     judgement: Judgement = NOT_JUDGED

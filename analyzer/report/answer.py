@@ -25,28 +25,21 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StepTable,
 )
-from linesmith.analyzer.report.candidate import MOST_PAIRS, Saving, figure, saved, things
+from linesmith.analyzer.report.candidate import MOST_PAIRS, Saving, figure, saved
 from linesmith.analyzer.report.findings import count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, widest
 
 MOST_PLACES = 3
 MOST_FUNCTIONS = 4
-MOST_CACHES = 3
-MOST_HOLDERS = 3
+MOST_CACHES = 2
+MOST_HOLDERS = 2
 
 
-def answer_rows(candidate: Candidate, finding: Finding) -> Iterator[tuple[str, str]]:
-    """Gain first, then what it costs, then where the members still meet."""
-    churn, packing = candidate.churn, candidate.optimality
-    found = candidate.judgement
-    yield "saves", saved_words(saved(found), things(candidate, finding), finding.whole)
-    yield from _labelled("replayed", judged_rows(found))
-    yield "size", size_words(candidate)
-    yield from _labelled("holders", holder_rows(candidate.holders))
-    yield from _labelled("memory", memory_rows(*candidate.memory))
-    yield from _labelled("together", meeting_rows(candidate))
-    if churn.members:
-        yield "change", f"{churn_words(churn)} ({candidate.strategy.value})"
+def answer_rows(candidate: Candidate) -> Iterator[tuple[str, str]]:
+    """What the replay consists of, where the members still meet, and how good an order is: all in full."""
+    packing = candidate.optimality
+    yield from labelled("replayed", judged_rows(candidate.judgement))
+    yield from labelled("together", meeting_rows(candidate))
     if packing and packing.proven:
         yield "packing", "proven: no legal order of the members is predicted to cost less"
     elif packing:
@@ -77,7 +70,8 @@ def churn_words(churn: Churn) -> str:
     return f"{moved}, a diff of {counted(churn.lines, 'line')}"
 
 
-def _labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The rows, the first with the label."""
     for place, row in enumerate(rows):
         yield "" if place else label, row
 

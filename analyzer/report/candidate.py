@@ -23,7 +23,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.model.candidate import candidate_name
-from linesmith.analyzer.report.prose import WIDTH, cut, in_columns, prose, widest
+from linesmith.analyzer.report.prose import WIDTH, flexible_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,30 +199,12 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
     return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
 
 
-# What a table says of the change in its own column, at least; with less room it stands below the row.
-LEAST_CHANGE = 24
-# Those of a candidate's name, of what it saves, and of its size.
-LEAST_COLUMNS = 3
 HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved", "diff")
 
 
 def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
-    table = alternative_cells(ones)
-    widths = widest(table)
-    sides = "><" + ">" * len(widths)
-    room = columns - sum(widths) + widths[1] - 2 * (len(widths) - 1)
-    if room >= min(widths[1], LEAST_CHANGE):
-        widths[1] = min(widths[1], room)
-        return [in_columns([one, cut(what, room), *rest], widths, sides).rstrip() for one, what, *rest in table]
-    del widths[1]
-    while sum(widths) + 2 * (len(widths) - 1) > columns and len(widths) > LEAST_COLUMNS:
-        del widths[-1]  # the last says least; --candidate has it
-    rows: list[str] = []
-    for one, what, *rest in (row[: len(widths) + 1] for row in table):
-        rows.append(in_columns([one, *rest], widths, ">" * len(widths)).rstrip())
-        rows += prose(what, " " * 4, " " * 6, columns).splitlines()
-    return rows
+    return flexible_table([HEAD, *map(_cells, ones)], 1, "><>>>>>", columns)
 
 
 def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, StructuralAdvice
-from linesmith.analyzer.report.answer import churn_words, holder_rows, memory_rows, saved_words, size_words
-from linesmith.analyzer.report.candidate import Suggested, change, moved_names, short_change, things
+from linesmith.analyzer.report.answer import churn_words, holder_rows, labelled, memory_rows, saved_words, size_words
+from linesmith.analyzer.report.candidate import Numbered, Suggested, change, moved_names, saved, short_change, things
 from linesmith.analyzer.report.layout import member_heat
 from linesmith.analyzer.report.prose import counted, prose
 from linesmith.analyzer.report.record_changes import LEAST_SHARE, RecordAnswer, RecordChange, reason_of
@@ -48,7 +48,7 @@ def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str
 def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> list[str]:
     """The first change of the record; the others are named."""
     first, *others = answer.changes
-    rows = [*(_layout_rows(first, answer, suggested) if first.candidate else _structure_rows(first))]
+    rows = [*(layout_rows(first.numbered, suggested) if first.numbered else _structure_rows(first))]
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
     block = prose(f"{answer.rank}  {answer.title}: {first.what}", then="   ", columns=columns).splitlines()
@@ -61,22 +61,20 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> li
 # A change of the layout.
 
 
-def _layout_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) -> Iterator[Labelled]:
-    candidate, numbered = one.candidate, one.numbered
-    if candidate is None or numbered is None:
-        return
-    finding = numbered.line.finding
+def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
+    """What a reviewer asks of a candidate; a row without a label goes on with the one before."""
+    candidate, finding = one.candidate, one.line.finding
+    record = [it for it in suggested.findings if it.objects and it.objects[0].layout == finding.objects[0].layout]
     if change(candidate) != short_change(candidate):
         yield "change", change(candidate)
-    for place, row in enumerate(_why(candidate, answer.findings)):
-        yield "" if place else "why", row
-    yield "saves", saved_words(one.saves, things(candidate, finding), finding.whole)
+    yield from labelled("why", _why(candidate, record))
+    saves = saved_words(saved(candidate.judgement), things(candidate, finding), finding.whole)
+    yield "saves", candidate.judgement.refusal or saves
     stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
     if stays:
         yield "stays", "; ".join(stays)
     yield from _costs(candidate)
-    for place, row in enumerate(_next_to(candidate, finding, suggested.findings)):
-        yield "" if place else "next to", row
+    yield from labelled("next to", _next_to(candidate, finding, suggested.findings))
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (("checked", one) for one in candidate.notes[-1:])
 
@@ -84,13 +82,8 @@ def _layout_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) 
 def _costs(candidate: Candidate) -> Iterator[Labelled]:
     """Bytes of the record, memory of its caches, and who grows with it."""
     yield "size", f"{size_words(candidate)}; {churn_words(candidate.churn)}"
-    memory = [*memory_rows(*candidate.memory)][:MOST_ROWS]
-    for place, row in enumerate(memory):
-        yield "" if place else "memory", row
-    holders = [*holder_rows(candidate.holders[:MOST_ROWS])]
-    if holders:
-        more = len(candidate.holders) - len(holders)
-        yield "grows too", "; ".join([*holders, *([f"and {counted(more, 'more record')}"] if more else [])])
+    yield from labelled("memory", memory_rows(*candidate.memory))
+    yield from labelled("grows too", holder_rows(candidate.holders))
     if candidate.loose:
         aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
         caches = listed(candidate.loose, MOST_NEIGHBOURS)
@@ -181,11 +174,9 @@ def _structure_rows(one: RecordChange) -> Iterator[Labelled]:
     most = {"because": MOST_REASONS, "reached by": MOST_ACCESSORS, "memory": MOST_ROWS * 2}
     labels = {"because": "why", "reached by": "who"}
     for label, rows in tables(advice):
-        for place, row in enumerate(rows[: most.get(label, 0)]):
-            yield "" if place else labels.get(label, label), row
+        yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
     yield "saves", _gained(one, advice)
-    for place, note in enumerate(advice.notes[:MOST_REASONS]):
-        yield "" if place else "costs", note
+    yield from labelled("costs", advice.notes[:MOST_REASONS])
 
 
 def _gained(one: RecordChange, advice: StructuralAdvice) -> str:

@@ -2,7 +2,8 @@
 """Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
 
 A table has columns as wide as their widest cell (``widest``, ``in_columns``), or one format for its head and its rows;
-a last cell that is too long goes on below itself (``row``). Imports nothing that takes time, for every command prints.
+a last cell that is too long goes on below itself (``row``), or any one that is flexible (``flexible_table``). Imports
+nothing that takes time, for every command prints.
 """
 
 from __future__ import annotations
@@ -72,6 +73,35 @@ def in_columns(cells: Sequence[str], widths: Sequence[int], sides: str = "", gap
     """The cells, ``gap`` apart, each filled up to its width; of ``sides`` those with ``>`` stand at the right."""
     placed = zip(cells, widths, sides or "<" * len(cells), strict=False)
     return gap.join(f"{cell:{side}{width}}" for cell, width, side in placed)
+
+
+def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns: int = WIDTH) -> list[str]:
+    """A table whose column ``at`` takes what the others leave: its cells go on below themselves, on one line more.
+
+    Columns without a cell below the head are left out, and the last ones for want of room. Where nothing stands behind
+    a cell it may be as wide as the table.
+    """
+    filled = [one for one in range(len(table[0])) if one <= at or any(row[one] for row in table[1:])]
+    while len(filled) > at + 1 and _room(table, filled, at, columns) < LEAST_LAST:
+        del filled[-1]
+    rows = [[row[one] for one in filled] for row in table]
+    widths, sides = widest(rows), "".join(sides[one] for one in filled)
+    long = max(len(row[at]) for row in [rows[0], *(row for row in rows if any(row[at + 1 :]))])
+    widths[at] = max(min(long, _room(table, filled, at, columns)), 1)
+    lines = []
+    for cells in rows:
+        before = "".join(f"{one}  " for one in [in_columns(cells[:at], widths, sides)] if at)
+        width = widths[at] if any(cells[at + 1 :]) else columns - len(before)
+        first, *more = textwrap.wrap(cells[at], width, break_on_hyphens=False) or [""]
+        lines.append(f"{before}{in_columns((first, *cells[at + 1 :]), widths[at:], sides[at:])}".rstrip())
+        lines += [f"{'':{len(before)}}{cut(' '.join(more), width)}"] if more else []
+    return lines
+
+
+def _room(table: Sequence[Sequence[str]], filled: Sequence[int], at: int, columns: int) -> int:
+    """What the other columns leave."""
+    others = [max(len(row[one]) for row in table) for one in filled if one != at]
+    return columns - sum(others) - 2 * len(others)
 
 
 def counted(count: int, thing: str) -> str:

@@ -6,7 +6,6 @@ An answer has the recommended change of the layout, changes of the structure, or
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -22,20 +21,17 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
-from linesmith.analyzer.report.prose import counted, cut, in_columns, widest
+from linesmith.analyzer.report.prose import counted, cut, flexible_table
 from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.accounts import type_of
 
-# Rows of the table, columns of a change in it, and those of a name.
+# Rows of the table, and characters of a name in it.
 MOST_ROWS = 12
-LEAST_CHANGE = 24
 MOST_NAME = 28
 # Records below this share of the profile stand in one row.
 LEAST_SHARE = 0.01
 LEAST_REST = 0.0005
 HEAD = ("", "record", "share", "what to do", "saves (80% interval)", "size", "memory")
-_SIDES = "><><<>>"
-_CHANGE = HEAD.index("what to do")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,31 +164,7 @@ def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns
         others = "lines of no known record, or set apart: see `linesmith hot`"
         parts = [*(parts if rest else []), others if suggested.elsewhere else "lines that the profile does not show"]
         table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
-    filled = [at for at in range(len(HEAD)) if at <= _CHANGE or any(row[at] for row in table[1:])]
-    while len(filled) > _CHANGE + 1 and _room(table, filled, columns) < LEAST_CHANGE:
-        del filled[-1]
-    table, sides = [tuple(row[at] for at in filled) for row in table], "".join(_SIDES[at] for at in filled)
-    widths = widest(table)
-    widths[_CHANGE] = _room(table, range(len(filled)), columns)
-    long = max(len(row[_CHANGE]) for row in table if any(row[_CHANGE + 1 :]) or row[0] == HEAD[0])
-    widths[_CHANGE] = max(min(long, widths[_CHANGE]), 1)
-    return [line for row in table for line in _lines(row, widths, sides, columns)]
-
-
-def _room(table: Sequence[Sequence[str]], filled: Sequence[int], columns: int) -> int:
-    """What is left for a change next to the other columns that are filled."""
-    others = [max(len(row[at]) for row in table) for at in filled if at != _CHANGE]
-    return columns - sum(others) - 2 * len(others)
-
-
-def _lines(cells: Sequence[str], widths: Sequence[int], sides: str, columns: int) -> Iterator[str]:
-    """A row of the table: a long change goes on below itself, up to the end of the line where nothing is behind it."""
-    before = in_columns(cells[:_CHANGE], widths, sides) + "  "
-    width = widths[_CHANGE] if any(cells[_CHANGE + 1 :]) else columns - len(before)
-    first, *more = textwrap.wrap(cells[_CHANGE], width, break_on_hyphens=False) or [""]
-    yield f"{before}{in_columns((first, *cells[_CHANGE + 1 :]), widths[_CHANGE:], sides[_CHANGE:])}".rstrip()
-    if more:
-        yield f"{'':{len(before)}}{cut(' '.join(more), width)}"
+    return flexible_table(table, HEAD.index("what to do"), "><><<>>", columns)
 
 
 def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CACHE_LINE_BYTES, CoherenceStep, Judgement, Layout, StepTable
+from linesmith.analyzer.model import CoherenceStep, Judgement, Layout, StepTable
 from linesmith.analyzer.report.answer import (
     answer_rows,
     of_contended,
     sharded_rows,
-    share_of_phases,
     step_rows,
 )
 from linesmith.analyzer.report.candidate import (
@@ -24,7 +23,7 @@ from linesmith.analyzer.report.candidate import (
     concerned_names,
     moved_names,
 )
-from linesmith.analyzer.report.change_block import change_block, command, nothing_to_change
+from linesmith.analyzer.report.change_block import LABEL, change_block, command, layout_rows, nothing_to_change
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.prose import WIDTH, prose
@@ -37,10 +36,7 @@ from linesmith.analyzer.report.record_changes import (
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
-LABEL = 12
 _MEMBER_INDENT = 10
-# Other places of a moved member are listed where so many pairs are concerned; of more they say nothing at a glance.
-MOST_PAIRS_WITH_PLACES = 2
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5
@@ -125,20 +121,18 @@ def _full_blocks(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested
     finding, candidate = shown.line.finding, shown.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
     yield prose(f"line {finding.rank}, {title}: {finding.triage.sentence}", columns=columns)
-    yield _answer(shown, columns)
+    yield _answer(shown, suggested, columns)
     if steps := step_rows(shown.steps, of_contended(finding), columns):
         yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
-    if candidate.considered and len(candidate.residuals) <= MOST_PAIRS_WITH_PLACES * 2:
-        yield "\n".join(_others(shown, columns))
     if len(ones) > 1:
         yield _table(ones, "candidates", columns)
     yield from _advice(shown.line, suggested, columns)
 
 
-def _answer(one: Numbered, columns: int) -> str:
+def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
-    rows += [*answer_rows(one.candidate, one.line.finding)]
+    rows += [*layout_rows(one, suggested), *answer_rows(one.candidate)]
     labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
@@ -146,8 +140,10 @@ def _answer(one: Numbered, columns: int) -> str:
 
 
 def notes_of(one: Numbered) -> tuple[str, ...]:
-    """What to think of the candidate: what it rests on, then what binds it."""
-    return (*one.candidate.notes, *(f"{constraint}." for constraint in one.candidate.constraints))
+    """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
+    candidate = one.candidate
+    notes = (note for note in candidate.notes[:-1] if note != candidate.doubt)
+    return (*notes, *(f"{constraint}." for constraint in candidate.constraints))
 
 
 def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
@@ -166,20 +162,6 @@ def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
             rows.append(whole)
         blocks.append("\n".join(rows))
     return "\n\n".join(blocks)
-
-
-def _others(one: Numbered, columns: int) -> Iterator[str]:
-    """The other places of the moved member, in the order of the declaration, with what they leave."""
-    candidate = one.candidate
-    pairs = " and of ".join(f"{one.first} with {one.second}" for one in candidate.residuals[::2])
-    places = f"other places for {candidate.moves[0].member}"
-    yield prose(f"{places}, and in how many phases they leave the meeting of {pairs}:", then="  ", columns=columns)
-    for other in candidate.considered:
-        place = f"behind {other.after}" if other.after else "first"
-        near = [residual for residual in other.residuals if residual.line_bytes == CACHE_LINE_BYTES]
-        left = [share_of_phases(residual.after, residual.line_bytes, candidate.steps[0]) for residual in near]
-        size = f", {other.size} bytes" if other.size != candidate.before.size else ""
-        yield f"  {place:<28} {', '.join(left)}{size}"
 
 
 def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
@@ -254,7 +236,7 @@ def _candidate_json(one: Numbered) -> Json:
         "pairs": one.line.finding.triage.pairs,
         "before": _layout_json(candidate.before),
         "after": _layout_json(candidate.after),
-        **fields_of(candidate, "constraints", "notes", "considered", "strategy", "recommended"),
+        **fields_of(candidate, "constraints", "notes", "strategy", "recommended"),
         "judgement": _judgement_json(candidate.judgement),
         "memory_before": candidate.memory[0],
         "memory_after": candidate.memory[1],

@@ -77,12 +77,6 @@ def test_the_lock_of_the_mapping_tree_goes_behind_everything_else() -> None:
     assert shares == [(64, 7 / 8, 0), (128, 15 / 16, 7 / 16)]
 
 
-def test_places_that_were_considered_are_told_with_what_they_leave() -> None:
-    considered = {one.after: one.residuals[0].after for one in contended_address_space()[0].considered}
-    assert considered["flags"] == 3 / 8, "where the kernel put it in 2023"
-    assert considered["private_list"] == 0, "where the kernel put it in 2024"
-
-
 def test_what_a_candidate_leaves_is_told() -> None:
     notes = contended_address_space()[0].notes
     assert "i_mmap_rwsem is a lock and stays in one piece: waiting for it does not become shorter." in notes

@@ -203,7 +203,7 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
         pytest.param(aligned(), ["size 128 -> 192 bytes, 2 -> 3 lines"], id="a larger record"),
         pytest.param(
             replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing was replayed: no bytes.")),
-            ["saves nothing is known replayed Nothing was replayed: no bytes."],
+            ["saves Nothing was replayed: no bytes."],
             id="what is not judged",
         ),
         pytest.param(
@@ -230,14 +230,13 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
             ],
             id="memory that changes",
         ),
-        pytest.param(costing(tuple(CACHES), tuple(GROWN)), ["and 1 more cache"], id="many caches"),
+        pytest.param(costing(tuple(CACHES), tuple(GROWN)), ["and 2 more caches"], id="many caches"),
         pytest.param(
             replace(aligned(), holders=HOLDERS),
             [
-                "holders struct node 128 -> 192 bytes, 32 -> 21 objects in 1 page of pool_cache",
+                "grows too struct node 128 -> 192 bytes, 32 -> 21 objects in 1 page of pool_cache",
                 "struct link 128 -> 192 bytes, 32 in 1 page -> 42 in 2 pages of pool_cache",
-                "struct list 1,024 -> 1,088 bytes",
-                "and 1 more record",
+                "and 2 more records",
             ],
             id="records around it",
         ),

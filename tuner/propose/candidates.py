@@ -19,7 +19,6 @@ from linesmith.analyzer.layouts.gaps import ObjectStarts, lines
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Candidate,
-    Considered,
     Finding,
     Layout,
     Move,
@@ -31,9 +30,9 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
-from linesmith.tuner.propose.arrangement import churn, lightest, moves, unchanged
+from linesmith.tuner.propose.arrangement import churn, lightest
 from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.search import Option, options, price
+from linesmith.tuner.propose.search import Option, options
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 from linesmith.tuner.propose.this_build import meeting_here
 from linesmith.tuner.propose.tradeoff import (
@@ -197,7 +196,6 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
         notes=notes(finding, target, option, in_doubt, torn),
         doubt=in_doubt,
-        considered=_considered(target, option),
         strategy=replace(option.arrangement, moves=moves_made).strategy,
         memory=(
             memory(target.heat.mixes, target.heat.granule),
@@ -245,23 +243,6 @@ def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
     if not rest and first.kind is MoveKind.MOVE and still:
         return (replace(first, kind=MoveKind.FILL_HOLE),)
     return option.arrangement.moves
-
-
-def _considered(target: ContendedRecord, picked: Option) -> tuple[Considered, ...]:
-    """The other places of the member that a single move takes, as far as they lower the cost too."""
-    if picked.arrangement.strategy is not Strategy.MOVE:
-        return ()
-    places = [price(target, one) for one in moves(target, unchanged(target), picked.arrangement.moved)]
-    return tuple(
-        Considered(
-            option.arrangement.moves[0].after,
-            option.size,
-            residuals(target.heat, target.starts, option.starts, _object_starts(target, option)),
-            _proofs(target, option),
-        )
-        for option in places
-        if option.cost.anywhere < target.now.anywhere and option.starts != picked.starts
-    )
 
 
 def answers(

@@ -28,6 +28,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report.answer import answer_rows, of_contended, sharing_title, slabs_differ
 from linesmith.analyzer.report.candidate import Numbered, Suggested, change, concerned_names, moved_names
+from linesmith.analyzer.report.change_block import layout_rows
 from linesmith.analyzer.report.html.drawings import PairPhases, pair_phases
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.map_svg import line_map_figure
@@ -192,7 +193,7 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
         one.name,
         change(one.candidate),
         one.candidate.recommended,
-        tuple(_facts(one)),
+        tuple(_facts(one, suggested)),
         _layouts(one, suggested, profile),
         meetings(one.candidate, suggested.layouts),
         why(one.steps, one.line.finding, f"with candidate {one.name}"),
@@ -200,10 +201,10 @@ def candidate_section(one: Numbered, suggested: Suggested, profile: Profile) -> 
     )
 
 
-def _facts(one: Numbered) -> Iterator[Fact]:
+def _facts(one: Numbered, suggested: Suggested) -> Iterator[Fact]:
     """Labels with their rows; a row without a label goes on with the one before."""
     grouped: list[tuple[str, list[str]]] = []
-    for label, text in answer_rows(one.candidate, one.line.finding):
+    for label, text in (*layout_rows(one, suggested), *answer_rows(one.candidate)):
         if label or not grouped:
             grouped.append((label, []))
         grouped[-1][1].append(text)
