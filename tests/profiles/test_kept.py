@@ -203,7 +203,7 @@ def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: 
 
 def test_numbers_that_no_column_holds_are_refused() -> None:
     for rank in (1 << 70, -1):
-        with pytest.raises(ProfileError, match="x cannot store this profile: .*; name a file that ends with \\.json"):
+        with pytest.raises(ProfileError, match=r"x cannot store this profile: .*; name a file that ends with \.json"):
             encode_for(replace(PROFILE, lines=(replace(LINE, rank=rank),)), Path("x"))
 
 
