@@ -201,8 +201,7 @@ def _linted(
 def _limits(reading: Reading) -> Iterator[str]:
     if reading.reader == "BTF":
         yield (
-            "BTF has no alignment attributes and no source lines, so lost alignments are not reported; give builds"
-            " with DWARF"
+            "BTF has no alignment attributes and no source lines, so lost alignments are not reported; give DWARF"
         )
 
 

@@ -166,7 +166,7 @@ class Transcript:
         line = self._talk.line(doing)
         words = line.split()
         if words[:3] != [self._nonce, word, str(number)]:
-            raise GuestFailed(f"the machine said {line[:80]!r} while {doing}; a step must not write to a serial port")
+            raise GuestFailed(f"the machine sent {line[:80]!r} while {doing}; a step must not write to a serial port")
         return words[3:]
 
 

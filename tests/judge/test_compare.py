@@ -40,7 +40,7 @@ def guard(tolerance: float) -> Use:
 @pytest.mark.parametrize(
     ("blocks", "arguments", "verdict", "reason"),
     [
-        (ALIKE, {}, NONE, "zero lies inside the interval; a change beyond 0.7% would be seen"),
+        (ALIKE, {}, NONE, "the confidence interval includes 0; a change beyond 0.7% would be detected"),
         (scaled(0.8), {}, BETTER, "interval"),
         (scaled(0.8), {"metric": SPEED}, WORSE, "interval"),
         (scaled(0.8), {"floor": 0.25}, NONE, "it differs by 20.07%, and equal layouts by up to 25.00%"),
@@ -52,15 +52,15 @@ def guard(tolerance: float) -> Use:
             [((100.0, 160.0), (90.0, 70.0)), ((80.0, 50.0), (150.0, 100.0))] * 2,
             *({}, NOISY, "only changes beyond "),
         ),
-        (scaled(0.8)[:1], {}, UNDECIDED, "1 block with numbers of both, and 4 are the least that decide"),
-        (scaled(0.8)[:3], {}, UNDECIDED, "3 blocks with numbers of both, and 4 are the least that decide"),
+        (scaled(0.8)[:1], {}, UNDECIDED, "1 block with numbers of both; 4 are needed for a verdict"),
+        (scaled(0.8)[:3], {}, UNDECIDED, "3 blocks with numbers of both; 4 are needed for a verdict"),
         (scaled(0.8)[:4], {}, BETTER, "interval"),
-        ([], {}, UNDECIDED, "no blocks with numbers of both, and 4 are the least that decide"),
+        ([], {}, UNDECIDED, "no blocks with numbers of both; 4 are needed for a verdict"),
         (
             [((0.0, 0.0), (0.0, 0.0)), ((0.0, 3.0), (0.0, 0.0)), *NOTHING[:3]],
             *({"metric": MISSES}, NOISY, "only changes beyond "),
         ),
-        (NOTHING, {"metric": MISSES}, NOISY, "nothing was counted on either side, so nothing is known"),
+        (NOTHING, {"metric": MISSES}, NOISY, "nothing was counted on either side"),
         (scaled(1.1), {"use": guard(0.02)}, WORSE, "interval"),
         (scaled(1.03), {"use": guard(0.05)}, NONE, "worse by 2.9%, within the tolerance of 5.0%"),
         (scaled(0.97), {"metric": SPEED, "use": guard(0.05)}, NONE, "worse by 3.1%, within the tolerance of 5.0%"),

@@ -66,7 +66,7 @@ def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_pa
         (
             "done 1 0 1 1 0 0 0",
             GuestFailed,
-            "the machine said 'done 1 0 1 1 0 0 0' while running step 1 (prog)",
+            "the machine sent 'done 1 0 1 1 0 0 0' while running step 1 (prog)",
         ),
         ("word done 1 0 soon later 0 0 0", GuestFailed, "message about step 1 (prog) is invalid (0 soon later"),
         (

@@ -133,7 +133,7 @@ def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=300)
     assert running.returncode == 130
-    assert f"interrupted; go on with: linesmith bench {plan} {patch} --resume" in errors
+    assert f"interrupted; continue with: linesmith bench {plan} {patch} --resume" in errors
     assert linesmith("report", plan.with_suffix(".run")).returncode == 0
     assert "faster: better" in bench(plan, "faster", "--resume").stdout
 

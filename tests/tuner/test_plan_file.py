@@ -23,7 +23,7 @@ run = "{server} 4"
 threads = [1, 4]
 """
 TABLES = "source, machine, benchmark, record, search, judge, budget"
-STEP = "docs/tuning.md lists what a plan may say"
+STEP = "docs/tuning.md lists the keys of a plan"
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_when_the_time_is_over_the_run_ends_with_what_it_has_and_goes_on_later(t
     with at_work(tmp_path / "run", folder) as (run, pool):
         found = bench(plan, latin, run, pool, silent)
     assert (found.finished, found.best, found.samples) == (True, None, ())
-    assert found.remarks == ("the time was over before apart could be confirmed",)
+    assert found.remarks == ("the time limit was reached before apart was confirmed",)
     more = benched(tmp_path / "run", folder, latin, BRIEF)
     assert (more.best, more.remarks) == ("apart", ())
     assert b"/* caf\xe9 */" in (tmp_path / "run" / "patches" / "apart.patch").read_bytes(), "bytes that are no text"

@@ -132,7 +132,7 @@ def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:
     filling = changed("build.sh", _BUILD_SH, f"{_BUILD_SH}cat queue > {disk} || exit 1\n")
     variants = [Variant("apart", (APART, filling))]
     disk.symlink_to("/dev/full")
-    with pytest.raises(DiskFull, match=r"free some and go on with --resume"):
+    with pytest.raises(DiskFull, match=r"free some and continue with --resume"):
         benched(tmp_path / "run", folder, variants, _TEXT)
     disk.unlink()
     disk.symlink_to("/dev/null")

@@ -105,8 +105,8 @@ def test_other_braces_are_left_alone(word: str) -> None:
 
 def test_a_name_that_is_no_product_is_told_with_those_that_are() -> None:
     assert stray([Step(("{sever}", "4"))], ("server", "libq.so")) == (
-        "{sever} is not a product of the build; name one of {server}, {libq.so}, or put blanks into braces that mean"
-        " something else: { sever }"
+        "{sever} is not a product of the build; name one of {server}, {libq.so}, or put blanks into other braces: {"
+        " sever }"
     )
 
 

@@ -112,7 +112,7 @@ def test_points_that_were_built_and_never_measured_are_told_to_be_cut_off(tmp_pa
     exploration = Exploration([rung], search, journal, Narration(silent, journal, 60.0), 2)
     asyncio.run(exploration.run(2, lambda: rung.left))
     ((said,),) = journal.rows("SELECT sentence FROM remarks")
-    assert str(said).startswith("the time was over before the first trial came to its end; the search goes on")
+    assert str(said).startswith("the time limit was reached before the first trial finished; continue the search")
     journal.close()
 
 
@@ -150,7 +150,7 @@ def test_a_line_is_no_wider_than_the_terminal() -> None:
 
 
 RULES = Rules()
-_SEE = "moved: to see changes of 10% at this noise takes"
+_SEE = "moved: detecting changes of 10% at this noise needs"
 
 
 def noisy(reach: float) -> Comparison:
@@ -164,7 +164,7 @@ def said(*comparisons: Comparison) -> list[str]:
 @pytest.mark.parametrize(
     ("one", "begin", "words"),
     [
-        (noisy(0.11), f"{_SEE} about 6 more blocks (3 min): go on with --resume --minutes 9", ""),
+        (noisy(0.11), f"{_SEE} about 6 more blocks (3 min): continue with --resume --minutes 9", ""),
         (
             noisy(0.4),
             f"{_SEE} about ",
@@ -174,7 +174,7 @@ def said(*comparisons: Comparison) -> list[str]:
         (replace(noisy(0.4), benchmark=SIMULATED), _SEE, "let the recorded command do more"),
         (
             comparison(0.5, 0.1, VerdictKind.UNDECIDED, blocks=3),
-            "moved: the first verdict takes about 1 more block (30 s): go on with --resume --minutes 7",
+            "moved: the first verdict needs about 1 more block (30 s): continue with --resume --minutes 7",
             "",
         ),
     ],

@@ -94,7 +94,7 @@ def test_a_search_that_the_time_cut_off_says_how_to_go_on(tmp_path: Path) -> Non
     assert (cut.finished, cut.samples) == (True, ())
     (remark,) = cut.remarks
     assert remark.startswith(
-        "the time was over before the first trial came to its end; the search goes on with --resume"
+        "the time limit was reached before the first trial finished; continue the search with --resume"
     )
     more = tuned(tmp_path / "run", folder, SHORT)
     assert (more.best is not None, more.remarks) == (True, ())

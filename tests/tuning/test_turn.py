@@ -67,7 +67,7 @@ def test_runs_on_two_machines_or_without_a_place_for_locks_do_not_wait(tmp_path:
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").write_text("a file")
     with turn("lab", Path("first.run"), tmp_path, told):
-        assert told.sentences[0].startswith("no other run is kept from benchmarking on lab meanwhile (")
+        assert told.sentences[0].startswith("cannot lock lab: another run may benchmark at the same time (")
 
 
 def test_a_run_that_was_killed_holds_no_machine(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def ruling(interval: RatioInterval, better: Better, limits: Limits, blocks: int)
     """The verdict and the sentence that says why."""
     if blocks < limits.blocks:
         counted = f"{blocks or 'no'} block{'s' * (blocks != 1)} with numbers of both"
-        return VerdictKind.UNDECIDED, f"{counted}, and {limits.blocks} are the least that decide"
+        return VerdictKind.UNDECIDED, f"{counted}; {limits.blocks} are needed for a verdict"
     loss = losses(interval, better)
     verdict, reason = _by_interval(loss, limits)
     if limits.tolerance is not None and verdict != VerdictKind.WORSE and loss.high > 1 + limits.tolerance:
@@ -81,18 +81,21 @@ def _by_interval(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]
     if change <= limits.floor:
         return VerdictKind.NO_DIFFERENCE, f"it differs by {change:.2%}, and equal layouts by up to {limits.floor:.2%}"
     kind = VerdictKind.BETTER if loss.ratio < 1 else VerdictKind.WORSE
-    return kind, "zero lies outside the interval"
+    return kind, "the confidence interval excludes 0"
 
 
 def _zero_inside(loss: RatioInterval, limits: Limits) -> tuple[VerdictKind, str]:
     if loss.reach > NOISY * limits.least:
         return (
             VerdictKind.TOO_NOISY,
-            f"only changes beyond {loss.reach:.1%} can be seen, and {limits.least:.1%} matters",
+            f"only changes beyond {loss.reach:.1%} can be detected, and {limits.least:.1%} matters",
         )
     if 1 - limits.least <= loss.low and loss.high <= 1 + limits.least:
         return VerdictKind.NO_DIFFERENCE, f"any difference is below {limits.least:.1%}"
-    return VerdictKind.NO_DIFFERENCE, f"zero lies inside the interval; a change beyond {loss.reach:.1%} would be seen"
+    return (
+        VerdictKind.NO_DIFFERENCE,
+        f"the confidence interval includes 0; a change beyond {loss.reach:.1%} would be detected",
+    )
 
 
 def outliers(values: Sequence[float]) -> tuple[float, ...]:
@@ -149,9 +152,9 @@ def compare(
 def _ruled(sides: Paired, interval: RatioInterval, metric: Metric, limits: Limits, far: int) -> tuple[VerdictKind, str]:
     """The ruling on what was counted, with how many runs were far out where that may be why nothing is seen."""
     if sides.blocks and not (sides.base.any() or sides.head.any()):
-        return VerdictKind.TOO_NOISY, "nothing was counted on either side, so nothing is known"
+        return VerdictKind.TOO_NOISY, "nothing was counted on either side"
     if sides.blocks and sides.base.any() and not sides.base.all() and interval.high > interval.low + NO_SIZE:
-        few = "some runs of the baseline count nothing, so a change has no size"
+        few = "some runs of the baseline count nothing, so there is no ratio"
         return VerdictKind.TOO_NOISY, f"{few}; let the command do more, or name a record that it contends for"
     verdict, reason = ruling(interval, metric.better, limits, sides.blocks)
     seen = verdict in (VerdictKind.BETTER, VerdictKind.WORSE)

@@ -38,8 +38,8 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     if finding.triage.pairs and not known:
         places = ", ".join(f"{one.offset:#x}" for one in own if one.doubted)
         raise NothingToSuggest(
-            f"Line {finding.rank}: which members of {target.type} were met at {places} cannot be told from this build, "
-            f"so there is no pair to part; {_OTHERWISE}."
+            f"Line {finding.rank}: which members of {target.type} are at {places} is unknown in this build, "
+            f"so there is no pair to separate; {_OTHERWISE}."
         )
     start = _start(finding, target, sure, layouts) if target.ways else target.start
     here = {one for one, place in sure.items() if 0 <= place + start < finding.bytes}

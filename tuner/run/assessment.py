@@ -127,7 +127,7 @@ async def confirm(
     outcomes = await asyncio.gather(*(assessed(lab, course, one) for one in finalists))
     for variant, outcome in zip(finalists, outcomes, strict=True):
         if not outcome:
-            remark(lab.run.journal, f"the time was over before {variant.name} could be confirmed")
+            remark(lab.run.journal, f"the time limit was reached before {variant.name} was confirmed")
     return {variant.name: outcome for variant, outcome in zip(finalists, outcomes, strict=True)}
 
 

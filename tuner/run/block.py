@@ -110,7 +110,7 @@ def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
         path = cache_directory("machines") / _PLAIN.sub("_", machine)
         lock = path.open("a+", encoding="utf-8", errors="surrogateescape")
     except (CacheError, OSError) as error:
-        tell(f"no other run is kept from benchmarking on {machine} meanwhile ({error})")
+        tell(f"cannot lock {machine}: another run may benchmark at the same time ({error})")
         yield
         return
     with lock:

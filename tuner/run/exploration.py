@@ -63,8 +63,11 @@ class Exploration:
         # Whether the time was over before the optimizer had an answer to all that it would ask.
         if not in_time() and (self._cut_off or self._search.ask(1)):
             spent = len({one.point for one in self._finished if one.fidelity in COSTLY})
-            made = f"after {spent} of {self._budget} trials" if spent else "before the first trial came to its end"
-            remark(self._journal, f"the time was over {made}; the search goes on with --resume and more --minutes")
+            made = f"after {spent} of {self._budget} trials" if spent else "before the first trial finished"
+            remark(
+                self._journal,
+                f"the time limit was reached {made}; continue the search with --resume and more --minutes",
+            )
 
     async def _answer(self, ask: Ask) -> None:
         """Judge a point and tell; nothing is told of a point for which there was no time."""
@@ -131,5 +134,5 @@ def searched(seen: ExplainedRun, search: Searching) -> tuple[ExplainedRun, Recor
         text = re.sub(r"^Line (\d+):", rf"line \1 of {seen.profile.source}:", str(error)).rstrip(".")
         text = text.replace(_HOT, f"{_HOT[:-1]} {seen.elf} {seen.profile.source}`")
         if any("::" in name for name in seen.layouts.names()):
-            text = f"{text}; {seen.elf.name} has types of C++, and linesmith knows those of C"
+            text = f"{text}; {seen.elf.name} has C++ types, and only C types are supported"
         raise NothingToSuggest(text) from error

@@ -228,9 +228,9 @@ def _explaining(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") in ("SQLITE_FULL", "SQLITE_IOERR_WRITE"):
-            message = f"no room is left to write {path} ({error}); free some and go on with --resume: nothing is lost"
+            message = f"no space left to write {path} ({error}); free some and continue with --resume: nothing is lost"
             raise DiskFull(message) from error
-        message = f"{path} cannot be used as a journal ({error}); restore it from a copy, or begin another run"
+        message = f"{path} cannot be used as a journal ({error}); restore it from a copy, or start another run"
         raise JournalError(message) from error
 
 
@@ -245,7 +245,7 @@ def encoded(value: object) -> str:
 def _path_text(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
-    raise NotImplementedError(f"a {type(value).__name__} cannot be kept in a journal")
+    raise NotImplementedError(f"a {type(value).__name__} cannot be stored in a journal")
 
 
 def decoded(text: object, kind: type[T]) -> T:
@@ -254,7 +254,7 @@ def decoded(text: object, kind: type[T]) -> T:
         return msgspec.json.decode(str(text).encode(), type=kind, dec_hook=_path_of)
     except msgspec.MsgspecError as error:
         raise JournalError(
-            f"the journal has no {kind.__name__} where one should be ({error}); begin another run"
+            f"the journal has no {kind.__name__} where one should be ({error}); start another run"
         ) from error
 
 

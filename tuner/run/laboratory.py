@@ -240,7 +240,7 @@ class Laboratory:
             outcome = await self.done(task, f"building {variant.name}")
             if outcome.failure is None or outcome.failure.kind is not FailureKind.KILLED:
                 break
-        result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build came to nothing")
+        result = outcome.built or outcome.failure or Failure(FailureKind.OTHER, "the build produced nothing")
         if isinstance(result, Built):
             self._check_unchanged(result, earlier)
         with self.run.journal.transaction():
@@ -280,7 +280,7 @@ def _blames_baseline(outcome: TaskOutcome) -> bool:
 
 def _complaint(what: str, failure: Failure | None) -> str:
     """Why there is nothing to compare with, and where to look."""
-    reason = failure.reason if failure else "for no reason that is known"
+    reason = failure.reason if failure else "for an unknown reason"
     untold = failure is not None and failure.log and "; see " not in reason
     log = f"; its log is {failure.log} in the run directory" if failure and untold else ""
-    return f"the tree as it is {what}: {reason}{log}; when that is mended, go on with --resume"
+    return f"the unpatched tree {what}: {reason}{log}; fix that, then continue with --resume"

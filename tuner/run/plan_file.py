@@ -35,7 +35,7 @@ from linesmith.analyzer.model import (
 )
 
 _T = TypeVar("_T")
-_PLANS = "docs/tuning.md lists what a plan may say"
+_PLANS = "docs/tuning.md lists the keys of a plan"
 _MOST_BYTES = 1 << 20
 _KBUILD_FILES = ("Kbuild", "Kconfig", "scripts/Kbuild.include")
 _OF_A_SITE = ("name", "cpus", "nodes", "memory", "timeout", "overlay")
@@ -299,8 +299,8 @@ def stray(steps: Iterable[Step], products: Collection[str]) -> str | None:
         return None
     known = ", ".join(f"{{{name}}}" for name in products)
     return (
-        f"{{{unknown}}} is not a product of the build; name one of {known}, or put blanks into braces that mean"
-        f" something else: {{ {unknown} }}"
+        f"{{{unknown}}} is not a product of the build; name one of {known}, or put blanks into other braces: {{"
+        f" {unknown} }}"
     )
 
 

@@ -96,8 +96,8 @@ def _timed(evidence: Evidence | None) -> str:
     if _operations(evidence.use) is not None:
         return ""
     return (
-        f"a run of {evidence.use.label} does not do the same work each time, for its time is set; give it a number of "
-        "operations, or [record] a `command` that ends by itself"
+        f"a run of {evidence.use.label} does not do the same work each time, because its time is fixed; give it a"
+        " number of operations, or [record] a `command` that ends by itself"
     )
 
 
@@ -108,8 +108,8 @@ def _with_ladder(plan: TunePlan, timed: str) -> CompletePlan:
     emulated = kvm_obstacle() if plan.benchmarks and guest else None
     if emulated:
         remarks.append(
-            f"the benchmarks decide nothing: {emulated}, and an emulated machine has no caches; the simulation decides "
-            "(name `ladder` in [search] to have it otherwise)"
+            f"the benchmarks decide nothing: {emulated}, and an emulated machine has no caches; the simulation"
+            " decides (set `ladder` in [search] to change that)"
         )
     measured = plan.benchmarks and not emulated
     rungs = (Fidelity.ESTIMATE, *(_SIMULATED if recorded else ()), *((Fidelity.BENCHMARK,) if measured else ()))
@@ -143,7 +143,7 @@ def _first(question: Question, plan: TunePlan, warm: Path) -> str | None:
 
 def _refuse(complaint: str | None) -> None:
     if complaint is not None:
-        raise PlanError(f"the plan cannot be carried out: {complaint}")
+        raise PlanError(f"the plan cannot run: {complaint}")
 
 
 def _of_building(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:  # noqa: ARG001 - what every question is given

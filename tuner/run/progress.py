@@ -43,7 +43,7 @@ class Narration:
         self._begun = time.monotonic() - journal.seconds
         self._now = RunProgress("beginning", limit=limit)
         if journal.interrupted:
-            self.say(f"going on; what was cut off is done again: {', '.join(journal.interrupted)}")
+            self.say(f"continuing; repeating interrupted tasks: {', '.join(journal.interrupted)}")
 
     @property
     def seconds(self) -> float:

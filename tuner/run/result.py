@@ -90,7 +90,7 @@ def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent:
         own = [one for one in comparisons if one.variant == variant and one.decides]
         if any(one.verdict is VerdictKind.UNDECIDED for one in own):
             missing = max(rules.least_blocks - one.blocks for one in own)
-            yield f"{variant}: the first verdict takes {_more(missing, block, spent)}"
+            yield f"{variant}: the first verdict needs {_more(missing, block, spent)}"
         elif noisy := [one for one in own if one.verdict is VerdictKind.TOO_NOISY and one.error]:
             yield f"{variant}: {_quieter(noisy, rules, block, spent)}"
 
@@ -99,7 +99,7 @@ def _quieter(noisy: Sequence[Comparison], rules: Rules, block: float, spent: flo
     """How many blocks would do at this noise, and how they, or less of it, are to be had."""
     bearable = max(_bearable(one, rules) for one in noisy)
     needed = max(blocks_needed(one, rules, _bearable(one, rules)) or MOST_FORESEEN + 1 for one in noisy)
-    seen = f"to see changes of {bearable:.0%} at this noise takes"
+    seen = f"detecting changes of {bearable:.0%} at this noise needs"
     if needed <= rules.most_blocks:
         return f"{seen} {_more(needed - min(one.blocks for one in noisy), block, spent)}"
     longer = "let the recorded command do more" if noisy[0].simulated else "let each run of the benchmark take longer"
@@ -120,7 +120,7 @@ def _more(blocks: int, block: float, spent: float) -> str:
     """So many more blocks, and how to go on for them."""
     minutes = math.ceil((spent + blocks * block) / _MINUTE) + 1
     counted = f"{blocks} more block{'s' * (blocks != 1)}"
-    return f"about {counted} ({_time(blocks * block)}): go on with --resume --minutes {minutes}"
+    return f"about {counted} ({_time(blocks * block)}): continue with --resume --minutes {minutes}"
 
 
 def _time(seconds: float) -> str:

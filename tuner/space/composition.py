@@ -81,7 +81,7 @@ def _sequence(target: ContendedRecord, moves: Sequence[Move]) -> list[Move]:
         free = [move for move in waiting if move.after is None or _atom(target, move.after) not in moving]
         if not free:
             names = " and ".join(move.member for move in waiting)
-            raise NothingToSuggest(f"{names} cannot each stand behind the other")
+            raise NothingToSuggest(f"{names} cannot each follow the other")
         done += free
         waiting = [move for move in waiting if move not in free]
     return done

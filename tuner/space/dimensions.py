@@ -238,7 +238,7 @@ class Room:
         """Why no alignment of the record ``searched``, which may grow by ``growth`` bytes, was looked at."""
         held, of_holder = ("", "") if self.record == searched else (" and what holds it", f" of {self.record}")
         allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
-        place = f"{self.member} at the start of a line takes {self.bytes} bytes more{of_holder}"
+        place = f"{self.member} at the start of a line needs {self.bytes} bytes more{of_holder}"
         return f"no alignment was searched, for {searched}{held} {allowed}: {place} (growth = {self.bytes} in [search])"
 
 

@@ -216,8 +216,8 @@ def hot_records(
     # Each with its objects of that type first.
     chosen = [replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != name))) for one in holding]
     if not chosen:
-        held = f"no line of the profile holds {name}" if name else "The profile holds no line to rearrange a record for"
-        raise NothingToSuggest(f"{held}; see `linesmith hot` for what it holds")
+        held = f"no line of the profile holds {name}" if name else "The profile has no line with a record to rearrange"
+        raise NothingToSuggest(f"{held}; `linesmith hot` lists its records")
     reasons: list[NothingToSuggest] = []
     done: set[int | None] = set()
     for leading in chosen:

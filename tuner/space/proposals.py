@@ -134,7 +134,7 @@ class RecordProposals:
 
     def reason(self, point: Point) -> str:
         """Why there is nothing to build for the point: a clause, empty where there is something."""
-        return self.legality.refused.get(point, "" if point in self.legality.options else "there is no such point")
+        return self.legality.refused.get(point, "" if point in self.legality.options else "no such point")
 
     def candidates(self, point: Point) -> tuple[Candidate, ...]:
         """The changes to make together, one for each record concerned."""
