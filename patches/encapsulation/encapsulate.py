@@ -38,7 +38,7 @@ from linesmith.patches.encapsulation.survey import (
     surveyed,
 )
 from linesmith.patches.matrix.choice import CheckedChange
-from linesmith.patches.matrix.evidence import paragraphs
+from linesmith.patches.matrix.evidence import paragraphs, summary
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.image import tree_image
 from linesmith.patches.treewide.mentions import mentions_in, mentions_of, unread_files
@@ -247,5 +247,6 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
         raise VerificationFailed(f"no patch written: nothing that it changes could be compiled ({reason}); {remedy}")
     units = never_compiled(made.series, checks)
     left = paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""
-    series = with_results(made.series, checks, (paragraphs(checks, made.declared.title), left))
+    details = paragraphs(checks, made.declared.title)
+    series = with_results(made.series, checks, (paragraph(summary(checks)), left), details)
     return replace(made, series=series, broken=tuple(broken(checks)))

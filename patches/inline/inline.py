@@ -20,7 +20,7 @@ from linesmith.patches.inline.pointer import pointer_member, with_object
 from linesmith.patches.inline.study import Study, study
 from linesmith.patches.inline.uses import Role
 from linesmith.patches.matrix.choice import CheckedChange
-from linesmith.patches.matrix.evidence import paragraphs, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.image import TreeImage, tree_image
@@ -146,8 +146,8 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     left = never_compiled(inlined.series, checks)
     units = f"; {listed(left, _SHOWN)}, which none of these compile" if left else ""
     nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
-    blocks = (_cost(inlined, checks), paragraphs(rest, title), nobody)
-    return replace(inlined, series=with_results(inlined.series, checks, blocks))
+    blocks = (_cost(inlined, checks), paragraph(summary(rest)), nobody)
+    return replace(inlined, series=with_results(inlined.series, checks, blocks, paragraphs(rest, title)))
 
 
 def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:

@@ -19,42 +19,42 @@ _NAMED = 3
 
 
 def paragraphs(checks: Sequence[ConfigurationCheck], title: str) -> str:
-    """The paragraphs, with empty lines between them; ``title`` is the record as C names it. Empty without checks."""
+    """Tables, with empty lines between them, and what is new with the change or could not be checked.
+
+    ``title`` is the record as C names it. Empty without checks.
+    """
     done = [one for one in checks if one.records]
-    texts = ((textwrap.shorten(text, _MOST_OF_A_REASON), one.title) for one in checks for text in one.left_out)
-    left_out = _grouped(texts)
-    blocks = (
-        _table(done, title),
-        _holders(done, title),
-        _worse(done),
-        _users(checks),
-        _failures(checks),
-        "\n".join(("Left out:", "", *left_out)) if left_out else "",
-    )
+    texts = [(f"{user.unit} fails: {user.failed}", one.title) for one in checks for user in one.users if user.failed]
+    texts += [(text, one.title) for one in checks for user in one.users for text in user.warnings]
+    texts += [(f"not checked: {one.failed}", one.title) for one in checks if one.failed]
+    texts += [(f"left out: {text}", one.title) for one in checks for text in one.left_out]
+    blocks = (_table(done, title), _changed(done), "\n".join(_grouped(texts)))
     return "\n\n".join(block for block in blocks if block)
 
 
 def summary(checks: Sequence[ConfigurationCheck]) -> str:
-    """In a sentence or two what the paragraphs say, for readers who want no table. Empty without checks."""
-    if not checks:
-        return ""
+    """What the paragraphs say in a sentence, for readers who want no table. Empty without checks."""
     done = [one for one in checks if one.records]
-    said = [f"Checked under {listed([one.title for one in done], _NAMED)}"] if done else []
-    if count := sum(len(one.users) for one in checks):
-        failed = [user.unit for one in checks for user in one.users if user.failed]
-        warned = [user.unit for one in checks for user in one.users if user.warnings and not user.failed]
-        said.append(f"compiled {count} objects that include the change")
-        said += [f"{listed(dict.fromkeys(failed), _NAMED)} fail to compile"] if failed else []
-        said += [f"new warnings in {listed(dict.fromkeys(warned), _NAMED)}"] if warned else []
+    said = [f"checked under {listed([one.title for one in done], _NAMED)}"] if done else []
+    users = [user for one in checks for user in one.users]
+    if users:
+        failed = dict.fromkeys(user.unit for user in users if user.failed)
+        warned = dict.fromkeys(user.unit for user in users if user.warnings and not user.failed)
+        said.append(
+            f"compiled {len(users)} object{'s' * (len(users) != 1)} that include{'s' * (len(users) == 1)} the change"
+        )
+        said += [f"{listed(failed, _NAMED)} fail{'s' * (len(failed) == 1)} to compile"] if failed else []
+        said += [f"new warnings in {listed(warned, _NAMED)}"] if warned else []
+        said += ["without a new warning"] if not (failed or warned) else []
     worse = dict.fromkeys(one.title for one in done if any(pair.after > pair.before for pair in one.residuals))
     said += [f"members meet in more starts under {listed(worse, _NAMED)}"] if worse else []
     sizes = (one.records for one in done)
     changed = dict.fromkeys(record.record for records in sizes for record in records if _bytes(record).count("->"))
-    said.append(f"another size has {listed(changed, _NAMED)}" if changed else "no record changes its size")
+    said += [f"sizes change of {listed(changed, _NAMED)}" if changed else "no size changes"] if done else []
     missed = [one.title for one in checks if one.failed]
     said += [f"could not be checked under {listed(missed, _NAMED)}"] if missed else []
     text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def unchecked(checks: Sequence[ConfigurationCheck]) -> str:
@@ -133,69 +133,24 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     return "\n".join(line if len(line) <= WIDTH else paragraph(line, then="      ") for line in lines)
 
 
-def _holders(done: Sequence[ConfigurationCheck], title: str) -> str:
-    """What embeds the record and costs something else than before; that nothing does, where nothing does."""
+def _changed(done: Sequence[ConfigurationCheck]) -> str:
+    """What embeds the record and costs something else than before."""
     rows = [
         (record.record, _bytes(record), _slabs(record), one.title)
         for one in done
         for record in one.records[1:]
         if record.before != record.after
     ]
-    if rows:
-        shown = [("", "bytes", "slab", ""), *rows[: 2 * _SHOWN]]
-        more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
-        return f"Others that change with it:\n\n{_columns(shown)}{more}"
-    held = {record.record: record for one in done for record in one.records if record.holder}
-    slabs = " and its objects per slab" if any(_slabs(record) for record in held.values()) else ""
-    unchanged = f"What embeds {title} keeps its size{slabs} under all of them: {listed(sorted(held), _SHOWN)}."
-    return paragraph(unchanged) if held else ""
-
-
-def _worse(done: Sequence[ConfigurationCheck]) -> str:
-    """Pairs that meet more often than before somewhere."""
-    pairs = [
-        f"{pair.first} and {pair.second} on {pair.line_bytes} bytes under {one.title} ({starts(pair, one.records[0])})"
-        for one in done
-        for pair in one.residuals
-        if pair.after > pair.before
-    ]
-    return paragraph(f"More starts than before have {listed(pairs, _SHOWN)}.") if pairs else ""
-
-
-def _users(checks: Sequence[ConfigurationCheck]) -> str:
-    compiled = [one for one in checks if one.users]
-    if not compiled:
+    if not rows:
         return ""
-    counts = [len(one.users) for one in compiled]
-    if len(set(counts)) == 1:
-        counted = f"{counts[0]} under {_joined([one.title for one in compiled])}"
-    else:
-        counted = _joined([f"{count} under {one.title}" for count, one in zip(counts, compiled, strict=True)])
-    head = f"Objects that include the change, compiled before and after: {counted}."
-    complaints = []
-    for one in compiled:
-        for user in one.users:
-            failed = [f"{user.unit} fails: {user.failed[:_MOST_OF_A_REASON]}"] if user.failed else []
-            warnings = (warning[:_MOST_OF_A_REASON] for warning in user.warnings)
-            complaints += [(text, one.title) for text in (*failed, *warnings)]
-    if not complaints:
-        return paragraph(f"{head} All compile, without a new warning.")
-    return "\n".join((paragraph(f"{head} New with it:"), "", *_grouped(complaints)))
-
-
-def _failures(checks: Sequence[ConfigurationCheck]) -> str:
-    failed = {one.title: one.failed for one in checks if one.failed}
-    rows = [
-        paragraph(f"  {title}: {textwrap.shorten(why, _MOST_OF_A_REASON)}", then="      ")
-        for title, why in failed.items()
-    ]
-    return "\n".join(("Could not be checked:", "", *rows)) if rows else ""
+    more = f"\n  {len(rows) - 2 * _SHOWN} more" if len(rows) > 2 * _SHOWN else ""
+    return f"Others that change with it:\n\n{_columns([('', 'bytes', 'slab', ''), *rows[: 2 * _SHOWN]])}{more}"
 
 
 def _grouped(texts: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each text, with the configurations that it holds for."""
     seen: dict[str, list[str]] = {}
     for text, title in texts:
-        seen.setdefault(text, []).append(title)
+        seen.setdefault(textwrap.shorten(text, _MOST_OF_A_REASON), []).append(title)
     rows = [paragraph(f"  {text} ({_joined(where)})", then="      ") for text, where in islice(seen.items(), _SHOWN)]
     return rows + ([f"  {len(seen) - _SHOWN} more"] if len(seen) > _SHOWN else [])

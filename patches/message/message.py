@@ -13,6 +13,7 @@ from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.message.paragraphs import (
+    CODE,
     NO_FURTHER_CHECKS,
     FurtherChecks,
     SubjectStyle,
@@ -99,8 +100,8 @@ def _compiled(candidate: Candidate, seen: Confirmation) -> str:
 
 
 def _unchecked(candidate: Candidate, seen: Confirmation) -> str:
-    others = seen.further.other_builds("other configurations and architectures" if seen.is_kernel else "other builds")
-    missed = f"{others}, and {seen.further.other_code()}" if others else seen.further.other_code()
+    builds = "other configurations and architectures" if seen.is_kernel else "other builds"
+    missed = f"{seen.further.builds_left or builds}, and {seen.further.code_left or CODE}"
     return paragraph(" ".join(filter(None, (f"{_NOT_CHECKED} {missed}.", candidate.doubt, _NOT_MEASURED))))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 from pathlib import Path, PurePosixPath
 
@@ -30,7 +30,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
-from linesmith.patches.message.trouble import INDENT, separated, share_words
+from linesmith.patches.message.trouble import INDENT, joined, separated, share_words
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
 
@@ -42,7 +42,7 @@ _MOVES = 4
 _NAMES = 3
 # What a parser does not see: units that the configuration leaves out.
 LEFT = "code that the build at hand leaves out"
-_CODE = "code that relies on the order of members"
+CODE = "code that relies on the order of members"
 # Assertions about these are rules of the layout, not facts.
 _GROUP_MARK = "__cacheline_group_"
 
@@ -210,14 +210,6 @@ class FurtherChecks:
     code_left: str = ""
     details: str = ""
 
-    def other_builds(self, usual: str) -> str:
-        """The builds that were not checked: ``usual`` where none but the one at hand was."""
-        return self.builds_left if self.configurations else usual
-
-    def other_code(self) -> str:
-        """The code that was not looked at."""
-        return self.code_left or _CODE
-
 
 NO_FURTHER_CHECKS = FurtherChecks()
 
@@ -289,7 +281,7 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     None stands twice in a record. Where none of the members that move is one of a pair that they separate, the first
     of them says what it keeps apart.
     """
-    pairs = _direct(candidate.residuals)
+    pairs = separated(candidate.residuals)
     found: dict[str, str] = {}
     for move in candidate.moves:
         for name in filter(None, (*(move.members or (move.member,)), move.partner)):
@@ -306,16 +298,6 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     return found
 
 
-def _direct(residuals: Sequence[Residual]) -> list[Residual]:
-    """The pairs of ``separated`` as pairs of direct members, each once."""
-    found: dict[tuple[str, str], Residual] = {}
-    for one in separated(residuals):
-        names = [path.partition(".")[0].partition("[")[0] for path in (one.first, one.second)]
-        if names[0] != names[1]:
-            found.setdefault((names[0], names[1]), replace(one, first=names[0], second=names[1]))
-    return list(found.values())
-
-
 def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], finding: Finding) -> str:
     written = frozenset(member.top for member in finding.members if member.written)
     read = frozenset(member.top for member in finding.members if member.reads)
@@ -323,9 +305,7 @@ def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], fi
     head = "Kept off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "Kept away from"
     if kind is MoveKind.ALIGN:
         head = "Begins a cache line, away from"
-    names = listed(others, _NAMES)
-    if len(others) <= _NAMES:
-        names = " and ".join(filter(None, (", ".join(others[:-1]), others[-1])))
+    names = joined(others, _NAMES)
     if finding.objects and finding.objects[0].doubt:
         return f"{head} {names}."
     if name in written and any(other in read for other in others):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, LineMember, Member, Profile, Residual
@@ -47,10 +47,21 @@ def origin(profile: Profile, *, another_build: bool = False) -> str:
 
 
 def separated(residuals: Sequence[Residual]) -> list[Residual]:
-    """The pairs that meet less often than before on lines of the smallest size, each once."""
+    """The pairs of direct members that meet less often than before on lines of the smallest size, each once."""
     size = min((one.line_bytes for one in residuals), default=0)
-    found = {(one.first, one.second): one for one in residuals if one.line_bytes == size and one.after < one.before}
+    found: dict[tuple[str, str], Residual] = {}
+    for one in residuals:
+        first, second = (path.partition(".")[0].partition("[")[0] for path in (one.first, one.second))
+        if one.line_bytes == size and one.after < one.before and first != second:
+            found.setdefault((first, second), replace(one, first=first, second=second))
     return list(found.values())
+
+
+def joined(names: Sequence[str], most: int) -> str:
+    """``a, b and c``; names beyond ``most`` are counted."""
+    if len(names) > most:
+        return listed(names, most)
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def trouble(candidate: Candidate, finding: Finding, title: str, profiled: str, most: int) -> str:
@@ -77,7 +88,7 @@ def trouble(candidate: Candidate, finding: Finding, title: str, profiled: str, m
 def _met(candidate: Candidate, finding: Finding) -> str:
     """A sentence about the pairs that the change separates, or that meet on the line: who waits for whose stores."""
     written = {member.top for member in finding.members if member.written}
-    apart = [(_top(one.first), _top(one.second)) for one in separated(candidate.residuals)]
+    apart = [(one.first, one.second) for one in separated(candidate.residuals)]
     met = [(one.first, one.second) for one in finding.triage.pairs]
     pairs = [pair for pair in met if pair in apart or pair[::-1] in apart] or apart or met
     if not pairs:
@@ -88,25 +99,14 @@ def _met(candidate: Candidate, finding: Finding) -> str:
     shares = "share" if len(others) > 1 else "shares"
     both = others[0] in written and len(others) == 1
     does = "and both are written" if both else "which is written" if writer in written else ""
-    return f"{_joined(others, _MEMBERS)} {shares} a cache line with {writer}{f', {does}' if does else ''}."
+    return f"{joined(others, _MEMBERS)} {shares} a cache line with {writer}{f', {does}' if does else ''}."
 
 
-def _top(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
-
-
-def _joined(names: Sequence[str], most: int) -> str:
-    if len(names) > most:
-        return listed(names, most)
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _members(finding: Finding, first: set[str]) -> Iterator[str]:
-    """A row for each member: those of ``first``, then by how often they are contended."""
+def _members(finding: Finding, concerned: set[str]) -> Iterator[str]:
+    """A row for each member: those ``concerned``, then by how often they are contended."""
     groups: dict[str, list[LineMember]] = {}
     for one in finding.members:
         groups.setdefault(one.top, []).append(one)
-    concerned = {_top(name) for name in first}
     contended = {top: sum(call.contended for one in ones for call in one.functions) for top, ones in groups.items()}
     for top in sorted(groups, key=lambda name: (name not in concerned, -contended[name])):
         ones = groups[top]
@@ -134,38 +134,24 @@ def _roles(ones: Sequence[LineMember]) -> Iterator[str]:
         yield inferred
 
 
-# The layout.
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """A member after the change: the byte and the line at which it begins, before (``None``: not there) and after."""
-
-    member: Member
-    bytes: tuple[int | None, int]
-    lines: tuple[int, int] | None
-
-
 def layout_excerpt(candidate: Candidate, check: Verification, most: int) -> str:
-    """At most ``most`` members in their new order: those that meet, those that move, and what these come next to.
+    """At most ``most`` members in their new order: those that move, those that meet, and what moved ones come next to.
 
     Each with its offset before and after and, where objects begin at a known place of a line, with its line.
     """
     moved = {name for move in candidate.moves for name in (*(move.members or (move.member,)), move.partner) if name}
-    met = {_top(name) for one in separated(candidate.residuals) for name in (one.first, one.second)}
-    placed = _placed(candidate, check)
-    at = [number for number, one in enumerate(placed) if one.member.name in moved]
-    ranked = [number for number, one in enumerate(placed) if one.member.name in met]
-    ranked = [
-        *at[:most],
-        *ranked,
-        *(number + step for number in at for step in (-1, 1) if 0 <= number + step < len(placed)),
-    ]
+    met = {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
+    members = check.after.moved.members
+    at = [number for number, one in enumerate(members) if one.name in moved]
+    beside = [number + step for number in at for step in (-1, 1) if 0 <= number + step < len(members)]
+    ranked = (*at[:most], *(number for number, one in enumerate(members) if one.name in met), *beside)
     shown = sorted(list(dict.fromkeys(ranked))[:most])
     if not shown:
         return ""
-    head = ("offset ->", "", *(("line",) if placed[0].lines else ()), "member")
-    rows = [head, *(_row(placed[number]) for number in shown)]
+    former = {one.name or one.record: one.offset for one in check.before.moved.members}
+    firsts = _first_bytes(candidate, check)
+    head = ("offset ->", "", *(("line",) if firsts else ()), "member")
+    rows = [head, *(_row(members[one], former.get(members[one].name or members[one].record), firsts) for one in shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head) - 1)]
     lines = []
     for before, number, row in zip((-1, -1, *shown), (-1, *shown), rows, strict=False):
@@ -176,24 +162,17 @@ def layout_excerpt(candidate: Candidate, check: Verification, most: int) -> str:
     return "\n".join(("The layout, before -> after:", "", *lines))
 
 
-def _placed(candidate: Candidate, check: Verification) -> list[_Placed]:
-    """The members in their new order."""
-    former = {member.name or member.record: member.offset for member in check.before.moved.members}
-    firsts = candidate.firsts or (0, 0)
-    aligned = check.before.moved is check.before.outer and all(step % CACHE_LINE_BYTES == 0 for step in check.granules)
-    found = []
-    for member in check.after.moved.members:
-        before = former.get(member.name or member.record)
-        places = (member.offset if before is None else before, member.offset)
-        lines = [
-            (first % CACHE_LINE_BYTES + place) // CACHE_LINE_BYTES for first, place in zip(firsts, places, strict=True)
-        ]
-        found.append(_Placed(member, (before, member.offset), (lines[0], lines[1]) if aligned else None))
-    return found
+def _first_bytes(candidate: Candidate, check: Verification) -> tuple[int, int] | None:
+    """The byte of a line at which objects begin, before and after; ``None`` where there are several."""
+    if check.before.moved is not check.before.outer or any(step % CACHE_LINE_BYTES for step in check.granules):
+        return None
+    first, second = candidate.firsts or (0, 0)
+    return first % CACHE_LINE_BYTES, second % CACHE_LINE_BYTES
 
 
-def _row(one: _Placed) -> tuple[str, ...]:
-    before, after = one.bytes
-    lines = (f"{one.lines[0]} -> {one.lines[1]}",) if one.lines else ()
-    declared = f"{one.member.type} {one.member.declarator}".replace(" * ", " *").strip()
-    return (f"{'-' if before is None else before} ->", str(after), *lines, textwrap.shorten(declared, _DECLARATION))
+def _row(member: Member, before: int | None, firsts: tuple[int, int] | None) -> tuple[str, ...]:
+    was = member.offset if before is None else before
+    places = zip(firsts or (), (was, member.offset), strict=False)
+    lines = " -> ".join(str((first + offset) // CACHE_LINE_BYTES) for first, offset in places)
+    declared = textwrap.shorten(f"{member.type} {member.declarator}".replace(" * ", " *").strip(), _DECLARATION)
+    return (f"{'-' if before is None else before} ->", str(member.offset), *([lines] if lines else []), declared)

@@ -24,8 +24,10 @@ def message(tree: Path, file: str, subject: str, texts: Iterable[str]) -> str:
     return "\n\n".join((style(tree, file).subject(subject), *map(paragraph, texts))) + "\n"
 
 
-def with_results(series: PatchSeries, checks: Sequence[ConfigurationCheck], blocks: Iterable[str]) -> PatchSeries:
-    """The series with ``blocks``, what compilers say of it, in its last message.
+def with_results(
+    series: PatchSeries, checks: Sequence[ConfigurationCheck], blocks: Iterable[str], below: str
+) -> PatchSeries:
+    """The series with ``blocks``, what compilers say of it, in its last message, and details ``below`` that.
 
     Its notes are the configurations under which nothing was compiled, or not all in time.
     """
@@ -35,7 +37,7 @@ def with_results(series: PatchSeries, checks: Sequence[ConfigurationCheck], bloc
         *(f"under {one.title} nothing was compiled: {one.failed}" for one in checks if one.failed),
         *(f"under {one.title}: {one.left_out[-1]}" for one in checks if one.unjudged and not one.failed),
     )
-    return replace(series, steps=(*series.steps[:-1], SeriesStep(text, last.changes)), notes=notes)
+    return replace(series, steps=(*series.steps[:-1], SeriesStep(text, last.changes, below)), notes=notes)
 
 
 def from_first_to_last(series: PatchSeries) -> tuple[FileChange, ...]:

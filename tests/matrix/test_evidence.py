@@ -9,7 +9,7 @@ from pathlib import Path
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
-from linesmith.patches.matrix.evidence import paragraphs, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 
 MOVED = ConfigurationCheck(
     ".config",
@@ -44,17 +44,17 @@ CHECKS = {
         ConfigurationCheck(".config", users=(SOUND, FAILING)),
         ConfigurationCheck("allnoconfig", users=(FAILING, WARNING)),
     ),
-    "users without anything new are counted": (ConfigurationCheck(".config", users=(SOUND,)),),
     "what was left out is told once with its configurations": (
-        ConfigurationCheck(".config", left_out=LEFT_OUT),
-        ConfigurationCheck("allnoconfig", left_out=LEFT_OUT),
+        ConfigurationCheck(".config", users=(SOUND,), left_out=LEFT_OUT),
+        ConfigurationCheck("allnoconfig", users=(SOUND,), left_out=LEFT_OUT),
     ),
 }
 
 
 @text_cases(Path(__file__).with_name("evidence.txt"))
 def test_checks_in_a_message(case: TextCase) -> None:
-    assert paragraphs(CHECKS[case.title], "struct s").splitlines() == list(case.lines)
+    checks = CHECKS[case.title]
+    assert [summary(checks), "---", *paragraphs(checks, "struct s").splitlines()] == list(case.lines)
 
 
 def test_lines_of_another_size_are_named_with_the_configurations_that_have_them() -> None:
