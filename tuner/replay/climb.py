@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nsmallest
 from itertools import combinations
 
@@ -22,7 +23,7 @@ from linesmith.tuner.propose.arrangement import Arrangement, aligned, move_in, m
 from linesmith.tuner.propose.candidates import after
 from linesmith.tuner.propose.search import Option, fits, price
 from linesmith.tuner.propose.subject import ContendedRecord
-from linesmith.tuner.propose.tradeoff import heavier, left
+from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposure, heavier, left
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 
 # Steps that one change is made of, and atoms that each tries to place, those with most misses.
@@ -32,6 +33,10 @@ MOST_PLACED = 8
 MOST_TOLD_APART = 24
 # Layouts that a step replays, those with the best outlook.
 MOST_REPLAYED = 64
+# Options that share lines alike, of which the one that exposes least is replayed.
+MOST_ALIKE = 12
+# Of those replayed, the ones with fewest misses, for which it is worked out what they expose.
+MOST_WEIGHED = 12
 # What two atoms that have not shared a line should cost each other when they do, of the misses that the cooler one has.
 CHANCE = 0.25
 # A step goes on only if it saves this share of the misses that there were at first.
@@ -51,10 +56,10 @@ def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[
     first, found = here.replayed.total, list[Option]()
     while len(found) < MOST_STEPS:
         steps = _steps(target, here, _sharing(target, runs, here.replayed))
-        best = min(_replayed(target, runs, before, steps), key=lambda one: one.replayed.total, default=here)
-        if here.replayed.total - best.replayed.total < LEAST_STEP * first:
+        low = nsmallest(MOST_WEIGHED, _replayed(target, runs, before, steps), key=lambda one: one.replayed.total)
+        if not low or here.replayed.total - low[0].replayed.total < LEAST_STEP * first:
             break
-        here = best
+        here = low[0] if runs.complete else min(low, key=partial(_risked, target, first - low[0].replayed.total))
         found.append(replace(here.option, arrangement=_in_few_moves(target, here.option.arrangement)))
     return tuple(found)
 
@@ -65,6 +70,11 @@ class _Footing:
 
     option: Option
     replayed: ReplayedLayout
+
+
+def _risked(target: ContendedRecord, saved: float, one: _Footing) -> float:
+    """Misses, with those that members without samples may have that newly meet a writer."""
+    return one.replayed.total + EXPOSED_COST * saved * exposure(target, one.option.starts, one.option.granule)
 
 
 def _replayed(target: ContendedRecord, runs: RecordRuns, before: Layout, steps: Iterable[Option]) -> Iterator[_Footing]:
@@ -109,16 +119,24 @@ def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Op
             parted[atom] += count
     hot = sorted(parted, key=lambda atom: (-parted[atom], atom))[:MOST_TOLD_APART]
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
-    seen = {(now, here.option.size)}
-    found: list[tuple[float, int, Option]] = []
+    alike: dict[tuple[Neighbours, int], list[Option]] = {}
     for arrangement in _arrangements(target, here.option.arrangement, hot[:MOST_PLACED]):
         option = price(target, arrangement)
         key = _neighbours(target, option, hot), option.size
-        if key not in seen and _may_be(target, option):
-            seen.add(key)
-            outlook = _outlook(key[0], now, sharing, parted) / whole + left(option.cost) / left(target.now)
-            found.append((outlook, len(found), option))
-    return [option for *_, option in nsmallest(MOST_REPLAYED, found, key=lambda one: one[:2])]
+        if key != (now, here.option.size) and _may_be(target, option):
+            alike.setdefault(key, []).append(option)
+
+    def outlook(key: tuple[Neighbours, int]) -> float:
+        """What should be left, as a share of what there is: by the replay so far, and by the samples."""
+        return _outlook(key[0], now, sharing, parted) / whole + left(alike[key][0].cost) / left(target.now)
+
+    return [_safest(target, alike[key]) for key in nsmallest(MOST_REPLAYED, alike, key=outlook)]
+
+
+def _safest(target: ContendedRecord, alike: Sequence[Option]) -> Option:
+    """Of options that share lines alike the one that exposes least; of many, some from front to back are looked at."""
+    some = alike[:: -(-len(alike) // MOST_ALIKE)]
+    return min(some, key=lambda one: exposure(target, one.starts, one.granule))
 
 
 def _may_be(target: ContendedRecord, option: Option) -> bool:

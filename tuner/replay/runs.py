@@ -83,6 +83,11 @@ class RecordRuns:
         """The node of each CPU."""
         return self._runs[0][0].nodes
 
+    @property
+    def complete(self) -> bool:
+        """Whether all accesses are in the runs: a trace has them, samples do not."""
+        return len(self._runs) == 1
+
     def under(self, plan_of: PlanOf) -> ReplayedLayout:
         """All runs under a plan; raises ``NotSimulated`` where an object cannot have it."""
         return self._under(plan_of, len(self._runs), self.phases)
