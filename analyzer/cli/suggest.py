@@ -18,11 +18,14 @@ from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Profile, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.candidates import Suggestion
+
+# Below so many contended accesses a profile is quiet.
+QUIET = 100
 
 
 @click.command()
@@ -143,9 +146,19 @@ def worthwhile(found: Explanation) -> Explanation:
 
     if found.narrowed_to:
         return found
-    little = [one for one in found.findings if too_little(one, [it for it in found.findings if it is not one])]
-    left = tuple(one for one in found.findings if one not in little)
-    return replace(found, findings=left, others=(*found.others, *little))
+    left, little = [], []
+    for one in found.findings:
+        small = too_little(one, [it for it in found.findings if it is not one]) or _quiet(found.profile)
+        (little if small else left).append(one)
+    return replace(found, findings=tuple(left), others=(*found.others, *little))
+
+
+def _quiet(profile: Profile) -> str:
+    """One sentence for a recording in which hardly anybody waits; empty for any other, and for pasted text."""
+    contended = sum(line.contended for line in profile.lines)
+    if contended >= QUIET or (profile.recording is None and profile.sampling is None):
+        return ""
+    return f"quiet: {contended:,} contended accesses in the whole profile; nothing to do."
 
 
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
@@ -192,6 +205,7 @@ def suggested(
         str(trace) if trace else "",
         {} if found.narrowed_to else _elsewhere(found),
         narrowed_to=found.narrowed_to,
+        quiet=_quiet(found.profile),
     )
 
 

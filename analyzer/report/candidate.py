@@ -73,7 +73,7 @@ class Suggested:
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
     reconstructed runs. ``elsewhere`` are the shares of the contended accesses on lines that were not looked at, by
     record (``""``: not known, or set apart). ``given`` are the files and options for a command that goes on from
-    here. ``narrowed_to`` a type, there are no other records.
+    here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where hardly anybody waits.
     """
 
     elf: ElfIdentity
@@ -87,6 +87,7 @@ class Suggested:
     elsewhere: Mapping[str, float] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     narrowed_to: str = ""
+    quiet: str = ""
 
     @property
     def slabs(self) -> str:

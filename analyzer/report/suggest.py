@@ -47,6 +47,8 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     answers = record_answers(suggested)
     first = next((one for one in answers if one.changes), None)
     blocks = [_head(suggested, columns)]
+    if suggested.quiet and first is None:
+        return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         blocks.append("\n".join(answers_table(suggested, answers, columns, full=False)))
     rows = change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns)
@@ -190,7 +192,7 @@ def render_json(suggested: Suggested) -> str:
         "schema": SCHEMA_VERSION,
         **fields_of(suggested, "elf", "source", "machine", "trace"),
         "records": [_record_json(one) for one in record_answers(suggested)],
-        "elsewhere": suggested.elsewhere,
+        **fields_of(suggested, "elsewhere", "quiet"),
         "candidates": [_candidate_json(one) for one in suggested.numbered()],
         "structure": [
             {"line": one.finding.rank, "advice": [advice_object(each) for each in one.advice]}
