@@ -86,13 +86,18 @@ def trouble(candidate: Candidate, finding: Finding, title: str, profiled: str, m
 
 
 def _met(candidate: Candidate, finding: Finding) -> str:
-    """A sentence about the pairs that the change separates, or that meet on the line: who waits for whose stores."""
-    written = {member.top for member in finding.members if member.written}
+    """A sentence about the pairs that the change separates, or that meet on the line: who waits for whose stores.
+
+    Those of replay come first, by the misses that they save.
+    """
+    saved = [one for one in candidate.judgement.pairs if one.after < one.before and not one.true_sharing]
+    replayed = [(one.victim, one.writer) for one in saved if one.victim != one.writer and "." not in one.writer]
     apart = [(one.first, one.second) for one in separated(candidate.residuals)]
-    met = [(one.first, one.second) for one in finding.triage.pairs]
-    pairs = [pair for pair in met if pair in apart or pair[::-1] in apart] or apart or met
+    met = [(one.reader, one.writer) for one in finding.triage.pairs]
+    pairs = replayed or [pair for pair in met if pair in apart or pair[::-1] in apart] or apart or met
     if not pairs:
         return ""
+    written = {member.top for member in finding.members if member.written} | {writer for _, writer in replayed}
     writer = next((name for name in pairs[0][::-1] if name in written), pairs[0][1])
     names = (name for pair in pairs if writer in pair for name in pair if name != writer)
     others = list(dict.fromkeys(names))
