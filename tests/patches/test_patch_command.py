@@ -152,5 +152,5 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
     assert f"the source rules out {free[0]['name']} (move guard " in done.stderr
-    assert f"; there are: {bound[0]['name']} (" in done.stderr
-    assert taken("other").stderr.startswith("linesmith: unknown key candidate other; there are: ")
+    assert f"; candidates: {bound[0]['name']} (" in done.stderr
+    assert taken("other").stderr.startswith("linesmith: there is no candidate other here; candidates: ")

@@ -123,7 +123,7 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
     [
         (
             ("bench", "bench.c2c", "--candidate", "other"),
-            "unknown key candidate other; .*there are: [a-z]{5} \\(",
+            "there is no candidate other here; .*candidates: [a-z]{5} \\(",
         ),
         (("bench", "bench.c2c", "--candidate", "99"), "so --candidate 99 does not exist; see `linesmith suggest`"),
         (("bench", "bench.c2c", "--candidate", "٣"), "neither the number"),
