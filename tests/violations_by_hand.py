@@ -20,7 +20,7 @@ def violation(**fields: Any) -> Violation:
         "rule": "alignment-lost",
         "severity": Severity.WARNING,
         "type": "struct a",
-        "message": "was aligned to 64 bytes and is not any more",
+        "message": "was aligned to 64 bytes and is no longer",
         "file": "include/a.h",
         "line": 7,
     }

@@ -371,7 +371,7 @@ def _by_hand(left: Sequence[Rewrite], before: Intent, after: Intent) -> Iterator
         place, about = _entry(before if name in paths else after, one)
         value = ", ".join(one.value) if isinstance(one.value, tuple) else one.value
         keys = ".".join(part for part in one.path[1:] if isinstance(part, str))
-        yield f"{place}: {keys} of {about} is unchanged, because more than it would change; set it to {value}"
+        yield f"{place}: {keys} of {about} is not updated, because other text would change; set it to {value}"
 
 
 def _entry(intent: Intent, one: Rewrite) -> tuple[str, str]:

@@ -200,9 +200,7 @@ def _linted(
 
 def _limits(reading: Reading) -> Iterator[str]:
     if reading.reader == "BTF":
-        yield (
-            "BTF has no alignment attributes and no source lines, so lost alignments are not reported; give DWARF"
-        )
+        yield ("BTF has no alignment attributes and no source lines, so lost alignments are not reported; give DWARF")
 
 
 def _differences(base: Reading, head: Reading) -> Iterator[str]:

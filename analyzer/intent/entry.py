@@ -241,7 +241,7 @@ def _in_doubt(lines: Sequence[Finding]) -> str:
     more = len(doubts) - 1
     held = "line" if more == 1 else "lines"
     others = f" (and more of {more:,} other {held}, as `linesmith hot` tells)" if more > 0 else ""
-    return f"in doubt: {doubts[0]}{others}" if doubts else ""
+    return f"uncertain: {doubts[0]}{others}" if doubts else ""
 
 
 def _heaviest(grounds: Grounds) -> list[ConflictPair]:

@@ -48,7 +48,7 @@ def line_map(
     found = fields(layout, layouts, (spot.path for spot in heat.spots))
     cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
     share = heat.unplaced / heat.whole if heat.unplaced else 0.0
-    unplaced = f"{share:.0%} of the contended samples stand in no row" if share >= LEAST_UNPLACED else ""
+    unplaced = f"{share:.0%} of the contended samples are in no row" if share >= LEAST_UNPLACED else ""
     remarks = "; ".join(part for part in (caption, _phases(heat, line_bytes), unplaced) if part)
     whole = -(-(start + layout.size) // line_bytes)
     lines = tuple(_lines(cells))

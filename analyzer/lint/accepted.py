@@ -25,8 +25,8 @@ from linesmith.analyzer.model import Accepted, LintReport, Severity, Suppression
 VERSION = 1
 MOST_BYTES = 1 << 24
 IN_THE_BASELINE = "known since the baseline"
-_EXPIRED = "take it out, or give it another day and reason"
-_UNUSED = "take it out, so that it accepts nothing that comes later"
+_EXPIRED = "remove it, or set a later day with the reason"
+_UNUSED = "remove it, so that it cannot hide a later violation"
 _MISNAMED = "write the name of a rule; `linesmith explain` lists them"
 _PATTERN = "*?["
 
@@ -66,7 +66,9 @@ def read_baseline(content: bytes, name: str) -> Baseline:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BaselineError(f"{name} is not a baseline: {error}; write one with --write-baseline") from None
     if document.linesmith_baseline != VERSION:
-        said = f"{name} is a baseline of version {document.linesmith_baseline}, and {VERSION} is what can be read"
+        said = (
+            f"{name} is a baseline of version {document.linesmith_baseline}, but this linesmith reads version {VERSION}"
+        )
         raise BaselineError(f"{said}; write it again with --write-baseline")
     return Baseline(name, {(one.rule, one.type, one.member, one.subject): one.reason for one in document.accepted})
 
@@ -86,7 +88,7 @@ def _unknown_rule(one: Suppression) -> str:
     if any(fnmatchcase(name, one.rule) for name in names):
         return ""
     near = get_close_matches(one.rule.lower(), names, 1)
-    return f"no rule is called {one.rule}{f'; did you mean {near[0]}?' if near else ''}"
+    return f"no rule {one.rule}{(f'; did you mean {near[0]}?' if near else '')}"
 
 
 def misnamed(suppressions: Iterable[Suppression], layouts: Layouts) -> Iterator[Violation]:
@@ -94,7 +96,7 @@ def misnamed(suppressions: Iterable[Suppression], layouts: Layouts) -> Iterator[
     for one in suppressions:
         for said in (_unknown_rule(one), _unknown_place(one, layouts)):
             if said:
-                yield problem(one, STALE, Severity.WARNING, f"the suppression of {one.rule} accepts nothing: {said}")
+                yield problem(one, STALE, Severity.WARNING, f"the suppression of {one.rule} matches nothing: {said}")
 
 
 def _unknown_place(one: Suppression, layouts: Layouts) -> str:
@@ -103,10 +105,10 @@ def _unknown_place(one: Suppression, layouts: Layouts) -> str:
         return ""
     found = layouts.variants(record)
     if not found:
-        return f"no struct or union is called so{offer(record, layouts.names())}"
+        return f"no such type in the debug information{offer(record, layouts.names())}"
     if any(sign in one.member for sign in _PATTERN) or any(named(each, layouts, one.member) for each in found):
         return ""
-    return f"{one.member} is not there{offer(one.member, [each.path for each in nameable(found[0], layouts)])}"
+    return f"{one.member} does not exist{offer(one.member, [each.path for each in nameable(found[0], layouts)])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator
         (rule, title), *more = sorted(dead)
         entries = f"{len(dead)} entries" if more else "an entry"
         first = f"{rule} of {title}{', …' if more else ''}"
-        yield f"{acceptance.baseline.name} has {entries} that nothing meets ({first}): --write-baseline leaves them out"
+        yield f"{acceptance.baseline.name} has {entries} without a violation ({first}): --write-baseline removes them"
 
 
 def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterator[Violation]:
@@ -186,9 +188,9 @@ def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterato
             rule = suppression_expired.RULE
             clause, advice = f"expired on {one.expires}; its reason was: {one.reason}", _EXPIRED
         elif unknown := _unknown_rule(one):
-            clause, advice = f"accepts nothing: {unknown}", _MISNAMED
+            clause, advice = f"matches nothing: {unknown}", _MISNAMED
         elif one.place not in met and acceptance.judged(one):
-            clause, advice = f"meets no violation; its reason is: {one.reason}", _UNUSED
+            clause, advice = f"matches no violation; its reason is: {one.reason}", _UNUSED
         else:
             continue
         if rule.name in report.rules:

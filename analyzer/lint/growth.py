@@ -177,7 +177,7 @@ def cause(record: LintedRecord) -> str:
         return "; ".join(filter(None, (said, fewer, f"{aligned}: {holes}")))
     if grown or aligned:
         return "; ".join(filter(None, (said, fewer, holes, aligned)))
-    return f"{said}: {f'{holes}, look at its alignments' if holes else 'look at its alignments and holes'}"
+    return f"{said}: {(f'{holes}, check its alignments' if holes else 'look at its alignments and holes')}"
 
 
 def _bytes_less(record: LintedRecord, missing: int) -> int:

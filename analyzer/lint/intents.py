@@ -89,8 +89,8 @@ def followed(intent: Intent, old: Layouts, new: Layouts) -> FollowedIntent:
     lint = replace(intent.lint, types=tuple(records.get(name, name) for name in intent.lint.types))
     now = replace(intent, types=types, suppressions=suppressions, lint=lint)
     told = (
-        *(f"{one.old.title} is gone, and {one.clause}: its entries go with it" for one in found),
-        *(f"{was} of {name} is called {is_} now" for name, names in members.items() for was, is_ in names.items()),
+        *(f"{one.old.title} no longer exists, and {one.clause}: its entries move to it" for one in found),
+        *(f"{was} of {name} is now {is_}" for name, names in members.items() for was, is_ in names.items()),
     )
     # Both say the same of the same things.
     was = dict(_said(intent))

@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
 
 _MOST_NAMED = 8
 _LINE = re.compile(r":\d+$")
-_FOLLOWING = "write the new name into the entry; given both builds, `linesmith intent NEW --update --base OLD` does"
+_FOLLOWING = "write the new name into the entry, or run `linesmith intent NEW --update --base OLD` with both builds"
 ALL = "all"
 _SIGNS = "*?["
 
@@ -135,7 +135,7 @@ def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> It
     known = {one.old.name: one.clause for one in names}
     for one in unknown_types(intents, linted.new.layouts):
         told = known.get(one.type)
-        message = f"{one.subject}; {told}, and is judged as the same record"
+        message = f"{one.subject}; {told}, and is checked as the same record"
         yield replace(one, message=message, advice=_FOLLOWING) if told else one
 
 
@@ -151,7 +151,7 @@ def _stale_members(linted: Linted, policy: Policy, names: Mapping[str, Names]) -
         for one in unknown_members(intent, linted.new.layouts):
             name = names[intent.record].get(one.member)
             if name is not None:
-                message = f"{one.subject}; it is likely called {name} now, and judged as the same member"
+                message = f"{one.subject}; it is probably {name} now, and is checked as the same member"
                 yield replace(one, message=message, advice=_FOLLOWING)
 
 
@@ -160,20 +160,20 @@ def _gone_remarks(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> I
     told = {one.type for one in _stale_types(linted, policy, names)}
     for one in names:
         if one.old.name not in told:
-            yield f"{one.old.title} is gone, and {one.clause}: it is judged as the same record"
+            yield f"{one.old.title} no longer exists, and {one.clause}: it is checked as the same record"
     said = {one.record for one in policy.intent.types if policy.applies(one)}
     absent = sorted(name for name in said if not linted.new.layouts.variants(name))
     if linted.old is None:
         if absent:
             missing = listed(absent, _MOST_NAMED)
-            yield f"nothing is judged of {missing}, which the intents name and this build does not have"
+            yield f"not checked: {missing}, which this build does not have"
         return
     old, new = linted.old.layouts, linted.new.layouts
     gone = (before for before, after in linted.pairs if before and not after and not new.variants(before.name))
     tuned = sorted({one.name for one in gone if one.name not in said and policy.tuned(one, old)})
     if tuned:
         gone_or_renamed = listed(tuned, _MOST_NAMED)
-        yield f"records that count as tuned are gone, or have another name that nothing guards: {gone_or_renamed}"
+        yield f"tuned records were removed, or renamed without an intent: {gone_or_renamed}"
 
 
 def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:

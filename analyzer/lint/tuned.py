@@ -102,7 +102,7 @@ def _aligned(layout: Layout, layouts: Layouts) -> str:
     inside = next((one for one in asking if one.path), None)
     if inside is None:
         return f"is aligned to {asking[0].asked} bytes" if asking else ""
-    what = f"a part without a name, at {inside.path}," if inside.part else inside.path
+    what = f"an anonymous part, at {inside.path}," if inside.part else inside.path
     return f"aligns {what} to {inside.asked} bytes"
 
 
@@ -123,7 +123,7 @@ def unread_lines(texts: Mapping[str, str]) -> Iterator[str]:
     """A sentence on each file that is not read to its end."""
     for file in sorted(texts):
         if texts[file].count("\n") > _MOST_LINES:
-            yield f"{file} has more than {_MOST_LINES:,} lines; tables behind them were not read"
+            yield f"{file} has more than {_MOST_LINES:,} lines; later tables were not read"
 
 
 def group_docs(texts: Mapping[str, str]) -> dict[str, GroupDoc]:

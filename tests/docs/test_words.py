@@ -45,7 +45,12 @@ RETIRED = {
     r"\bnobody was seen\b": "no access",
 }
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\]\([^)]*\)|^ {4,}\S.*$", re.MULTILINE | re.DOTALL)
-_PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+_PAGES = [
+    CHECKOUT / "README.md",
+    CHECKOUT / "CONTRIBUTING.md",
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+    *sorted((CHECKOUT / "analyzer" / "lint" / "rules" / "pages").glob("*.md")),
+]
 
 
 def retired(text: str) -> list[str]:

@@ -43,7 +43,7 @@ def test_a_file_too_large_to_search_is_among_those_that_failed(tmp_path: Path) -
 
 def test_a_document_that_is_not_read_to_its_end_is_named() -> None:
     texts = {"long.rst": "\n" * 10_001, "short.rst": "\n" * 10_000}
-    assert list(unread_lines(texts)) == ["long.rst has more than 10,000 lines; tables behind them were not read"]
+    assert list(unread_lines(texts)) == ["long.rst has more than 10,000 lines; later tables were not read"]
 
 
 def test_a_file_that_a_series_for_a_tree_leaves_out_is_named(tmp_path: Path) -> None:

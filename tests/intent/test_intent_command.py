@@ -106,16 +106,16 @@ def test_bytes_get_no_more_room_than_the_objects_of_a_slab_leave() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("", "say one of --from, --check, --update and --import"),
+        ("", "give one of --from, --check, --update and --import"),
         ("--check", "--check needs ELF and no TYPE"),
-        ("{elf} --check --import {elf}", "say one of --from, --check, --update and --import"),
+        ("{elf} --check --import {elf}", "give one of --from, --check, --update and --import"),
         ("{elf} --from {elf}", "--from needs ELF and TYPE"),
         ("{elf} --import {elf}", "--import names the tree or the ELF file itself"),
         ("--import {elf} --into {folder}/a -o {folder}/b", "and -o has none; leave out one of them"),
-        ("{elf} --check --tree {folder}", "there is no {folder}/linesmith.toml; name the folder"),
+        ("{elf} --check --tree {folder}", "{folder}/linesmith.toml does not exist; name its directory"),
         ("--import {folder}", "{folder} has no CACHELINE_ASSERT_GROUP_MEMBER()"),
         ("{elf} pipe --from {folder}", "{folder} is not a run directory (it has no journal.sqlite)"),
-        ("{elf} pipe --from {folder}/pipe.c", "is no profile that an installed reader knows"),
+        ("{elf} pipe --from {folder}/pipe.c", "is not a profile in a known format"),
         (
             "{elf} --update --into {folder}/pipe.c --intent {folder}/pipe.c",
             "--into and --intent both name the file to update",

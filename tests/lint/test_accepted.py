@@ -54,7 +54,7 @@ def test_what_a_suppression_meets_is_accepted_for_its_reason(fields: dict[str, A
     assert accepted == ([(violation(), "being moved", "linesmith.toml:12")] if meets else [])
 
 
-UNKNOWN = "accepts nothing: no rule alignment-los; did you mean alignment-lost?"
+UNKNOWN = "matches nothing: no rule alignment-los; did you mean alignment-lost?"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ UNKNOWN = "accepts nothing: no rule alignment-los; did you mean alignment-lost?"
             "expired on 2026-11-21; its reason was: being moved",
         ),
         ({"rule": "alignment-los"}, False, "note", "alignment-los", UNKNOWN),  # whatever was judged
-        ({}, True, "note", "alignment-lost", "meets no violation; its reason is: being moved"),
+        ({}, True, "note", "alignment-lost", "matches no violation; its reason is: being moved"),
     ],
 )
 def test_what_is_wrong_with_a_suppression_is_told_at_its_line(
@@ -96,7 +96,7 @@ def test_the_first_suppression_that_meets_a_violation_is_named_and_the_second_is
 
 def test_what_a_baseline_names_is_known_whatever_its_figures_and_line() -> None:
     baseline = read_baseline(written_baseline([violation()], Baseline()).encode(), "lint.json")
-    later = violation(line=99, message="was aligned to 128 bytes and is not any more")
+    later = violation(line=99, message="was aligned to 128 bytes and is no longer")
     found = apply_acceptance(report(later, violation(member="x")), Acceptance((), TODAY, baseline))
     assert found.violations == (violation(member="x"),)
     assert [(one.reason, one.by) for one in found.accepted] == [("known since the baseline", "lint.json")]
@@ -129,7 +129,7 @@ def test_a_baseline_is_one_sorted_line_a_violation() -> None:
         (b"\xff\xfe", "lint.json is not a baseline: "),
         (b'{"linesmith_baseline": 1, "accepted": [], "run": "rm"}', "unknown field `run`"),
         (b'{"linesmith_baseline": 1, "accepted": [{"rule": "x"}]}', "missing required field `type`"),
-        (b'{"linesmith_baseline": 2, "accepted": []}', "a baseline of version 2, and 1 is what can be read"),
+        (b'{"linesmith_baseline": 2, "accepted": []}', "a baseline of version 2, but this linesmith reads version 1"),
         (b" " * ((1 << 24) + 1), "larger than 16 MiB"),
     ],
     ids=["empty", "deep", "no text", "another field", "a field missing", "another version", "large"],
@@ -168,12 +168,12 @@ def with_baseline(found: LintReport, baseline: Baseline = KEPT, *, judged: bool 
 
 def test_entries_of_a_baseline_that_nothing_meets_are_told_of_one_build() -> None:
     alone = replace(report(violation()), base="")
-    said = "b.json has an entry that nothing meets (alignment-lost of struct a): --write-baseline leaves them out"
+    said = "b.json has an entry without a violation (alignment-lost of struct a): --write-baseline removes them"
     assert with_baseline(alone).remarks == (said,)
     assert with_baseline(alone, judged=False).remarks == with_baseline(replace(alone, base="old")).remarks == ()
     unknown = Baseline("b.json", {("alignment-los", "struct a", "", ""): ""})
     (told,) = with_baseline(replace(report(), base="old"), unknown, judged=False).remarks
-    assert told.startswith("b.json has an entry that nothing meets (alignment-los of struct a)")
+    assert told.startswith("b.json has an entry without a violation (alignment-los of struct a)")
     met = Acceptance((suppression(),), TODAY, Baseline("b.json", {violation().key: ""}), lambda _: True)
     assert apply_acceptance(alone, met).remarks == (), "a suppression accepts it as well"
 

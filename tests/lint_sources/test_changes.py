@@ -33,7 +33,7 @@ struct cache {
     "BUDGET": '[[type]]\nname = "cache"\nreason = "hot"\nbudget = { bytes = 64 }\n',
 }
 UNALIGNED = TEXTS["CACHE"].replace(" A;", ";")
-LOST = "was aligned to 64 bytes and is not any more"
+LOST = "was aligned to 64 bytes and is no longer"
 CASES = cases(Path(__file__).with_name("changes.txt"))
 
 

@@ -16,7 +16,7 @@ from linesmith.patches.build.confinement import is_confinable
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits __attribute__((aligned(64)));\n\tlong misses;\n};\n"
 UNALIGNED = HEADER.replace(" __attribute__((aligned(64)))", "")
 RENAMED = UNALIGNED.replace("misses", "lost")
-LOST = "a.h:3: WARNING: struct cache: hits was aligned to 64 bytes and is not any more"
+LOST = "a.h:3: WARNING: struct cache: hits was aligned to 64 bytes and is no longer"
 
 Files = dict[str, str | bytes | Entry]
 

@@ -154,8 +154,8 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
     assert f"the source rules out {free[0]['name']} (move guard " in done.stderr
-    assert f"; there are: {bound[0]['name']} (" in done.stderr
-    assert taken("bbbbb").stderr.startswith("linesmith: no candidate is called bbbbb here; there are: ")
+    assert f"; candidates: {bound[0]['name']} (" in done.stderr
+    assert taken("bbbbb").stderr.startswith("linesmith: there is no candidate bbbbb here; candidates: ")
 
 
 def test_that_nothing_is_to_be_done_is_an_answer(bench: Path, tmp_path: Path) -> None:

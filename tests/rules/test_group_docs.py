@@ -57,7 +57,7 @@ SENT, SEEN, NAME = "\tint sent;\n", "\tint seen;\n", "\tchar name[16];\n"
 @pytest.mark.parametrize(
     ("after", "said"),
     [
-        (SOURCE.replace(NAME, ""), f"9: WARNING: struct s: name is gone, and {FILE} still has a row for it"),
+        (SOURCE.replace(NAME, ""), f"9: WARNING: struct s: name was removed, and {FILE} still has a row for it"),
         (
             SOURCE.replace(NAME, f"{NAME}\tint more;\n"),
             f"5: WARNING: struct s: more is new, and {FILE} has no row for it",

@@ -80,14 +80,14 @@ def test_a_finished_run_is_read_again_without_any_work(folder: Path, result: Res
 
 @pytest.mark.usefixtures("result")
 def test_a_run_goes_on_with_the_tree_and_the_patches_that_it_was_begun_with(folder: Path) -> None:
-    with pytest.raises(PlanError, match="another variant called apart"):
+    with pytest.raises(PlanError, match="another variant named apart"):
         benched(folder / "run", folder, variants(apart=APART.replace("long tail;", "long tail, more;")))
-    with pytest.raises(JournalError, match="begun as a bench of apart, broken, together and is not a bench of apart;"):
+    with pytest.raises(JournalError, match="started as a bench of apart, broken, together, not as a bench of apart;"):
         benched(folder / "run", folder, _APART)
     source = folder / "tree" / "queue.c"
     try:
         source.write_text(QUEUE_C + "int more;\n")
-        with pytest.raises(PlanError, match="has changed since the run was begun"):
+        with pytest.raises(PlanError, match="has changed since the run started"):
             benched(folder / "run", folder, variants())
     finally:
         source.write_text(QUEUE_C)
@@ -98,7 +98,7 @@ def test_a_tree_that_does_not_build_ends_the_run_and_is_gone_on_with_when_it_is_
     folder = project(tmp_path)
     twice = [*_APART, Variant("again", (APART,))]
     (folder / "tree" / "queue.c").write_text(_DOES_NOT_COMPILE)
-    with pytest.raises(BaselineFailed, match=r"^the tree as it is cannot be built: .*queue\.c:1"):
+    with pytest.raises(BaselineFailed, match=r"^the unpatched tree cannot be built: .*queue\.c:1"):
         benched(tmp_path / "run", folder, twice, BRIEF)
     (folder / "tree" / "queue.c").write_text(QUEUE_C)
     found = benched(tmp_path / "run", folder, twice, BRIEF)
@@ -132,7 +132,7 @@ def test_when_the_time_is_over_the_run_ends_with_what_it_has_and_goes_on_later(t
 
 def test_a_benchmark_that_fails_on_the_tree_is_called_by_its_title(tmp_path: Path) -> None:
     text = BRIEF.replace("{queue} cost", "{queue} work").replace('name = "command"', 'name = "command"\ntitle = "pair"')
-    why = r"^the tree as it is cannot be measured: pair: .*it printed nothing; its log is"
+    why = r"^the unpatched tree cannot be measured: pair: .*it printed nothing; its log is"
     with pytest.raises(BaselineFailed, match=why):
         benched(tmp_path / "run", project(tmp_path), _APART, text)
 
@@ -158,9 +158,9 @@ guard = true
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
-        ("placebo-1", PLAN, "rename it"),
+        ("placebo-1", PLAN, "rename the patch"),
         ("apart", f'{PLAN}[machine]\nname = "none"\n', "machine"),
-        ("apart", PLAN.replace('"estimate", "benchmark"', '"estimate"'), "there is nothing that is measured"),
+        ("apart", PLAN.replace('"estimate", "benchmark"', '"estimate"'), "the plan measures nothing"),
     ],
 )
 def test_what_cannot_be_carried_out_is_told_before_anything_is_built(

@@ -70,18 +70,18 @@ def test_work_for_a_set_time_is_not_simulated_and_that_is_said(tmp_path: Path) -
 
 
 def test_the_time_of_an_emulated_machine_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "unknown key KVM")
+    monkeypatch.setattr("linesmith.tuner.run.preparation.kvm_obstacle", lambda: "there is no KVM here")
     complete = completed(plan_in('[source]\ntree = "."\nbuilder = "kbuild"\n' + _COUNTED, tmp_path))
     assert complete.plan.search.ladder == _SIMULATED
-    assert complete.remarks[0].startswith("the benchmarks decide nothing: unknown key KVM")
+    assert complete.remarks[0].startswith("the benchmarks decide nothing: there is no KVM here")
 
 
 _RECORD = 'command = "{queue} work"'
 _WRONG = {
     "elf": (f'elf = "quue"\n{_RECORD}', PlanError, "elf = 'quue' is not a product of the build; name one of queue$"),
-    "name": ('command = "{quue} work"', PlanError, r"\[record\]: \{quue\} is no product of the build"),
+    "name": ('command = "{quue} work"', PlanError, r"\[record\]: \{quue\} is not a product of the build"),
     "program": ('command = "no-such-program"', ToolMissing, "the program no-such-program is not found"),
-    "profile": ('profile = "tree/queue.c"', ProfileError, "is no profile that an installed reader knows"),
+    "profile": ('profile = "tree/queue.c"', ProfileError, "is not a profile in a known format"),
 }
 
 
@@ -145,7 +145,7 @@ def test_patches_are_recorded_where_the_simulation_measures_them(tmp_path: Path)
     shown = of_bench(plan, [Variant("apart", (APART,))], tmp_path / "run")
     assert [words(one) for one in shown.commands[1:]] == [_RECORDED]
     nothing = plan_in(PLAN.replace('"estimate", "benchmark"', '"estimate"'), tmp_path)
-    with pytest.raises(PlanError, match="there is nothing that is measured"):
+    with pytest.raises(PlanError, match="the plan measures nothing"):
         of_bench(nothing, [Variant("apart", (APART,))], tmp_path / "run")
 
 

@@ -77,7 +77,7 @@ def seen_at(name: str, *, known: bool) -> ExplainedRun:
             "counter",
             r"^line 0 of profile\.json: no object is known .* `linesmith hot products/door profile\.json` for wh",
         ),
-        ("shop::Counter", r"; door has types of C\+\+, and linesmith knows those of C$"),
+        ("shop::Counter", r"; door has C\+\+ types, and only C types are supported$"),
     ],
 )
 def test_a_line_without_an_object_is_told_with_its_files(name: str, why: str) -> None:

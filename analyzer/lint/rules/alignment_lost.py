@@ -22,21 +22,21 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
         yield from _own(asked, now)
     for lost in inheritance_lost(before, now) if record.tuned else ():  # the type itself is told on all records
         names, many = [one.path for one in lost.members], len(lost.members) > 1
-        left = f"aligned to {lost.now}" if lost.now >= CACHE_LINE_BYTES else "not any more"
+        left = f"aligned to {lost.now}" if lost.now >= CACHE_LINE_BYTES else "no longer"
         was = f"{listed(names)} were" if many else "was"
         yield RULE.broken(
             now.layout,
             f"{was} aligned to {lost.bytes} bytes because {lost.origin} was, and {'are' if many else 'is'} {left}",
             member="" if many else names[0],
             subject=lost.origin,
-            advice=f"give {'these members' if many else 'the member'} the alignment, where it was counted on",
+            advice=f"give {('these members' if many else 'the member')} the alignment, if the code relies on it",
             figures=(Figure("alignment", lost.bytes, lost.now if lost.now > 1 else None),),
             line=lost.members[0].member.line,
         )
 
 
 def _own(asked: Iterable[AskedAlignment], version: RecordVersion) -> Iterator[Violation]:
-    """Of what the record itself ``asked`` for what it has not any more."""
+    """Of what the record itself ``asked`` for what it has no longer."""
     new, now = version.layout, dict[str, tuple[int, int]]()
     first = new.members[0].name if new.members else ""
     lines = {one.path: one.member.line for one in nameable(new, version.layouts)}
@@ -50,14 +50,14 @@ def _own(asked: Iterable[AskedAlignment], version: RecordVersion) -> Iterator[Vi
         own, around = now.get(lost.path, (lost.asked, 1))
         left = max(own, around) if lost.part else own
         if left < lost.asked:
-            what = f"the part without a name that begins with {lost.path} " if lost.part else ""
-            now_is = f"aligned to {left}" if left > 1 else "not any more"
+            what = f"the anonymous part that starts with {lost.path} " if lost.part else ""
+            now_is = f"aligned to {left}" if left > 1 else "no longer"
             yield RULE.broken(
                 new,
                 f"{what}was aligned to {lost.asked} bytes and is {now_is}",
                 member="" if lost.part else lost.path,
                 subject=lost.path if lost.part else "",
-                advice="keep the attribute, or say in linesmith.toml why it can go",
+                advice="keep the attribute, or give the reason in linesmith.toml",
                 figures=(Figure("alignment", lost.asked, left if left > 1 else None),),
                 line=lines.get(lost.path),
             )

@@ -55,7 +55,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
                 record.layout,
                 f"{now} ({intent.place or 'an intent'}){', as before' if known else ''}",
                 subject=now.name,
-                advice=f"make room, or raise the budget and say why{cause}; its reason: {intent.reason}",
+                advice=f"make room, or raise the budget with a reason{cause}; its reason: {intent.reason}",
                 figures=(Figure(now.name, was.amount if was else None, now.amount, now.name.partition(" per ")[0]),),
                 severity=Severity.NOTE if known else RULE.severity,
             )
@@ -82,7 +82,7 @@ def _spent(intent: TypeIntent, version: RecordVersion) -> Iterator[_Spent]:
 
 RULE = Rule(
     name="budget-exceeded",
-    summary="a record is larger, or fits less often into a slab, than linesmith.toml allows",
+    summary="a record is larger, or has fewer objects per slab, than linesmith.toml allows",
     severity=Severity.WARNING,
     check=_check,
     pair=False,

@@ -23,7 +23,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     rows = {row.name: row for row in doc.members}
     for name, row in rows.items():
         if name in old and name not in new:
-            yield _violation(now.layout, doc, row, f"is gone, and {doc.file} still has a row for it")
+            yield _violation(now.layout, doc, row, f"was removed, and {doc.file} still has a row for it")
     for name in new:
         if name not in old and name not in rows:
             row = DocumentedMember(name, doc.line)

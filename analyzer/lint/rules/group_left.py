@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``group-left``: a member does not lie in its group any more."""
+"""``group-left``: a member is no longer in its group."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _marked(record: LintedRecord, before: RecordVersion) -> Iterator[Violation]:
         if name in now:
             yield from _left(record, name, kept, now)
         elif kept:
-            advice = "put the markers back, or take the group out of its assertions and documentation as well"
-            message = f"the group {name} is not marked any more; it held {listed([one.path for one in kept])}"
+            advice = "restore the markers, or remove the group from its assertions and documentation as well"
+            message = f"the group {name} is no longer marked; it held {listed([one.path for one in kept])}"
             yield RULE.broken(record.layout, message, subject=name, advice=advice)
 
 
@@ -55,7 +55,7 @@ def _left(
     by_other: dict[str, list[Named]] = {}
     for one in members:
         by_other.setdefault(group_of.get(one.path, ""), []).append(one)
-    advice = f"move {{}} between the markers of {group}, or take {{}} out of its assertions and documentation too"
+    advice = f"move {{}} between the markers of {group}, or remove {{}} from its assertions and documentation too"
     for other, gone in by_other.items():
         clause = f"left the group {group} for {other}" if other else f"left the group {group}"
         words = _LeftWords(clause, clause, advice, Severity.NOTE if other else RULE.severity)
@@ -71,7 +71,7 @@ def _of_intent(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
     # One that was on the line of the others, with others in between, and has left that line is not where it was.
     known = {one.path for one in before.apart} - (before.near - found.near) if before else set()
     where = f"apart from the others of the group {group.name}, which {_place(found)}"
-    advice = f"move {{}} back beside {found.together[-1].path}, or take {{}} out of the group"
+    advice = f"move {{}} back next to {found.together[-1].path}, or remove {{}} from the group"
     for old, ending, severity in ((False, "", RULE.severity), (True, ", as before", Severity.NOTE)):
         words = _LeftWords(f"lies {where}{ending}", f"lie {where}{ending}", advice, severity)
         yield from _violations(record, group.name, [one for one in found.apart if (one.path in known) == old], words)
@@ -110,7 +110,7 @@ def _violations(record: LintedRecord, group: str, members: Sequence[Named], word
 
 RULE = Rule(
     name="group-left",
-    summary="a member does not lie in its group any more",
+    summary="a member is no longer in its group",
     severity=Severity.WARNING,
     check=_check,
     pair=False,

@@ -11,7 +11,7 @@ from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.lint.starts import most_lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, MemberGroup, Severity, Violation
 
-_ADVICE = "move what fast paths do not touch out of the group, or begin it on a line of its own"
+_ADVICE = "move members that fast paths do not use out of the group, or start it on a line of its own"
 
 
 def _check(record: LintedRecord) -> Iterator[Violation]:
@@ -33,7 +33,7 @@ def _marked(record: LintedRecord) -> Iterator[Violation]:
             yield from _grown(record, before, group, was[group.name], loose=lines > needed)
         elif lines > needed and block.offset not in told:
             told.add(block.offset)
-            what = "its" if block == group.span else "with those beside it"
+            what = "its" if block == group.span else "with adjacent groups"
             message = f"the group {group.name} covers {_count(lines)} although {what} {block.size} bytes need {needed}"
             figures = (Figure("lines", None, lines, "lines"), Figure("bytes", None, block.size))
             yield _violation(record, group, message, figures, Severity.NOTE)
@@ -71,7 +71,7 @@ def _of_intent(record: LintedRecord, group: MemberGroup) -> Iterator[Violation]:
         ending = ", as before" if old is not None and old >= now[name] else ""
         yield RULE.broken(
             record.layout,
-            f"the group {group.name} covers {now[name]} {name}, {most} are wanted{ending}",
+            f"the group {group.name} covers {now[name]} {name}, the limit is {most}{ending}",
             subject=f"{group.name} {name}",
             advice=_ADVICE,
             figures=(Figure(name, old, now[name], name),),
@@ -93,7 +93,7 @@ def _count(lines: int) -> str:
 
 RULE = Rule(
     name="group-overflow",
-    summary="a group of members lies on more lines than before, than it needs, or than is wanted",
+    summary="a group of members is on more lines than before, than it needs, or than allowed",
     severity=Severity.WARNING,
     check=_check,
     pair=False,

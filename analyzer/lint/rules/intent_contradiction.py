@@ -9,7 +9,7 @@ from linesmith.analyzer.model import Severity
 
 RULE = Rule(
     name=CONTRADICTION,
-    summary="linesmith.toml wants what no layout can have; told by `linesmith intent --check`",
+    summary="intents contradict each other; reported by `linesmith intent --check`",
     severity=Severity.ERROR,
     check=nothing,  # it is about the file, not about records
     pair=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``isolation-broken``: a member can share a line, or a pair of lines, with what it must be kept from."""
+"""``isolation-broken``: a member can share a line, or a pair of lines, with a member that it must be isolated from."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from linesmith.analyzer.lint.regions import MemberMeetings, listed, meeting_viol
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, Violation
 
-_MOVE = "move the others off its line, or say in linesmith.toml that they may be there"
-_KEEP = "keep them apart in all phases: by the distance between them, or by alignment of the record and the member"
-_FROM = "name in linesmith.toml whom it is to be kept from, where it need not be alone in everything that holds it"
+_MOVE = "move the others off its line, or allow them in linesmith.toml"
+_KEEP = "separate them in all phases: by distance, or by alignment of the record and the member"
+_FROM = "name the members to isolate it from in linesmith.toml, if it need not be alone in every holder"
 # Of more places where a record is held these are told, by name, and the others counted.
 _MOST_HOLDERS = 32
 
@@ -41,7 +41,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     for one in newly_meeting(record):
         if one.found.member.path not in members and not one.found.meetings <= on_lines:
             worst = one.found.worst
-            had = "; before it had a line to itself" if one.alone else f", from which {one.by} parted it before"
+            had = "; before it had a line to itself" if one.alone else f", from which {one.by} separated it before"
             message = f"{worst.verb} a line with {listed(one.found.others)}{worst.clause}{had}"
             yield meeting_violation(RULE, record.layout, one.found, message, _MOVE)
 
@@ -64,7 +64,7 @@ def _in_holders(record: LintedRecord, isolation: Isolation) -> Iterator[Violatio
     worse = [key for key, (_, found) in sorted(now.items()) if known.get(key, -1.0) < found.worst.share]
     for key in worse[:_MOST_HOLDERS]:
         holder, found = now[key]
-        message = f"{_meets(isolation, found)}; {record.layout.title} wants it isolated wherever it is held"
+        message = f"{_meets(isolation, found)}; {record.layout.title} isolates it wherever it is held"
         yield meeting_violation(RULE, holder, found, message, _KEEP, known.get(key))
     if len(worse) > _MOST_HOLDERS:
         more = f"is not alone in {len(worse) - _MOST_HOLDERS} more places where other records hold it"
@@ -110,7 +110,7 @@ def _meets(isolation: Isolation, found: MemberMeetings) -> str:
 
 RULE = Rule(
     name="isolation-broken",
-    summary="a member can share a line, or a pair of lines, with what it must be kept from",
+    summary="a member can share a line, or a pair of lines, with a member that it must be isolated from",
     severity=Severity.WARNING,
     check=_check,
     pair=False,

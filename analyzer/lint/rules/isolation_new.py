@@ -10,7 +10,7 @@ from linesmith.analyzer.lint.regions import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Severity, Violation
 
-_SAY = "if they are to stay apart, say so in linesmith.toml (`linesmith intent`), so that it is kept"
+_SAY = "if they must stay separate, add an intent to linesmith.toml (`linesmith intent`)"
 
 
 def _check(record: LintedRecord) -> Iterator[Violation]:
@@ -21,7 +21,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     for one in newly_parted(record):
         member, others = one.found.member, listed(one.found.others)
         room = "a line" if member.span.size <= CACHE_LINE_BYTES else "its lines"
-        parted = f"is parted by alignment from {others}, with which it shared a line before"
+        parted = f"is separated by alignment from {others}, with which it shared a line before"
         yield RULE.broken(
             layout,
             f"has {room} to itself, and shared one with {others} before" if one.alone else parted,
@@ -34,7 +34,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
 
 RULE = Rule(
     name="isolation-new",
-    summary="alignment newly parts members that shared a line, and no intent says that it is meant",
+    summary="alignment newly separates members that shared a line, without an intent",
     severity=Severity.NOTE,
     check=_check,
 )

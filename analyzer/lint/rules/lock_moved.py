@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lock-moved``: a lock came onto the line of its data, or left it; a reference count came among others."""
+"""``lock-moved``: a lock moved onto the line of its data, or left it; a reference count came among others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violati
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
 
-_PUSHED = "nobody moved it: what grew or came in between pushed it off, and who takes the lock touches a line more"
-_SHIFTED = "nobody moved it: what is in front shifted both, so that a line ends between them, and its taker touches two"
+_PUSHED = "it was not moved: members in between grew or were added, and taking the lock now costs one more line"
+_SHIFTED = (
+    "it was not moved: members before both shifted them, so that a line ends between them, and taking the lock costs"
+    " two"
+)
 _SHRANK = "the lock itself is smaller, and only its end was on that line; its data may have stayed where they were"
-_LEFT = "right where others read the data without the lock; where only its holder touches them, it touches a line more"
-_CAME = "right where only the lock's holder touches the data; who waits for it disturbs those who read them without it"
-_ELSEWHERE = "see that its data are where its holder finds them, and that nobody reads those it is beside without it"
-_COUNTED = "see that nobody reads those it is beside without using the object: who takes or drops a use disturbs them"
+_LEFT = "good if others read the data without the lock; if only its holder uses them, it costs one more line"
+_CAME = "good if only the lock's holder uses the data; waiters disturb those who read them without it"
+_ELSEWHERE = "check that its data are near, and that its new neighbours are not read without it"
+_COUNTED = "check that its new neighbours are not read without a reference: every get and put disturbs them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ def _violation(record: LintedRecord, change: _LockChange) -> Violation:
         advice = _LEFT if change.left else _CAME
     return RULE.broken(
         record.layout,
-        f"{'left' if change.left else 'came to'} the line of {listed(names)}: {ways}",
+        f"{('left' if change.left else 'moved to')} the line of {listed(names)}: {ways}",
         member=change.lock,
         subject=", ".join(names),
         advice=advice,
@@ -148,7 +151,7 @@ def _between(one: Named, lock: Named, data: Named) -> bool:
 
 RULE = Rule(
     name="lock-moved",
-    summary="a lock came onto the line of its data, or left it",
+    summary="a lock moved onto the line of its data, or left it",
     severity=Severity.WARNING,
     check=_check,
 )

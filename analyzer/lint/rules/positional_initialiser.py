@@ -33,7 +33,7 @@ def _broken(old: Layout, new: Layout, fact: SourceFact, file: str) -> Iterator[V
         f"is member {at + 1} now instead of {before[at]}, and {fact.place} gives {given} by position",
         member=now[at],
         subject=file,
-        advice="name the members in that initialiser, or put new members behind those that it gives",
+        advice="name the members in that initialiser, or put new members after those that it gives",
         line=next((one.line for one in new.members if one.name == now[at]), None),
     )
 
@@ -45,7 +45,7 @@ def _order(layout: Layout) -> tuple[str, ...]:
 
 RULE = Rule(
     name="positional-initialiser",
-    summary="an initialiser without member names means other members than before",
+    summary="an initialiser by position now sets other members than before",
     severity=Severity.WARNING,
     check=_check,
     untuned=True,

@@ -175,7 +175,7 @@ def _pages(geometry: SlabGeometry) -> str:
 
 RULE = Rule(
     name="slab-growth",
-    summary="objects of a record take more memory in slabs, or more cache lines or pages each",
+    summary="objects of a record need more slab memory, or more cache lines or pages each",
     severity=Severity.WARNING,
     check=_check,
     untuned=True,

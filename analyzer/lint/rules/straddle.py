@@ -110,12 +110,12 @@ def _violation(
     place = f", and shares its place with {listed([one.member.path for one in others])}" if others else ""
     return RULE.broken(
         layout,
-        f"lies across two lines{now.clause}, at bytes {first} to {last}{moved}; it is {one.why}{place}",
+        f"straddles two lines{now.clause}, at bytes {first} to {last}{moved}; it is {one.why}{place}",
         member=one.member.path,
         advice=_advice(one.member, now),
         figures=(
             Figure("offset", old.offset if old else None, first),
-            Figure("objects in which it lies across", 100 * was.share if old else None, 100 * now.share, "per cent"),
+            Figure("objects in which it straddles", 100 * was.share if old else None, 100 * now.share, "per cent"),
         ),
         severity=one.severity,
         line=declared_on(one.member, layout),
@@ -125,7 +125,7 @@ def _violation(
 def _advice(member: Named, now: _Across) -> str:
     before = CACHE_LINE_BYTES - (member.offset + now.phases[0]) % CACHE_LINE_BYTES
     if now.among > 1:
-        return "align the objects of its cache to lines, or move it so that fewer phases part it"
+        return "align the objects of its cache to lines, or move it so that it straddles in fewer phases"
     behind = member.span.size - before
     there = "" if now.aligned or now.caches == 1 else f" in {now.cache}"
     return f"with {behind} bytes less or {before} more before it, it would be on one line{there}"
@@ -133,7 +133,7 @@ def _advice(member: Named, now: _Across) -> str:
 
 RULE = Rule(
     name="straddle",
-    summary="a hot member, or a lock, lies across two cache lines",
+    summary="a hot member, or a lock, straddles two cache lines",
     severity=Severity.WARNING,
     check=_check,
     pair=False,

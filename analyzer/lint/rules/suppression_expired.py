@@ -8,7 +8,7 @@ from linesmith.analyzer.model import Severity
 
 RULE = Rule(
     name="suppression-expired",
-    summary="a suppression came to its day, and accepts nothing any more",
+    summary="a suppression has expired",
     severity=Severity.WARNING,
     check=nothing,  # told when all violations are there
     pair=False,

@@ -8,7 +8,7 @@ from linesmith.analyzer.model import Severity
 
 RULE = Rule(
     name="suppression-unused",
-    summary="a suppression met nothing that it could accept",
+    summary="a suppression matches no violation",
     severity=Severity.NOTE,
     check=nothing,  # told when all violations are there
     pair=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``write-near-read-mostly``: a member that is written often shares a line with members that are only read."""
+"""``write-near-read-mostly``: a frequently written member shares a line with read-mostly members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linesmith.analyzer.lint.regions import MemberMeetings, listed, meeting_viol
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
 
-_ADVICE = "move the written member beside others that are written, or into a hole on a line that nobody only reads"
+_ADVICE = "move the written member next to other written members, or into a hole on a written line"
 
 
 def _check(record: LintedRecord) -> Iterator[Violation]:
@@ -66,7 +66,7 @@ def _by_code(record: LintedRecord, found: WrittenNeighbour) -> Violation:
 
 RULE = Rule(
     name="write-near-read-mostly",
-    summary="a member that is written often shares a line with members that are only read",
+    summary="a frequently written member shares a line with read-mostly members",
     severity=Severity.WARNING,
     check=_check,
     pair=False,
