@@ -24,6 +24,11 @@ def with_settings(place: Place, **settings: Setting) -> Place:
     return replace(place, site=replace(place.site, settings=(*place.site.settings, *settings.items())))
 
 
+def on_one_cpu(place: Place) -> Place:
+    """The same, which boots sooner, with as little memory as the kernel needs."""
+    return replace(place, site=replace(place.site, cpus=1, memory=128 << 20))
+
+
 def test_a_guest_has_the_cpus_nodes_words_and_files_of_its_site(qemu: Place, tmp_path: Path) -> None:
     (tmp_path / "overlay/data").mkdir(parents=True)
     (tmp_path / "overlay/data/file").write_text("from the overlay")
@@ -60,7 +65,7 @@ def test_a_panic_is_told_with_the_kernel_s_words_and_the_log(qemu: Place, tmp_pa
     with pytest.raises(
         GuestPanicked, match=r"died while running step 2 \(sh -c .*: sysrq triggered crash; its last"
     ) as told:
-        qemu.run((shell("echo kept"), shell("echo c >/proc/sysrq-trigger")), tmp_path)
+        on_one_cpu(qemu).run((shell("echo kept"), shell("echo c >/proc/sysrq-trigger")), tmp_path)
     assert str(tmp_path / "console.log") in str(told.value)
     assert "sysrq triggered crash" in (tmp_path / "console.log").read_text()
     assert (tmp_path / "step-1.output").read_text() == "kept\n"
@@ -70,7 +75,7 @@ def test_a_process_that_is_killed_for_want_of_memory(qemu: Place, tmp_path: Path
     with pytest.raises(
         GuestOutOfMemory, match=r"Out of memory: Killed process \d+ \(tail\).*give the machine more memory"
     ):
-        qemu.run((shell("tail /dev/zero; true"),), tmp_path)
+        on_one_cpu(qemu).run((shell("tail /dev/zero; true"),), tmp_path)
 
 
 @pytest.mark.study

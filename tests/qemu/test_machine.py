@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from linesmith.plugins.machines.guest_files import archive, file, folder
 from linesmith.plugins.machines.user import Border, marker_program, plugin_file
-from linesmith.plugins.recording.text import RecordingText, read_recording
+from linesmith.plugins.recording.text import read_recording
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("bare guests")]
 
@@ -72,34 +72,28 @@ def test_the_same_seed_gives_the_same_recording_and_trace(tmp_path: Path, kernel
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one.trace").read_bytes() == (tmp_path / "two.trace").read_bytes()
     assert recording.counts["regions"] == 1
-    assert shared_by_both(recording) > 100
-
-
-def shared_by_both(recording: RecordingText) -> int:
-    """Checks that the lines are the kernel's own and none of a device's; how many CPUs met on."""
     assert {row.space for row in recording.lines} == {"k"}
-    assert not any(0xFFFFFFFFFF5FC000 <= row.address < 0xFFFFFFFFFF600000 for row in recording.lines)
-    return len(recording.lines)
+    assert len(recording.lines) > 100
+    check_no_devices(row.address for row in recording.lines)
 
 
-def test_cpus_with_a_thread_each_take_turns(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
-    booted(kernel_image, initramfs, TURNS, [f"out={tmp_path / 'recording'}", "interleave=turns"])
-    recording = read_recording(tmp_path / "recording")
-    assert recording.settings["interleave"] == "turns"
-    assert shared_by_both(recording) > 100
-    assert recording.counts["forced_passes"] < recording.counts["slices"] / 100
+def check_no_devices(addresses: Iterable[int]) -> None:
+    """No line of the kernel is a device's."""
+    assert not any(0xFFFFFFFFFF5FC000 <= address < 0xFFFFFFFFFF600000 for address in addresses)
 
 
-def test_user_data_of_a_machine_goes_by_its_physical_address(
+def test_cpus_with_a_thread_each_take_turns_and_user_data_goes_by_its_physical_address(
     tmp_path: Path, kernel_image: Path, initramfs: Path
 ) -> None:
-    booted(kernel_image, initramfs, EXACT, [f"out={tmp_path / 'recording'}", "ring=both"])
+    booted(kernel_image, initramfs, TURNS, [f"out={tmp_path / 'recording'}", "interleave=turns", "ring=both"])
     recording = read_recording(tmp_path / "recording")
-    assert recording.counts["regions"] == 1
-    physical = [row.address for row in recording.lines if row.space == "p"]
-    assert physical
-    assert max(physical) < 3 << 30
+    assert (recording.settings["interleave"], recording.counts["regions"]) == ("turns", 1)
+    assert recording.counts["forced_passes"] < recording.counts["slices"] / 100
+    kernel, physical = ([row.address for row in recording.lines if row.space == space] for space in "kp")
     assert {row.space for row in recording.lines} == {"k", "p"}
+    check_no_devices(kernel)
+    assert len(kernel) > 100
+    assert max(physical) < 3 << 30
 
 
 def test_exact_interleaving_refuses_threads_of_their_own(tmp_path: Path, kernel_image: Path, initramfs: Path) -> None:
