@@ -72,7 +72,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "uses": [fields_of(use, "place", "role", "function") for use in study.uses.places],
         "caches": study.caches.gone,
         "standing": inlined.standing,
-        "sites": inlined.sites,
+        "sites": inlined.study.sites,
         "semantic_patch": study.rules,
         "unjudged": unjudged,
         "patches": _texts(files),
@@ -101,7 +101,7 @@ def _inlined(inlined: Inlined) -> Iterator[str]:
     pointer, uses = inlined.study.pointer, len(inlined.study.uses.places)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _places("In the way", inlined.standing)
-    yield from _places("To look at", inlined.sites)
+    yield from _places("To look at", inlined.study.sites)
     yield from _semantic_patch(inlined.study.rules)
 
 

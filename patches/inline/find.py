@@ -174,11 +174,9 @@ def _in_other_programs(pointer: PointerMember, image: TreeImage, apart: Sequence
             yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
 
 
-def standing(
-    pointer: PointerMember, target: Declared, uses: PointerUses, allowed: frozenset[Role]
-) -> tuple[Refusal, ...]:
-    """What stands in the way of the object's becoming a member; uses of the roles ``allowed`` do not."""
-    refused = [use.refusal for use in uses.places if use.refusal is not None and use.role not in allowed]
+def standing(pointer: PointerMember, target: Declared, uses: PointerUses) -> tuple[Refusal, ...]:
+    """What stands in the way of the object's becoming a member."""
+    refused = [use.refusal for use in uses.places if use.refusal is not None]
     return (*_of_type(pointer, target), *refused, *uses.standing, *_ownership(pointer, uses))
 
 

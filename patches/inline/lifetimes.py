@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where records with the pointer are made and copied, and where objects of its type are freed by another way.
-
-A compiler relies on an alignment that is promised, so that one allocation of a record that does not keep it is one too
-many.
-"""
+"""Where records with the pointer are made and copied, and where objects of its type are freed by another way."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
-
-import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
@@ -22,18 +16,14 @@ from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
 from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.uses import Role
-from linesmith.patches.source.macros import without_comments
 from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import mentions, read_source
-from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, titles_pattern, typedef_lines
+from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, typedef_lines
 from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import (
     arguments,
     assigned_value,
-    bare,
     callee,
-    compact,
-    enclosing,
     inside,
     line_of,
     parsed,
@@ -100,13 +90,6 @@ _FLAGS = 3
 _UNALIGNED = "take it from aligned_alloc() and align the member, which has been left out"
 # A kernel's folders are large, and every file takes Coccinelle seconds.
 _MOST_NEIGHBOURS = 8
-# malloc() becomes aligned_alloc().
-_ALIGNING = ("aligned_alloc", "malloc")
-# Ask for the size of a record that is there already.
-_OF_WHAT_IS_THERE = frozenset(("memset", "memcpy", "memmove", "memcmp", "bzero", "explicit_bzero"))
-_NO_MACRO = frozenset(
-    ("sizeof", "_Alignof", "alignof", "__alignof__", "offsetof", "typeof", "__typeof__", "container_of")
-)
 # Make a record, or many, and never align it.
 _RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
 
@@ -218,7 +201,7 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
     for making in seen.made:
         if making.cache:
             caches.setdefault(making.cache, making)
-        elif making.maker not in _ALIGNING:
+        elif making.maker != "aligned_alloc":
             reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
             kernel = is_kernel(image.tree)
             lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED
@@ -233,67 +216,3 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
                     lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
                     place = f"{making.file}:{line_of(made)}"
                     yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
-
-
-def all_aligned(pointer: PointerMember, made: Sequence[Making], sources: Mapping[str, bytes]) -> bool:
-    """Whether makings were seen, all of them align, and no other code of ``sources`` may make a record."""
-    if not made or any(one.maker not in _ALIGNING for one in made):
-        return False
-    codes = {file: without_comments(source) for file, source in sources.items()}
-    variables = _variables(pointer, codes.values())
-    for file, source in sources.items():
-        if _is_passed_to_macro(pointer, codes[file]) or _has_whole_member(pointer, source):
-            return False
-        if any(not _is_known(one, file, made) for one in _sizes(pointer, variables, source)):
-            return False
-    return True
-
-
-def _variables(pointer: PointerMember, codes: Iterable[bytes]) -> frozenset[str]:
-    """What is declared with the record's name in front: variables, parameters and members."""
-    declared = re.compile(
-        rb"\b(?:" + titles_pattern(pointer.holders) + rb")\b([\s*]+\w+(?:\s*(?:\[[^]\n]*\]\s*)*,\s*\**\w+)*)"
-    )
-    lists = (match for code in codes for match in declared.findall(code))
-    return frozenset(name.decode() for one in lists for name in re.findall(rb"\w+", one))
-
-
-def _is_passed_to_macro(pointer: PointerMember, code: bytes) -> bool:
-    """Whether a macro gets the record's name, as in ``NEW(struct area)``."""
-    called = re.compile(rb"\b(\w+)\s*\((?:[^(){};]*,)?\s*(?:" + titles_pattern(pointer.holders) + rb")\s*[,)]")
-    return any(match[1].decode() not in _NO_MACRO for match in called.finditer(code))
-
-
-def _has_whole_member(pointer: PointerMember, source: bytes) -> bool:
-    """Whether another record has one of the record as a member, wherever that comes from."""
-    for one in inside(parsed(source), "field_declaration"):
-        declarator = one.child_by_field_name("declarator")
-        whole = declarator is not None and declarator.type in ("field_identifier", "array_declarator")
-        if whole and text(one.child_by_field_name("type")) in pointer.holders:
-            return True
-    return False
-
-
-def _sizes(pointer: PointerMember, variables: frozenset[str], source: bytes) -> Iterator[tree_sitter.Node]:
-    """Every ``sizeof`` of the record, by its name or by a variable."""
-    titles = {"".join(one.split()) for one in pointer.holders}
-    for one in inside(parsed(source), "sizeof_expression"):
-        named = compact(one).removeprefix("sizeof").removeprefix("(").removesuffix(")")
-        words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "", text(one)))
-        if named in titles or words[-1] in variables:
-            yield one
-
-
-def _is_known(size: tree_sitter.Node, file: str, made: Sequence[Making]) -> bool:
-    """Whether the size is that of one of the makings, or of a record that is there."""
-    call = enclosing(size, "call_expression")
-    if call is not None and callee(call) in _OF_WHAT_IS_THERE:
-        return True
-    making = enclosing(size, "assignment_expression", "init_declarator")
-    if making is None or call is None:
-        return False
-    value = making.child_by_field_name("right") or making.child_by_field_name("value") or making
-    first, last = line_of(making), making.end_point[0] + 1
-    return bare(value) == call and any(
-        one.file == file and one.maker == callee(call) and first <= one.line <= last for one in made
-    )

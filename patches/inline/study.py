@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
@@ -10,17 +11,11 @@ from linesmith.analyzer.model import Layout, Member, RecordKind, Refusal, Refusa
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.caches import Caches, object_caches
-from linesmith.patches.inline.find import (
-    PointerUses,
-    find_uses,
-    pointer_mentions,
-    record_sources,
-    standing,
-)
-from linesmith.patches.inline.lifetimes import all_aligned, copies, lifetimes, misaligned, released_otherwise
+from linesmith.patches.inline.find import PointerUses, find_uses, pointer_mentions, record_sources, standing
+from linesmith.patches.inline.lifetimes import copies, lifetimes, misaligned, released_otherwise
 from linesmith.patches.inline.order import included, missed_by, target_record
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
-from linesmith.patches.inline.reliance import copying, reliance
+from linesmith.patches.inline.reliance import reliance
 from linesmith.patches.inline.rules import semantic_patch
 from linesmith.patches.inline.uses import Role
 from linesmith.patches.source.declaration import Declared, declaration
@@ -28,9 +23,8 @@ from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import mentions, unread_files
 from linesmith.patches.treewide.names import names_of, tags_of
 
-# What aligns a member to a cache line, in the kernel and elsewhere.
+# What aligns a member to a cache line in the kernel.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
-_PLAIN_ALIGNMENT = "__attribute__((aligned(64)))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +32,7 @@ class Study:
     """The pointer, what it leads to, who uses it, and what follows from that.
 
     ``rules`` is the semantic patch. ``attribute`` aligns the member; it is empty where the record's own alignment
-    cannot follow. ``made_in`` are files where the rules align records. ``standing`` stand in the way, ``sites`` are
-    places that a person should look at.
+    cannot follow. ``standing`` stand in the way, ``sites`` are places that a person should look at.
     """
 
     pointer: PointerMember
@@ -48,12 +41,11 @@ class Study:
     caches: Caches
     rules: str
     attribute: str
-    made_in: tuple[str, ...]
     standing: tuple[Refusal, ...]
     sites: tuple[Refusal, ...]
 
 
-def study(record: str, member: str, image: TreeImage, progress: Progress, *, never_null: bool) -> Study:
+def study(record: str, member: str, image: TreeImage, progress: Progress) -> Study:
     """Look at the tree; raises what ``inlined`` does."""
     pointer = pointer_member(_outer(image, record, member, progress), member)
     mentioned = pointer_mentions(pointer, image, progress)
@@ -68,33 +60,35 @@ def study(record: str, member: str, image: TreeImage, progress: Progress, *, nev
     uses = find_uses(pointer, mentioned, image, progress)
     caches = object_caches(uses.places, image, progress)
     seen = lifetimes(pointer, uses, image, progress)
-    copied = copying(pointer, uses.places, sources)
-    copied_at = {one.place for one in (*copied.certain, *copied.possible)}
     relying = reliance(pointer, sources)
-    # A compiler may rely on an alignment that is promised: none where a program's records may begin anywhere.
-    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else _PLAIN_ALIGNMENT
-    if not (is_kernel(image.tree) or all_aligned(pointer, seen.made, sources)):
-        attribute = ""
-    made_in = tuple(dict.fromkeys(one.file for one in seen.made if attribute and one.maker == "malloc"))
-    rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed, malloc=bool(made_in))
+    # A compiler relies on an alignment that is promised, and a program's records may begin anywhere.
+    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else ""
+    rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed)
     in_the_way = (
-        *standing(pointer, target, uses, frozenset((Role.TEST,)) if never_null else frozenset()),
+        *standing(pointer, target, uses),
         *caches.standing,
         *released_otherwise(pointer, seen),
         *relying.certain,
-        *copied.certain,
     )
     sites = (
         *missed_by(pointer, target, image),
         *uses.sites,
         *relying.possible,
         *caches.left,
-        *copied.possible,
-        *(one for one in copies(pointer, seen) if one.place not in copied_at),
+        *copies(pointer, seen),
         *misaligned(pointer, seen, image),
+        *_certain(uses),
         *unread_files(image.tree),
     )
-    return Study(pointer, target, uses, caches, rules, attribute, made_in, in_the_way, sites)
+    return Study(pointer, target, uses, caches, rules, attribute, in_the_way, sites)
+
+
+def _certain(uses: PointerUses) -> Iterator[Refusal]:
+    """Functions that test an allocation which is gone."""
+    checks = (use for use in uses.places if use.role is Role.ALLOCATION_CHECK)
+    for use in {(one.file, one.function): one for one in checks}.values():
+        reason = f"{use.function}() cannot fail any more for want of memory for the object"
+        yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "take away what is done when it does")
 
 
 def _outer(image: TreeImage, record: str, member: str, progress: Progress) -> Declared:

@@ -43,7 +43,6 @@ class Role(StrEnum):
     RELEASE = "kfree(x->p)"
     RELEASE_CHECK = "if (x->p) in front of the release"
     CLEARED = "x->p = NULL"
-    TEST = "if (x->p)"
     STANDING = "it stands in the way"
 
 

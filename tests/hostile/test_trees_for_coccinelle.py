@@ -62,7 +62,7 @@ def test_no_include_and_no_link_is_read_outside_of_the_tree(tmp_path: Path) -> N
         for name in named:
             with pytest.raises(OSError, match=re.escape(name)):
                 image.read(name)
-    done = linesmith("inline", "area.lock", "--never-null", "--tree", tree, "--dry-run")
+    done = linesmith("inline", "area.lock", "--tree", tree, "--dry-run")
     assert "a_word_of_a_secret" not in done.stdout + done.stderr
 
 
