@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,11 @@ from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.patches.edit.patch import UnverifiedEdit
-from linesmith.patches.encapsulation.encapsulate import Encapsulated
-from linesmith.patches.inline.inline import Inlined
 from linesmith.patches.series.mails import PatchFile
+
+if TYPE_CHECKING:
+    from linesmith.patches.encapsulation.encapsulate import Encapsulated
+    from linesmith.patches.inline.inline import Inlined
 
 SCHEMA_VERSION = 1
 

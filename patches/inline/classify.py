@@ -9,8 +9,19 @@ from dataclasses import dataclass, replace
 import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.inline.allocators import ALLOCATORS, DEFERRED_RELEASES, PUBLISHERS, RELEASES, Allocator
-from linesmith.patches.inline.uses import PointerUse, Role, is_local, is_tested, stored_in, taken_out
+from linesmith.patches.inline.uses import (
+    ALLOCATORS,
+    DEFERRED_RELEASES,
+    PUBLISHERS,
+    RELEASES,
+    Allocator,
+    PointerUse,
+    Role,
+    is_local,
+    is_tested,
+    stored_in,
+    taken_out,
+)
 from linesmith.patches.treewide.mentions import Mention
 from linesmith.patches.treewide.syntax import (
     NULL,

@@ -15,21 +15,31 @@ from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.allocators import RELEASES
 from linesmith.patches.inline.classify import use_at
-from linesmith.patches.inline.cleanup import without_emptied, without_unused_labels
 from linesmith.patches.inline.find import PointerUses
-from linesmith.patches.inline.order import in_order, moved_ahead
-from linesmith.patches.inline.pointer import PointerMember, pointer_member, with_object
-from linesmith.patches.inline.study import Study, study
-from linesmith.patches.inline.uses import Role
+from linesmith.patches.inline.pointer import (
+    PointerMember,
+    pointer_member,
+    with_object,
+    without_emptied,
+    without_unused_labels,
+)
+from linesmith.patches.inline.study import Study, in_order, moved_ahead, study
+from linesmith.patches.inline.uses import RELEASES, Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, unchecked
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import TreeImage, tree_image
 from linesmith.patches.treewide.mentions import mentions_in
-from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
+from linesmith.patches.treewide.series import (
+    TreeImage,
+    broken,
+    from_first_to_last,
+    message,
+    never_compiled,
+    tree_image,
+    with_results,
+)
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
 

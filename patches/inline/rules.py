@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import PointerUse, Role
-from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, typedef_lines
+from linesmith.patches.inline.uses import ALLOCATORS, CACHE_CREATORS, PointerUse, Role
+from linesmith.patches.treewide.mentions import any_of, metavariable, pointer_variable, typedef_lines
 
 
 @dataclass(frozen=True, slots=True)
